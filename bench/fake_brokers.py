@@ -30,10 +30,11 @@ from protocol.messages.describe_configs_response import (
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
 from protocol.messages.stop_replica_response import StopReplicaResponse
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
 
 PROTOCOL = DescribeConfigsResourceResult("inter.broker.protocol.version", "2.4-IV0")
-ANSWERS: dict[int, tuple[object, ...]] = {
+ANSWERS: dict[int, NamedTuple] = {
     ApiKey.LEADER_AND_ISR: LeaderAndIsrResponse(),
     ApiKey.STOP_REPLICA: StopReplicaResponse(),
     ApiKey.UPDATE_METADATA: UpdateMetadataResponse(),
@@ -141,7 +142,7 @@ class _FakeBrokerConnection(asyncio.Protocol):
     def _partitions(self, frame: RequestFrame) -> int:
         if frame.api_key != ApiKey.UPDATE_METADATA or not self._counts:
             return 0
-        request = decode_request(frame)
+        request = decode_request(frame, UpdateMetadataRequest)
         return len(request.ungrouped_partition_states) + sum(
             len(t.partition_states) for t in request.topic_states
         )

@@ -27,6 +27,7 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tools.java import java_command
 from tools.kafka_cluster import KafkaCluster, running_kafka
@@ -155,7 +156,7 @@ def load(bootstrap: str, topic: str, records: int, size: int, rate: int = -1) ->
 def listed(connection: RawConnection) -> int:
     """Return the number of ongoing reassignments."""
     _, answer = connection.timed(LIST_ALL)
-    response = decode_response(parse_response(answer, LIST_KEY, 0))
+    response = decode_response(parse_response(answer, LIST_KEY, 0), ListPartitionReassignmentsResponse)
     assert response.error_code == 0, response
     return sum(len(topic.partitions) for topic in response.topics)
 

@@ -27,6 +27,7 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from tools.processes import Reassignd
 from tools.raw_connection import RawConnection, encode
 
@@ -144,7 +145,7 @@ def restart(subject: Subject, partitions: int) -> Iterator[bool]:
     ready = subject.start()
     show("restart: seconds until ready", partitions, ready)
     listed, answer = subject.connection.timed(encode(ListPartitionReassignmentsRequest(), 0))
-    topics = decode_response(parse_response(answer, LIST, 0)).topics
+    topics = decode_response(parse_response(answer, LIST, 0), ListPartitionReassignmentsResponse).topics
     assert sum(len(topic.partitions) for topic in topics) == partitions
     wanted = 5 if partitions <= 100_000 else 30
     yield show("restart: seconds until all are listed", partitions, ready + listed, wanted)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from struct import pack
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka import KafkaProducer
 
@@ -22,6 +22,7 @@ from protocol.messages.create_topics_request import (
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.schema import Request
 from tools.kafka_cluster import running_kafka
 from tools.kafka_settings import Spec
 from tools.processes import Reassignd
@@ -40,7 +41,7 @@ class Small(NamedTuple):
     """A small request and its name in the table."""
 
     name: str
-    request: tuple[Any, ...]
+    request: Request[NamedTuple]
     version: int
 
 

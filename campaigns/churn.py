@@ -90,7 +90,11 @@ class Run:
         for attempt in range(10):
             try:
                 async with connected(server, self._rng) as made:
-                    topics = [row.name for row in (await made.ask(METADATA)).topics if row.name != TOPIC]
+                    topics = [
+                        row.name
+                        for row in (await made.ask(METADATA)).topics
+                        if row.name and row.name != TOPIC
+                    ]
                     await made.ask(Sample(DeleteTopicsRequest(topic_names=topics, timeout_ms=10_000), 4))
                 return
             except (OSError, EOFError, TimeoutError):

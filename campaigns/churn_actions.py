@@ -10,7 +10,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from random import Random
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 from campaigns.churn_servers import Server
 from protocol.codec.wire import schema_of
@@ -21,6 +21,7 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.create_partitions_request import CreatePartitionsRequest
@@ -47,6 +48,7 @@ from protocol.messages.list_partition_reassignments_request import (
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from protocol.schema import Request, Response, Response_co
 from tools.raw_connection import CORRELATION_ID, encode
 
 TOPIC = "churned"
@@ -57,10 +59,10 @@ ANSWER_SECONDS = 20.0
 P_LIMIT = AlterableConfig("reassignment.max.concurrent.partition.movements", 0, "3")
 
 
-class Sample(NamedTuple):
+class Sample(NamedTuple, Generic[Response_co]):
     """A request, and a version of it that both servers support."""
 
-    request: tuple[Any, ...]
+    request: Request[Response_co]
     version: int
 
     @property
@@ -68,7 +70,7 @@ class Sample(NamedTuple):
         return encode(self.request, self.version)
 
 
-def order(replicas: tuple[int, ...] | None) -> Sample:
+def order(replicas: tuple[int, ...] | None) -> Sample[AlterPartitionReassignmentsResponse]:
     """Return a request that reassigns all partitions of the topic, or cancels if `replicas` is None."""
     rows = [ReassignablePartition(each, replicas) for each in range(PARTITIONS)]
     return Sample(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)]), 0)
@@ -78,7 +80,7 @@ METADATA = Sample(MetadataRequest(None, allow_auto_topic_creation=False), 9)
 LIST = Sample(ListPartitionReassignmentsRequest(), 0)
 VERSIONS = Sample(ApiVersionsRequest("churn", "1"), 3)
 CREATE = Sample(CreateTopicsRequest([CreatableTopic(TOPIC, PARTITIONS, 2, (), ())]), 5)
-SAMPLES = [
+SAMPLES: list[Sample[NamedTuple]] = [
     METADATA,
     LIST,
     VERSIONS,
@@ -121,11 +123,12 @@ class Connection:
         async with asyncio.timeout(ANSWER_SECONDS):
             return await self.reader.readexactly(int.from_bytes(await self.reader.readexactly(4)))
 
-    async def ask(self, sample: Sample) -> Any:
+    async def ask(self, sample: Sample[Response]) -> Response:
         """Send a request and return the decoded answer."""
         await self.send(sample.frame)
         key = schema_of(type(sample.request)).api_key or 0
-        return decode_response(parse_response(await self.answer(), key, sample.version))
+        frame = parse_response(await self.answer(), key, sample.version)
+        return decode_response(frame, sample.request.response_class())
 
     async def log_in(self, token: bytes = b"\0alice\0secret", mechanism: str = "PLAIN") -> None:
         """Send a SASL authentication. Its result is not checked."""

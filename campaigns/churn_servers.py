@@ -22,8 +22,10 @@ from protocol.frames import (
     parse_request,
     parse_response,
 )
-from protocol.messages.api_versions_response import ApiVersion
+from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
+from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from tools.processes import ServerProcess, free_ports
 from tools.raw_connection import address
@@ -149,15 +151,15 @@ class _Proxy:
             if frame.api_key == ApiKey.API_VERSIONS:
                 behind.write(len(payload).to_bytes(4) + payload)
                 answer = parse_response(await _frame(ahead), frame.api_key, frame.api_version)
-                shown = decode_response(answer)
+                shown = decode_response(answer, ApiVersionsResponse)
                 rows = [*shown.api_keys, *(() if shown.error_code else SASL_KEYS)]
                 version = 0 if shown.error_code else None
                 writer.write(encode_response(frame, shown._replace(api_keys=rows), version))
             elif frame.api_key == ApiKey.SASL_HANDSHAKE:
-                supported = decode_request(frame).mechanism == "PLAIN"
+                supported = decode_request(frame, SaslHandshakeRequest).mechanism == "PLAIN"
                 writer.write(encode_response(frame, SaslHandshakeResponse(0 if supported else 33, ["PLAIN"])))
             elif frame.api_key == ApiKey.SASL_AUTHENTICATE:
-                valid = decode_request(frame).auth_bytes in TOKENS
+                valid = decode_request(frame, SaslAuthenticateRequest).auth_bytes in TOKENS
                 writer.write(encode_response(frame, SaslAuthenticateResponse(0 if valid else 58)))
                 if valid:
                     return

@@ -25,6 +25,7 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
+from protocol.schema import Request, Response
 from tools.raw_connection import RawConnection, encode_as
 
 ALL = 10_000
@@ -93,7 +94,9 @@ class CampaignClient:
 
     # ---- Kafka's protocol -----------------------------------------------------------------------------------
 
-    def kafka(self, request: tuple[Any, ...], version: int, tag: str = "kills", broker: int = 0) -> Any:
+    def kafka(
+        self, request: Request[Response], version: int, tag: str = "kills", broker: int = 0
+    ) -> Response:
         """Return the decoded answer. Raises NoAnswerError."""
         port = self._first_port + (broker or self._rng.choice(sorted(self.up))) - 1
         try:
@@ -104,7 +107,8 @@ class CampaignClient:
                 connection.close()
         except OSError as error:
             raise NoAnswerError(str(error)) from error
-        return decode_response(parse_response(answer, schema_of(type(request)).api_key or 0, version))
+        frame = parse_response(answer, schema_of(type(request)).api_key or 0, version)
+        return decode_response(frame, request.response_class())
 
     def alter(self, rows: Mapping[Key, Replicas | None], tag: str) -> dict[Key, int]:
         """Send a plan. Return the error code of each row."""
@@ -143,7 +147,7 @@ class CampaignClient:
     def replicas(self) -> dict[Key, tuple[Replicas, Replicas]]:
         """Return replicas and ISR of every partition, from Metadata."""
         return {
-            (topic.name, row.partition_index): (row.replica_nodes, row.isr_nodes)
+            (topic.name or "", row.partition_index): (row.replica_nodes, row.isr_nodes)
             for topic in self.kafka(MetadataRequest(None), 12).topics
             for row in topic.partitions
         }

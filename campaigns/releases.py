@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from kafka import KafkaProducer
 from kazoo.client import KazooClient
@@ -31,6 +31,7 @@ from protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.schema import Request, Response
 from tools.raw_connection import RawConnection
 from tools.waiting import wait_until
 from tools.zookeeper_cluster import ZookeeperCluster, running_cluster
@@ -218,7 +219,7 @@ FAILURES = (
 )
 
 
-def _ask(process: ControllerProcess | None, request: tuple[Any, ...], version: int) -> Any:
+def _ask(process: ControllerProcess | None, request: Request[Response], version: int) -> Response:
     if process is None:
         raise ConnectionError("no reassignd process is the controller")
     connection = RawConnection(process.address)

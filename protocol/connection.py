@@ -1,7 +1,7 @@
 """Both ends of a connection, without the socket: bytes in, frames out, and answers in the order of their requests."""
 
 from collections import deque
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocol.codec.wire import schema_of
 from protocol.errors import DecodeError, EncodeError
@@ -15,6 +15,7 @@ from protocol.frames import (
     parse_request,
     parse_response,
 )
+from protocol.schema import Request
 
 
 class Connection:
@@ -47,9 +48,7 @@ class Connection:
         self._unanswered.extend(frames)
         return frames
 
-    def send_response(
-        self, frame: RequestFrame, response: tuple[Any, ...], version: int | None = None
-    ) -> bytes:
+    def send_response(self, frame: RequestFrame, response: NamedTuple, version: int | None = None) -> bytes:
         """Return the bytes that answer `frame`, the oldest unanswered one, in its version or in `version`."""
         return self.send_encoded(frame, encode_response(frame, response, version))
 
@@ -82,7 +81,7 @@ class ClientConnection:
         return len(self._sent)
 
     def send_request(
-        self, request: tuple[Any, ...], version: int, client_id: str | None = "reassignd"
+        self, request: Request[NamedTuple], version: int, client_id: str | None = "reassignd"
     ) -> bytes:
         """Return the bytes of `request` in `version`, with the next correlation id."""
         correlation_id = self._correlation_id + 1 & 0x7FFFFFFF

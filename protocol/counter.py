@@ -9,15 +9,17 @@ from collections.abc import Callable
 from functools import cache
 from struct import Struct
 from struct import error as NoMoreBytes  # noqa: N812
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from protocol.codec import reading, writing
 from protocol.codec.run_reader import RunReader
 from protocol.codec.runs import is_flat
 from protocol.codec.source import Layout, Source, batches
-from protocol.codec.wire import Codec, codec, schema_of
+from protocol.codec.wire import codec, schema_of
 from protocol.errors import DecodeError
 from protocol.schema import FIXED_FORMATS, FIXED_SIZES, Field
+
+M = TypeVar("M")
 
 ROWS, NUMBERS = 0, 1
 """Indexes in `left`."""
@@ -46,10 +48,10 @@ class _TooManyError(Exception):
     """A bound is exceeded."""
 
 
-class Counter:
+class Counter(Generic[M]):
     """Counts the rows of messages of one class and version."""
 
-    def __init__(self, message_class: type, version: int) -> None:
+    def __init__(self, message_class: type[M], version: int) -> None:
         self._class, self._version = message_class, version
         message = schema_of(message_class)
         self._layout = Layout(message, version)
@@ -64,7 +66,7 @@ class Counter:
                 name = f"skip_{struct.__name__}"
                 self._skips[name] = _in_runs(self._layout, struct, self._skips[name])
 
-    def cut(self, data: bytes, bounds: Bounds) -> Any | None:
+    def cut(self, data: bytes, bounds: Bounds) -> M | None:
         """Return None if the message at the start of `data` is within the bounds, else a message with its first rows.
 
         An invalid message returns None too; decoding it raises the error.
@@ -123,9 +125,9 @@ class Counter:
         skip: Skip = self._skips[f"skip_{struct.__name__}"]
         return skip
 
-    def _truncated(self, data: bytes, pos: int, fields: list[Field], rows: list[tuple[int, int]]) -> Any:
+    def _truncated(self, data: bytes, pos: int, fields: list[Field], rows: list[tuple[int, int]]) -> M:
         """Return the message up to the array that exceeds the bounds, the last of `fields`; later fields have defaults."""
-        wire: Codec[Any] = codec(self._class, self._version)
+        wire = codec(self._class, self._version)
         # An encoded message of defaults supplies the bytes of the later fields, which start at `end`.
         empty, end = wire.encode(self._class()), 0
         for field in fields:
@@ -140,12 +142,13 @@ class Counter:
             return self._class()
 
 
-_counters: dict[tuple[type, int], Counter] = {}
+_counters: dict[tuple[type, int], Counter[Any]] = {}
+"""By class and version. A dict cannot say that a class has the counter of its own messages."""
 
 
-def counter(message_class: type, version: int) -> Counter:
+def counter(message_class: type[M], version: int) -> Counter[M]:
     """Return the counter of a message class of `protocol.messages`."""
-    cached = _counters.get((message_class, version))
+    cached: Counter[M] | None = _counters.get((message_class, version))
     if cached is None:
         cached = _counters[message_class, version] = Counter(message_class, version)
     return cached

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 from struct import pack, unpack_from
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from common.error_codes import ErrorCode
 from protocol.apis import Api, ApiKey, find_api
@@ -11,6 +11,9 @@ from protocol.counter import Bounds, counter
 from protocol.errors import DecodeError, EncodeError
 from protocol.messages.request_header import RequestHeader
 from protocol.messages.response_header import ResponseHeader
+from protocol.schema import Request, Response
+
+M = TypeVar("M", bound=NamedTuple)
 
 MAX_FRAME = 100 * 1024 * 1024
 """Maximum size of a frame in bytes, as the default of Kafka's socket.request.max.bytes."""
@@ -95,10 +98,10 @@ def parse_request(payload: bytes) -> RequestFrame:
     if len(payload) < 8:
         raise DecodeError(f"a request of {len(payload)} bytes is too short for a header")
     key, version, correlation_id = unpack_from(">hhi", payload)
-    shape = _shape(key, version)
-    if shape is None:
+    headers = _headers(key, version)
+    if headers is None:
         return RequestFrame(key, version, correlation_id, None, memoryview(b""), False)
-    (_, _, _, client_id), end = shape.request_header.decode_prefix(payload)
+    (_, _, _, client_id), end = headers.request_header.decode_prefix(payload)
     return RequestFrame(key, version, correlation_id, client_id, memoryview(payload)[end:], True)
 
 
@@ -109,39 +112,37 @@ def parse_response(payload: bytes, api_key: int, api_version: int) -> ResponseFr
     return ResponseFrame(api_key, api_version, header.correlation_id, memoryview(payload)[end:])
 
 
-def decode_request(frame: RequestFrame) -> Any:
-    """Return the request message, of the class in `find_api(frame.api_key).request.root`."""
+def decode_request(frame: RequestFrame, request_class: type[M]) -> M:
+    """Return the request message. `request_class` is the class that belongs to the frame's API key."""
+    if not frame.known:
+        raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is unknown")
     body = frame.body
     if len(body) <= SMALL_BODY and frame.api_key in POLLED:
-        return _decode_small(frame.api_key, frame.api_version, bytes(body))
-    return _request_codec(frame.api_key, frame.api_version).decode(body)
+        # The type of a cached function has no type variables.
+        return cast(M, _decode_small(request_class, frame.api_version, bytes(body)))
+    return codec(request_class, frame.api_version).decode(body)
 
 
-def decode_within(frame: RequestFrame, bounds: Bounds) -> tuple[Any, bool]:
+def decode_within(frame: RequestFrame, request_class: type[M], bounds: Bounds) -> tuple[M, bool]:
     """Return the request message and True; of one that exceeds the bounds, its first rows and False."""
     size = len(frame.body)
     if size > bounds.rows or size > bounds.numbers:  # A row or number takes at least one byte.
-        shape = _shape(frame.api_key, frame.api_version)
-        truncated = (
-            None
-            if shape is None
-            else counter(shape.request_class, frame.api_version).cut(bytes(frame.body), bounds)
-        )
+        truncated = counter(request_class, frame.api_version).cut(bytes(frame.body), bounds)
         if truncated is not None:
             return truncated, False
-    return decode_request(frame), True
+    return decode_request(frame, request_class), True
 
 
-def decode_response(frame: ResponseFrame) -> Any:
+def decode_response(frame: ResponseFrame, response_class: type[Response]) -> Response:
     """Return the response message. A broker that lacks our version of ApiVersions answers in version 0 (KIP-511)."""
     version = frame.api_version
     if frame.api_key == ApiKey.API_VERSIONS and frame.body[:2] == pack(">h", ErrorCode.UNSUPPORTED_VERSION):
         version = 0
-    return codec(_known_api(frame.api_key).response.root, version).decode(frame.body)
+    return codec(response_class, version).decode(frame.body)
 
 
 def encode_request(
-    request: tuple[Any, ...], version: int, correlation_id: int, client_id: str | None
+    request: Request[NamedTuple], version: int, correlation_id: int, client_id: str | None
 ) -> bytes:
     """Return a whole request frame."""
     schema = schema_of(type(request))
@@ -154,55 +155,42 @@ def encode_request(
     )
 
 
-def encode_response(frame: RequestFrame, response: tuple[Any, ...], version: int | None = None) -> bytes:
+def encode_response(frame: RequestFrame, response: NamedTuple, version: int | None = None) -> bytes:
     """Return the whole frame that answers `frame`, in its version or in `version`. Safe to call in any thread."""
     version = frame.api_version if version is None else version
-    return frame_response(frame, _response_codec(frame.api_key, version).encode(response), version)
+    return frame_response(frame, codec(type(response), version).encode(response), version)
 
 
 def frame_response(frame: RequestFrame, body: bytes, version: int | None = None) -> bytes:
     """Return the whole frame that answers `frame`, with an encoded body."""
-    shape = _shape(frame.api_key, frame.api_version if version is None else version)
-    if shape is not None and shape.response_header_version:
+    headers = _headers(frame.api_key, frame.api_version if version is None else version)
+    if headers is not None and headers.response_header_version:
         return b"".join((pack(">iix", len(body) + 5, frame.correlation_id), body))
     return b"".join((pack(">ii", len(body) + 4, frame.correlation_id), body))
 
 
-class _Shape(NamedTuple):
+class _Headers(NamedTuple):
     request_header: Codec[RequestHeader]
-    request_class: type
     response_header_version: int
 
 
 @lru_cache(maxsize=1024)
-def _request_codec(key: int, version: int) -> Codec[Any]:
-    api = find_api(key)
-    if api is None or version not in api.versions:
-        raise DecodeError(f"API key {key} version {version} is unknown")
-    return codec(api.request.root, version)
-
-
-@lru_cache(maxsize=1024)
-def _response_codec(key: int, version: int) -> Codec[Any]:
-    return codec(_known_api(key).response.root, version)
-
-
-@lru_cache(maxsize=1024)
-def _decode_small(key: int, version: int, body: bytes) -> Any:
+def _decode_small(request_class: type[NamedTuple], version: int, body: bytes) -> NamedTuple:
     """Decode a request, and cache it: clients that poll repeat the same body, and messages are immutable."""
-    return _request_codec(key, version).decode(body)
+    return codec(request_class, version).decode(body)
 
 
 @lru_cache(maxsize=1024)
-def _shape(key: int, version: int) -> _Shape | None:
-    """Return the codecs of a request, or None. The cache is bounded, since clients choose the arguments."""
+def _headers(key: int, version: int) -> _Headers | None:
+    """Return the headers of a request and its response; None for an unknown version.
+
+    The cache is bounded, since clients choose the arguments.
+    """
     api = find_api(key)
     if api is None or version not in api.versions:
         return None
-    return _Shape(
-        codec(RequestHeader, api.request_header_version(version)),
-        api.request.root,
-        api.response_header_version(version),
+    return _Headers(
+        codec(RequestHeader, api.request_header_version(version)), api.response_header_version(version)
     )
 
 

@@ -65,8 +65,8 @@ HEADER = """\
 """
 
 
-RESERVED = {"count", "index"}
-"""Methods of `tuple`; a field of that name gets an underscore."""
+RESERVED = {"count", "index", "type"}
+"""Methods of `tuple`, and the builtin in `response_class`; a field of that name gets an underscore."""
 
 
 def snake_case(name: str) -> str:
@@ -136,11 +136,13 @@ class ModuleWriter:
         """Return the whole module."""
         body = "".join(self._class(name, fields) for name, fields in self.structs.items()) + self._message()
         names = [name for name in ("ZERO_UUID",) if name in body]
+        response = self._response()
         imports = [
             "",
             "from collections.abc import Sequence" if "Sequence[" in body else None,
             "from typing import NamedTuple",
             "",
+            f"from protocol.messages.{snake_case(response)} import {response}" if response else None,
             f"from protocol.schema import {', '.join([*names, 'Field', 'Message'])}",
         ]
         lines = "\n".join(line for line in imports if line is not None)
@@ -153,7 +155,21 @@ class ModuleWriter:
 
     def _class(self, name: str, fields: list[dict[str, Any]]) -> str:
         lines = [f"    {snake_case(f['name'])}: {self._type(f)} = {self._default(f)}\n" for f in fields]
+        response = self._response()
+        if response and name == self.schema["name"]:
+            lines += ["\n"] if lines else []
+            lines += [
+                "    @staticmethod\n",
+                f"    def response_class() -> type[{response}]:\n",
+                f"        return {response}\n",
+            ]
         return f"class {name}(NamedTuple):\n" + ("".join(lines) or "    pass\n") + "\n\n"
+
+    def _response(self) -> str:
+        """Return the class of the response if this is the schema of a request, else an empty string."""
+        if self.schema["type"] != "request":
+            return ""
+        return f"{self.schema['name'].removesuffix('Request')}Response"
 
     def _type(self, field: dict[str, Any]) -> str:
         element = field["type"].removeprefix("[]")

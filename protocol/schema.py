@@ -4,9 +4,15 @@ A generated module in `protocol.messages` holds one `Message`: its root class, i
 terms of Kafka's message schema language. Version ranges are written as there: "3", "0-2", "5+" or "none".
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+Response = TypeVar("Response", bound=NamedTuple)
+"""A response. All messages are named tuples, so `NamedTuple` stands for any message."""
+
+Response_co = TypeVar("Response_co", bound=NamedTuple, covariant=True)
 
 MAX_VERSION = 32767
 
@@ -115,6 +121,18 @@ class Message:
         return next((struct for struct in self.structs if struct.__name__ == name), None)
 
 
-def default_of(struct: Any, field: Field) -> Any:
+class Request(Protocol[Response_co]):
+    """A request message. All request classes of `protocol.messages` have this method.
+
+    `Request[NamedTuple]` stands for any request.
+    """
+
+    def response_class(self) -> type[Response_co]:
+        """Return the class of the response."""
+        ...
+
+
+def default_of(struct: type, field: Field) -> object:
     """Return the value that `field` has where a version does not carry it."""
-    return struct._field_defaults[field.name]
+    defaults: Mapping[str, object] = vars(struct)["_field_defaults"]
+    return defaults[field.name]

@@ -28,6 +28,7 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.schema import Request
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from server.driver.driver import TASK as DRIVER
 
@@ -115,20 +116,20 @@ class Client:
         self._reader, self._writer = reader, writer
         self._connection = ClientConnection()
 
-    async def ask(self, request: tuple[Any, ...], version: int) -> None:
+    async def ask(self, request: Request[NamedTuple], version: int) -> None:
         """Send the request and wait for its answer."""
         self._writer.write(self._connection.send_request(request, version))
         while not self._connection.receive_data(await self._reader.read(65_536)):
             pass
 
 
-def alter(replicas: tuple[int, ...]) -> tuple[tuple[Any, ...], int]:
+def alter(replicas: tuple[int, ...]) -> tuple[Request[NamedTuple], int]:
     """Build a 45 with one row."""
     topic = ReassignableTopic(TOPIC, [ReassignablePartition(0, replicas)])
     return AlterPartitionReassignmentsRequest(topics=[topic]), 0
 
 
-def limit(value: str) -> tuple[tuple[Any, ...], int]:
+def limit(value: str) -> tuple[Request[NamedTuple], int]:
     """Build a 44 that changes one limit."""
     change = AlterableConfig(LIMIT, 0, value)
     return IncrementalAlterConfigsRequest([AlterConfigsResource(4, "", [change])]), 1
@@ -154,7 +155,7 @@ async def measure() -> dict[str, Calls]:
         return results
 
 
-async def _counted(api_key: int, client: Client, request: tuple[Any, ...], version: int) -> Calls:
+async def _counted(api_key: int, client: Client, request: Request[NamedTuple], version: int) -> Calls:
     counts = Counts(api_key)
     sys.setprofile(counts)
     try:

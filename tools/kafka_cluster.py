@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from kafka.admin import (
     ACL,
@@ -28,6 +27,7 @@ from kafka.admin import (
 from protocol.connection import ClientConnection
 from protocol.frames import decode_response
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from protocol.schema import Request, Response
 from tools import certificates
 from tools.java import QUICK_START, java_command
 from tools.kafka_settings import (
@@ -193,12 +193,12 @@ class KafkaCluster:
             raise RuntimeError(f"Kafka refused the ACLs: {failed}")
 
 
-def _ask(connected: socket.socket, request: tuple[Any, ...], version: int = 0) -> Any:
+def _ask(connected: socket.socket, request: Request[Response], version: int = 0) -> Response:
     wire = ClientConnection()
     connected.sendall(wire.send_request(request, version))
     while data := connected.recv(65536):
         for frame in wire.receive_data(data):
-            return decode_response(frame)
+            return decode_response(frame, request.response_class())
     raise ConnectionResetError
 
 

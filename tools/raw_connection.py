@@ -6,24 +6,25 @@ import socket
 from pathlib import Path
 from struct import unpack
 from time import perf_counter
-from typing import Any, cast
+from typing import NamedTuple, cast
 
 import uvloop
 
 from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, encode_request, parse_response
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.schema import Request, Response
 
 CORRELATION_ID = 1
 CALM_SECONDS = 2
 
 
-def encode(request: tuple[Any, ...], version: int) -> bytes:
+def encode(request: Request[NamedTuple], version: int) -> bytes:
     """Return the request as a frame, which may be sent repeatedly."""
     return encode_as(request, version, "bench")
 
 
-def encode_as(request: tuple[Any, ...], version: int, client_id: str) -> bytes:
+def encode_as(request: Request[NamedTuple], version: int, client_id: str) -> bytes:
     """Return the request as a frame with a client id."""
     return encode_request(request, version, CORRELATION_ID, client_id)
 
@@ -59,10 +60,11 @@ class RawConnection:
         answer = self._receive(size)
         return perf_counter() - begun, bytes(answer)
 
-    def ask(self, request: tuple[Any, ...], version: int) -> Any:
+    def ask(self, request: Request[Response], version: int) -> Response:
         """Send a request and return the decoded answer."""
         _, answer = self.timed(encode(request, version))
-        return decode_response(parse_response(answer, schema_of(type(request)).api_key or 0, version))
+        frame = parse_response(answer, schema_of(type(request)).api_key or 0, version)
+        return decode_response(frame, request.response_class())
 
     def wait_until_calm(self) -> None:
         """Wait until the server has finished the work of earlier requests, at most CALM_SECONDS.

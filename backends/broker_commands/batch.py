@@ -10,9 +10,9 @@ pending drop starts a new batch. So when a topic is deleted and created again, b
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 from backends.broker_commands.requests import (
+    BrokerRequest,
     Header,
     LeaderAndIsrRow,
     MetadataRow,
@@ -73,7 +73,7 @@ class Batch:
         """Return the partition's drop, if there is one."""
         return self._dropped.get(key)
 
-    def requests(self, header: Header, state: State) -> Iterator[tuple[Any, ...]]:
+    def requests(self, header: Header, state: State) -> Iterator[BrokerRequest]:
         """Yield the requests for one broker in order."""
         rows = [
             LeaderAndIsrRow(publish.partition, header.broker in publish.new)
@@ -118,7 +118,7 @@ class ClusterSnapshot:
     def __init__(self, partitions: Callable[[State], Iterator[Partition]] = all_partitions) -> None:
         self._partitions = partitions
 
-    def requests(self, header: Header, state: State) -> Iterator[tuple[Any, ...]]:
+    def requests(self, header: Header, state: State) -> Iterator[BrokerRequest]:
         """Yield UpdateMetadata for all partitions, LeaderAndIsr for the broker's own, and the mark of the end."""
         for chunk in _chunks(self._partitions(state)):
             reassigned = ((p, state.reassignments.get(p.key)) for p in chunk)

@@ -8,11 +8,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, assert_never
+from typing import assert_never
 
 from backends.broker_commands.batch import Batch, ClusterSnapshot, all_partitions
 from backends.broker_commands.pending import PendingChanges
-from backends.broker_commands.requests import Header, Versions, live_brokers
+from backends.broker_commands.requests import BrokerRequest, BrokerResponse, Header, Versions, live_brokers
 from backends.client.channel import Channel, Connect, connect
 from common.clock import Clock, RealClock
 from common.error_codes import ErrorCode
@@ -29,8 +29,6 @@ from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
 
 log = logging.getLogger(__name__)
-
-"""Gives the controller an event; the reply comes when the decision is durable."""
 
 RETRY_SECONDS = 0.1
 """Pause between two attempts to send a request to a broker."""
@@ -187,7 +185,7 @@ class _Link:
             await self.wake.wait()
             self.idle = False
 
-    async def _send(self, request: tuple[Any, ...]) -> Any:
+    async def _send(self, request: BrokerRequest) -> BrokerResponse:
         version = self._links.version_of[type(request)]
         while True:
             try:
@@ -204,7 +202,9 @@ class _Link:
             self._channel.close()
             self._channel = None
 
-    async def _handle(self, batch: Batch | ClusterSnapshot, request: tuple[Any, ...], response: Any) -> None:
+    async def _handle(
+        self, batch: Batch | ClusterSnapshot, request: BrokerRequest, response: BrokerResponse
+    ) -> None:
         name = type(request).__name__
         if response.error_code != ErrorCode.NONE:
             log.warning("broker %d refused a %s: error %d", self._broker.id, name, response.error_code)

@@ -17,12 +17,14 @@ from protocol.messages.leader_and_isr_request import (
     LeaderAndIsrRequest,
     LeaderAndIsrTopicState,
 )
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
 from protocol.messages.stop_replica_request import (
     StopReplicaPartitionState,
     StopReplicaRequest,
     StopReplicaTopicState,
     StopReplicaTopicV1,
 )
+from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import (
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
@@ -30,6 +32,8 @@ from protocol.messages.update_metadata_request import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
+from protocol.schema import Request
 
 LISTENER = "PLAINTEXT"
 """Listener name of the embedded brokers. Their security protocol is PLAINTEXT, too, which is number 0."""
@@ -40,6 +44,11 @@ UNFENCED = -1
 
 MetadataRow = tuple[str, UpdateMetadataPartitionState]
 """A topic and the row of one of its partitions."""
+
+
+BrokerResponse = LeaderAndIsrResponse | UpdateMetadataResponse | StopReplicaResponse
+BrokerRequest = Request[BrokerResponse]
+"""A request of a controller to a broker."""
 
 
 class Versions(NamedTuple):

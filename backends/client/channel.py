@@ -6,13 +6,14 @@ Broker commands, the embedded brokers and the detection of a cluster's protocol 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from backends.client.connection import BrokerConnection
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import Caller, open_connection
 from backends.client.security import PLAINTEXT
 from common.address import Address
+from protocol.schema import Request, Response
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ ASK_SECONDS = 2.0
 class Channel(Protocol):
     """A connection that carries one request at a time."""
 
-    async def request(self, message: tuple[Any, ...], version: int) -> Any:
+    async def request(self, message: Request[Response], version: int) -> Response:
         """Return the response. Raises OSError when the connection is lost or the broker does not answer in time."""
         ...
 
@@ -45,7 +46,7 @@ class BrokerChannel:
     def __init__(self, connection: BrokerConnection, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._connection, self._timeout = connection, timeout_seconds
 
-    async def request(self, message: tuple[Any, ...], version: int) -> Any:
+    async def request(self, message: Request[Response], version: int) -> Response:
         """See `Channel.request`."""
         try:
             return await self._connection.ask(message, self._timeout, version)
@@ -93,10 +94,10 @@ async def ask_once(
     connect: Connect,
     host: str,
     port: int,
-    message: tuple[Any, ...],
+    message: Request[Response],
     version: int,
     seconds: float = ASK_SECONDS,
-) -> Any:
+) -> Response:
     """Return the response to one request on a connection of its own.
 
     `seconds` limits connecting, and again the request. Raises OSError.

@@ -6,7 +6,7 @@ A broker processes one request of a connection at a time, so a slow request dela
 
 import asyncio
 from collections import deque
-from typing import Any, cast
+from typing import NamedTuple, cast
 
 from backends.client.errors import (
     RequestLostError,
@@ -21,6 +21,7 @@ from protocol.codec.wire import schema_of
 from protocol.connection import ClientConnection
 from protocol.errors import DecodeError
 from protocol.frames import ResponseFrame, decode_response
+from protocol.schema import Request, Response
 
 MAX_IN_FLIGHT = 16
 """Most requests in flight; further ones wait."""
@@ -59,7 +60,9 @@ class BrokerConnection(asyncio.Protocol):
         """The connection accepts requests."""
         return self._end_reason is None and self._retire_reason is None
 
-    async def ask(self, request: tuple[Any, ...], timeout_seconds: float, version: int | None = None) -> Any:
+    async def ask(
+        self, request: Request[Response], timeout_seconds: float, version: int | None = None
+    ) -> Response:
         """Send the request in `version`, or in the highest version that both sides know; return the response.
 
         Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when the version
@@ -71,8 +74,8 @@ class BrokerConnection(asyncio.Protocol):
         frame = await self._exchange(request, timeout_seconds, version)
         try:
             if len(frame.body) < LARGE_ANSWER:
-                return decode_response(frame)
-            return await self.off_loop.run(decode_response, frame)
+                return decode_response(frame, request.response_class())
+            return await self.off_loop.run(decode_response, frame, request.response_class())
         except DecodeError as error:
             reason = f"the answer of {self.peer} to {_name(request)} makes no sense: {error}"
             self.abort(reason)
@@ -111,7 +114,7 @@ class BrokerConnection(asyncio.Protocol):
         self.ended.set()
 
     async def _exchange(
-        self, request: tuple[Any, ...], timeout_seconds: float, version: int
+        self, request: Request[NamedTuple], timeout_seconds: float, version: int
     ) -> ResponseFrame:
         answer: asyncio.Future[ResponseFrame] | None = None
         try:
@@ -139,7 +142,7 @@ class BrokerConnection(asyncio.Protocol):
             if self._retire_reason is not None:
                 self.retire()
 
-    def _version(self, request: tuple[Any, ...], requested: int | None) -> int:
+    def _version(self, request: Request[NamedTuple], requested: int | None) -> int:
         key = schema_of(type(request)).api_key or 0
         api = find_api(key)
         known = api.versions if api else range(0)
@@ -166,5 +169,5 @@ class BrokerConnection(asyncio.Protocol):
         self._answers.clear()
 
 
-def _name(request: tuple[Any, ...]) -> str:
+def _name(request: Request[NamedTuple]) -> str:
     return type(request).__name__.removesuffix("Request")

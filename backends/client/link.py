@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from backends.client.connection import BrokerConnection
 from backends.client.errors import InDoubtError, NotSentError, UnreachableError
 from common.clock import Clock
+from protocol.schema import Request, Response
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
@@ -36,7 +36,9 @@ class Link:
         self._retry_at = 0.0
         self._closed = False
 
-    async def ask(self, request: tuple[Any, ...], timeout_seconds: float, version: int | None = None) -> Any:
+    async def ask(
+        self, request: Request[Response], timeout_seconds: float, version: int | None = None
+    ) -> Response:
         """See `BrokerConnection.ask`. During the pause after a failed attempt to connect, its error is raised again."""
         try:
             connection = await self._usable()

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backends.client.connection import BrokerConnection
 from backends.client.errors import BrokerError, InDoubtError, UnreachableError, UnsupportedError
@@ -17,6 +17,7 @@ from protocol.apis import ApiKey
 from protocol.codec.wire import schema_of
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.metadata_request import MetadataRequest
+from protocol.schema import Request, Response
 
 log = logging.getLogger(__name__)
 
@@ -95,12 +96,12 @@ class UpstreamClient:
 
     async def ask(
         self,
-        request: tuple[Any, ...],
+        request: Request[Response],
         broker: int | None = None,
         *,
         version: int | None = None,
         timeout_seconds: float | None = None,
-    ) -> Any:
+    ) -> Response:
         """Send a request and return the response of `broker`, or of any broker if that is None.
 
         If any broker may answer, the next one is tried when one cannot be reached and, for READS only, when one does

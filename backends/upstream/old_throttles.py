@@ -1,8 +1,8 @@
 """The file in which older versions kept the throttle that they set on the upstream. It is read once, then removed."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from backends.datadir import StoreError
 from common.durable_file import remove_file
@@ -49,7 +49,7 @@ def remove(directory: Path) -> None:
         ) from error
 
 
-def _leases(tables: Any) -> list[Lease]:
+def _leases(tables: object) -> list[Lease]:
     """Check the file's structure: {topics: {topic: {config: [entry]}}, brokers: {id: {config: [rate]}}}. Raises ValueError."""
     leases = []
     for kind, field in ((ResourceType.TOPIC, "topics"), (ResourceType.BROKER, "brokers")):
@@ -67,7 +67,7 @@ def _leases(tables: Any) -> list[Lease]:
     return leases
 
 
-def _table(value: Any) -> dict[str, Any]:
+def _table(value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise ValueError("it is not a list of throttles")
     return value

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice
-from typing import Any
+from typing import TypeVar
 
 from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
@@ -26,6 +26,8 @@ from protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -226,7 +228,7 @@ class ThrottleConfigs:
         return failed
 
 
-def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
+def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
     left = iter(items)
     while chunk := list(islice(left, TOPICS)):
         yield chunk

@@ -8,8 +8,8 @@ collector while they decode large messages (`common.garbage_collector.gc_paused`
 
 import struct
 import sys
-from functools import cached_property
-from typing import Any, Generic, TypeVar
+from functools import cache, cached_property
+from typing import Generic, Protocol, TypeVar, cast
 
 from protocol.codec.decoder import DecoderWriter
 from protocol.codec.encoder import EncoderWriter
@@ -61,7 +61,10 @@ class Codec(Generic[T]):
         return DecoderWriter(self._message, self._version).compile()
 
 
-_codecs: dict[tuple[type, int], Codec[Any]] = {}
+class FindCodec(Protocol):
+    """The type of `codec`."""
+
+    def __call__(self, message_class: type[T], version: int, /) -> Codec[T]: ...
 
 
 def schema_of(message_class: type) -> Message:
@@ -70,16 +73,13 @@ def schema_of(message_class: type) -> Message:
     return schema
 
 
-def codec(message_class: type[T], version: int) -> Codec[T]:
-    """Return the codec of a message class of `protocol.messages`; `DecodeError` for an unknown version."""
-    made: Codec[T] | None = _codecs.get((message_class, version))
-    if made is None:
-        made = _codecs[message_class, version] = _make_codec(message_class, version)
-    return made
-
-
 def _make_codec(message_class: type[T], version: int) -> Codec[T]:
     schema = schema_of(message_class)
     if version not in version_range(schema.versions):
         raise DecodeError(f"{message_class.__name__} has versions {schema.versions}, not {version}")
     return Codec(schema, version)
+
+
+# The type of a cached function has no type variables, so it is given here.
+codec = cast(FindCodec, cache(_make_codec))
+"""Returns the codec of a message class of `protocol.messages`; `DecodeError` for an unknown version."""

@@ -3,12 +3,17 @@
 
 from typing import NamedTuple
 
+from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 from protocol.schema import Field, Message
 
 
 class AllocateProducerIdsRequest(NamedTuple):
     broker_id: int = 0
     broker_epoch: int = -1
+
+    @staticmethod
+    def response_class() -> type[AllocateProducerIdsResponse]:
+        return AllocateProducerIdsResponse
 
 
 SCHEMA = Message(

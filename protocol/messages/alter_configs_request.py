@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.alter_configs_response import AlterConfigsResponse
 from protocol.schema import Field, Message
 
 
@@ -21,6 +22,10 @@ class AlterConfigsResource(NamedTuple):
 class AlterConfigsRequest(NamedTuple):
     resources: Sequence[AlterConfigsResource] = ()
     validate_only: bool = False
+
+    @staticmethod
+    def response_class() -> type[AlterConfigsResponse]:
+        return AlterConfigsResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from protocol.schema import Field, Message
 
 
@@ -21,6 +22,10 @@ class AlterPartitionReassignmentsRequest(NamedTuple):
     timeout_ms: int = 60000
     allow_replication_factor_change: bool = True
     topics: Sequence[ReassignableTopic] | None = ()
+
+    @staticmethod
+    def response_class() -> type[AlterPartitionReassignmentsResponse]:
+        return AlterPartitionReassignmentsResponse
 
 
 SCHEMA = Message(

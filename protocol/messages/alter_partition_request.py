@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.alter_partition_response import AlterPartitionResponse
 from protocol.schema import ZERO_UUID, Field, Message
 
 
@@ -31,6 +32,10 @@ class AlterPartitionRequest(NamedTuple):
     broker_id: int = 0
     broker_epoch: int = -1
     topics: Sequence[TopicData] = ()
+
+    @staticmethod
+    def response_class() -> type[AlterPartitionResponse]:
+        return AlterPartitionResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
 from protocol.schema import Field, Message
 
 
@@ -19,6 +20,10 @@ class AlterReplicaLogDir(NamedTuple):
 
 class AlterReplicaLogDirsRequest(NamedTuple):
     dirs: Sequence[AlterReplicaLogDir] = ()
+
+    @staticmethod
+    def response_class() -> type[AlterReplicaLogDirsResponse]:
+        return AlterReplicaLogDirsResponse
 
 
 SCHEMA = Message(

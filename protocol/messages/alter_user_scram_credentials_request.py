@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResponse
 from protocol.schema import Field, Message
 
 
@@ -23,6 +24,10 @@ class ScramCredentialUpsertion(NamedTuple):
 class AlterUserScramCredentialsRequest(NamedTuple):
     deletions: Sequence[ScramCredentialDeletion] = ()
     upsertions: Sequence[ScramCredentialUpsertion] = ()
+
+    @staticmethod
+    def response_class() -> type[AlterUserScramCredentialsResponse]:
+        return AlterUserScramCredentialsResponse
 
 
 SCHEMA = Message(

@@ -3,12 +3,17 @@
 
 from typing import NamedTuple
 
+from protocol.messages.api_versions_response import ApiVersionsResponse
 from protocol.schema import Field, Message
 
 
 class ApiVersionsRequest(NamedTuple):
     client_software_name: str = ""
     client_software_version: str = ""
+
+    @staticmethod
+    def response_class() -> type[ApiVersionsResponse]:
+        return ApiVersionsResponse
 
 
 SCHEMA = Message(

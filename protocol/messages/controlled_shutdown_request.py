@@ -3,12 +3,17 @@
 
 from typing import NamedTuple
 
+from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 from protocol.schema import Field, Message
 
 
 class ControlledShutdownRequest(NamedTuple):
     broker_id: int = 0
     broker_epoch: int = -1
+
+    @staticmethod
+    def response_class() -> type[ControlledShutdownResponse]:
+        return ControlledShutdownResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.create_partitions_response import CreatePartitionsResponse
 from protocol.schema import Field, Message
 
 
@@ -21,6 +22,10 @@ class CreatePartitionsRequest(NamedTuple):
     topics: Sequence[CreatePartitionsTopic] = ()
     timeout_ms: int = 0
     validate_only: bool = False
+
+    @staticmethod
+    def response_class() -> type[CreatePartitionsResponse]:
+        return CreatePartitionsResponse
 
 
 SCHEMA = Message(

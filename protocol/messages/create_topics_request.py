@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.create_topics_response import CreateTopicsResponse
 from protocol.schema import Field, Message
 
 
@@ -29,6 +30,10 @@ class CreateTopicsRequest(NamedTuple):
     topics: Sequence[CreatableTopic] = ()
     timeout_ms: int = 60000
     validate_only: bool = False
+
+    @staticmethod
+    def response_class() -> type[CreateTopicsResponse]:
+        return CreateTopicsResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.delete_topics_response import DeleteTopicsResponse
 from protocol.schema import ZERO_UUID, Field, Message
 
 
@@ -16,6 +17,10 @@ class DeleteTopicsRequest(NamedTuple):
     topics: Sequence[DeleteTopicState] = ()
     topic_names: Sequence[str] = ()
     timeout_ms: int = 0
+
+    @staticmethod
+    def response_class() -> type[DeleteTopicsResponse]:
+        return DeleteTopicsResponse
 
 
 SCHEMA = Message(

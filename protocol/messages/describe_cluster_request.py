@@ -3,6 +3,7 @@
 
 from typing import NamedTuple
 
+from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.schema import Field, Message
 
 
@@ -10,6 +11,10 @@ class DescribeClusterRequest(NamedTuple):
     include_cluster_authorized_operations: bool = False
     endpoint_type: int = 1
     include_fenced_brokers: bool = False
+
+    @staticmethod
+    def response_class() -> type[DescribeClusterResponse]:
+        return DescribeClusterResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.describe_configs_response import DescribeConfigsResponse
 from protocol.schema import Field, Message
 
 
@@ -17,6 +18,10 @@ class DescribeConfigsRequest(NamedTuple):
     resources: Sequence[DescribeConfigsResource] = ()
     include_synonyms: bool = False
     include_documentation: bool = False
+
+    @staticmethod
+    def response_class() -> type[DescribeConfigsResponse]:
+        return DescribeConfigsResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 from protocol.schema import Field, Message
 
 
@@ -14,6 +15,10 @@ class DescribableLogDirTopic(NamedTuple):
 
 class DescribeLogDirsRequest(NamedTuple):
     topics: Sequence[DescribableLogDirTopic] | None = ()
+
+    @staticmethod
+    def response_class() -> type[DescribeLogDirsResponse]:
+        return DescribeLogDirsResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.describe_topic_partitions_response import DescribeTopicPartitionsResponse
 from protocol.schema import Field, Message
 
 
@@ -20,6 +21,10 @@ class DescribeTopicPartitionsRequest(NamedTuple):
     topics: Sequence[TopicRequest] = ()
     response_partition_limit: int = 2000
     cursor: Cursor | None = None
+
+    @staticmethod
+    def response_class() -> type[DescribeTopicPartitionsResponse]:
+        return DescribeTopicPartitionsResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.elect_leaders_response import ElectLeadersResponse
 from protocol.schema import Field, Message
 
 
@@ -16,6 +17,10 @@ class ElectLeadersRequest(NamedTuple):
     election_type: int = 0
     topic_partitions: Sequence[TopicPartitions] | None = ()
     timeout_ms: int = 60000
+
+    @staticmethod
+    def response_class() -> type[ElectLeadersResponse]:
+        return ElectLeadersResponse
 
 
 SCHEMA = Message(

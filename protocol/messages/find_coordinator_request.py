@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.find_coordinator_response import FindCoordinatorResponse
 from protocol.schema import Field, Message
 
 
@@ -11,6 +12,10 @@ class FindCoordinatorRequest(NamedTuple):
     key: str = ""
     key_type: int = 0
     coordinator_keys: Sequence[str] = ()
+
+    @staticmethod
+    def response_class() -> type[FindCoordinatorResponse]:
+        return FindCoordinatorResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from protocol.schema import Field, Message
 
 
@@ -22,6 +23,10 @@ class AlterConfigsResource(NamedTuple):
 class IncrementalAlterConfigsRequest(NamedTuple):
     resources: Sequence[AlterConfigsResource] = ()
     validate_only: bool = False
+
+    @staticmethod
+    def response_class() -> type[IncrementalAlterConfigsResponse]:
+        return IncrementalAlterConfigsResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
 from protocol.schema import ZERO_UUID, Field, Message
 
 
@@ -39,10 +40,14 @@ class LeaderAndIsrRequest(NamedTuple):
     is_kraft_controller: bool = False
     controller_epoch: int = 0
     broker_epoch: int = -1
-    type: int = 0
+    type_: int = 0
     ungrouped_partition_states: Sequence[LeaderAndIsrPartitionState] = ()
     topic_states: Sequence[LeaderAndIsrTopicState] = ()
     live_leaders: Sequence[LeaderAndIsrLiveLeader] = ()
+
+    @staticmethod
+    def response_class() -> type[LeaderAndIsrResponse]:
+        return LeaderAndIsrResponse
 
 
 SCHEMA = Message(
@@ -81,7 +86,7 @@ SCHEMA = Message(
             Field("is_kraft_controller", "bool", "7+"),
             Field("controller_epoch", "int32", "0+"),
             Field("broker_epoch", "int64", "2+", ignorable=True),
-            Field("type", "int8", "5+"),
+            Field("type_", "int8", "5+"),
             Field("ungrouped_partition_states", "[]LeaderAndIsrPartitionState", "0-1"),
             Field("topic_states", "[]LeaderAndIsrTopicState", "2+"),
             Field("live_leaders", "[]LeaderAndIsrLiveLeader", "0+"),

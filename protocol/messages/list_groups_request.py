@@ -4,12 +4,17 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.list_groups_response import ListGroupsResponse
 from protocol.schema import Field, Message
 
 
 class ListGroupsRequest(NamedTuple):
     states_filter: Sequence[str] = ()
     types_filter: Sequence[str] = ()
+
+    @staticmethod
+    def response_class() -> type[ListGroupsResponse]:
+        return ListGroupsResponse
 
 
 SCHEMA = Message(

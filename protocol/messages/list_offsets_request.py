@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.list_offsets_response import ListOffsetsResponse
 from protocol.schema import Field, Message
 
 
@@ -23,6 +24,10 @@ class ListOffsetsRequest(NamedTuple):
     isolation_level: int = 0
     topics: Sequence[ListOffsetsTopic] = ()
     timeout_ms: int = 0
+
+    @staticmethod
+    def response_class() -> type[ListOffsetsResponse]:
+        return ListOffsetsResponse
 
 
 SCHEMA = Message(

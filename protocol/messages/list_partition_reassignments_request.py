@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.schema import Field, Message
 
 
@@ -15,6 +16,10 @@ class ListPartitionReassignmentsTopics(NamedTuple):
 class ListPartitionReassignmentsRequest(NamedTuple):
     timeout_ms: int = 60000
     topics: Sequence[ListPartitionReassignmentsTopics] | None = None
+
+    @staticmethod
+    def response_class() -> type[ListPartitionReassignmentsResponse]:
+        return ListPartitionReassignmentsResponse
 
 
 SCHEMA = Message(

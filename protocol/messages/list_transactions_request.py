@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.list_transactions_response import ListTransactionsResponse
 from protocol.schema import Field, Message
 
 
@@ -12,6 +13,10 @@ class ListTransactionsRequest(NamedTuple):
     producer_id_filters: tuple[int, ...] = ()
     duration_filter: int = -1
     transactional_id_pattern: str | None = None
+
+    @staticmethod
+    def response_class() -> type[ListTransactionsResponse]:
+        return ListTransactionsResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.metadata_response import MetadataResponse
 from protocol.schema import ZERO_UUID, Field, Message
 
 
@@ -17,6 +18,10 @@ class MetadataRequest(NamedTuple):
     allow_auto_topic_creation: bool = True
     include_cluster_authorized_operations: bool = False
     include_topic_authorized_operations: bool = False
+
+    @staticmethod
+    def response_class() -> type[MetadataResponse]:
+        return MetadataResponse
 
 
 SCHEMA = Message(

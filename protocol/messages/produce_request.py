@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.produce_response import ProduceResponse
 from protocol.schema import ZERO_UUID, Field, Message
 
 
@@ -23,6 +24,10 @@ class ProduceRequest(NamedTuple):
     acks: int = 0
     timeout_ms: int = 0
     topic_data: Sequence[TopicProduceData] = ()
+
+    @staticmethod
+    def response_class() -> type[ProduceResponse]:
+        return ProduceResponse
 
 
 SCHEMA = Message(

@@ -3,11 +3,16 @@
 
 from typing import NamedTuple
 
+from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.schema import Field, Message
 
 
 class SaslAuthenticateRequest(NamedTuple):
     auth_bytes: bytes = b""
+
+    @staticmethod
+    def response_class() -> type[SaslAuthenticateResponse]:
+        return SaslAuthenticateResponse
 
 
 SCHEMA = Message(

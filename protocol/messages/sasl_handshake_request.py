@@ -3,11 +3,16 @@
 
 from typing import NamedTuple
 
+from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from protocol.schema import Field, Message
 
 
 class SaslHandshakeRequest(NamedTuple):
     mechanism: str = ""
+
+    @staticmethod
+    def response_class() -> type[SaslHandshakeResponse]:
+        return SaslHandshakeResponse
 
 
 SCHEMA = Message(

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.schema import Field, Message
 
 
@@ -37,6 +38,10 @@ class StopReplicaRequest(NamedTuple):
     ungrouped_partitions: Sequence[StopReplicaPartitionV0] = ()
     topics: Sequence[StopReplicaTopicV1] = ()
     topic_states: Sequence[StopReplicaTopicState] = ()
+
+    @staticmethod
+    def response_class() -> type[StopReplicaResponse]:
+        return StopReplicaResponse
 
 
 SCHEMA = Message(

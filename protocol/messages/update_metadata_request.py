@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
 from protocol.schema import ZERO_UUID, Field, Message
 
 
@@ -44,12 +45,16 @@ class UpdateMetadataBroker(NamedTuple):
 class UpdateMetadataRequest(NamedTuple):
     controller_id: int = 0
     is_kraft_controller: bool = False
-    type: int = 0
+    type_: int = 0
     controller_epoch: int = 0
     broker_epoch: int = -1
     ungrouped_partition_states: Sequence[UpdateMetadataPartitionState] = ()
     topic_states: Sequence[UpdateMetadataTopicState] = ()
     live_brokers: Sequence[UpdateMetadataBroker] = ()
+
+    @staticmethod
+    def response_class() -> type[UpdateMetadataResponse]:
+        return UpdateMetadataResponse
 
 
 SCHEMA = Message(
@@ -92,7 +97,7 @@ SCHEMA = Message(
         UpdateMetadataRequest: (
             Field("controller_id", "int32", "0+"),
             Field("is_kraft_controller", "bool", "8+"),
-            Field("type", "int8", "8+", tagged="8+", tag=0, ignorable=True),
+            Field("type_", "int8", "8+", tagged="8+", tag=0, ignorable=True),
             Field("controller_epoch", "int32", "0+"),
             Field("broker_epoch", "int64", "5+", ignorable=True),
             Field("ungrouped_partition_states", "[]UpdateMetadataPartitionState", "0-4"),

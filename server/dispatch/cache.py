@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from common.worker_thread import WorkerThread
 from protocol.codec.wire import codec
@@ -33,7 +33,7 @@ class BodyCache:
         self._builds: dict[Hashable, _Build] = {}
 
     def get(
-        self, key: Hashable, revision: int, version: int, build: Callable[[], Any], *, large: bool
+        self, key: Hashable, revision: int, version: int, build: Callable[[], NamedTuple], *, large: bool
     ) -> Encoded | Awaitable[Encoded]:
         """Return the cached body for `key` and `version` if it has this `revision`, else build and encode a new one.
 
@@ -53,7 +53,9 @@ class BodyCache:
             running = self._builds[key] = _Build(revision, task)
         return asyncio.shield(running.task)
 
-    async def _build(self, key: Hashable, revision: int, version: int, build: Callable[[], Any]) -> Encoded:
+    async def _build(
+        self, key: Hashable, revision: int, version: int, build: Callable[[], NamedTuple]
+    ) -> Encoded:
         try:
             answer = await self._off_loop.run(_encoded, build, version)
             self._cached[key] = _Cached(revision, answer)
@@ -64,6 +66,6 @@ class BodyCache:
                 del self._builds[key]
 
 
-def _encoded(build: Callable[[], Any], version: int) -> Encoded:
+def _encoded(build: Callable[[], NamedTuple], version: int) -> Encoded:
     response = build()
     return Encoded(codec(type(response), version).encode(response))

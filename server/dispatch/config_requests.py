@@ -1,9 +1,10 @@
 """Checks shared by the three config APIs (32, 33, 44)."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
+from controller.configs.names import OWN_PREFIX
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
@@ -13,6 +14,7 @@ from server.dispatch.context import Context
 from server.dispatch.row_errors import TOPIC_DENIED, RowError, merged, repeated
 
 R = TypeVar("R")
+C = TypeVar("C", bound="NamedConfig")
 
 CONFIG_BOUNDS = Bounds(rows=20_000, numbers=20_000)
 """Bounds on the resources and configs of one request."""
@@ -53,8 +55,20 @@ async def alter(
     return merged(refusals, outcomes)
 
 
+class NamedConfig(Protocol):
+    """A config in a request."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def own_configs(configs: Iterable[C]) -> list[C]:
+    """Return the configs with keys of reassignd."""
+    return [config for config in configs if config.name.startswith(OWN_PREFIX)]
+
+
 class Resource(Protocol):
-    """A topic or broker in a request."""
+    """A topic or broker in a request, or its row in a response."""
 
     @property
     def resource_type(self) -> int: ...
@@ -76,7 +90,9 @@ def response_rows(
     ]
 
 
-def _refusal(requested: RequestedChanges, duplicates: set[Any], context: Context) -> RowError | None:
+def _refusal(
+    requested: RequestedChanges, duplicates: set[tuple[int, str]], context: Context
+) -> RowError | None:
     error = refusal(requested.resource_type, requested.resource_name, Operation.ALTER_CONFIGS, context)
     if error is not None:
         return error

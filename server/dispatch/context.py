@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from common.worker_thread import WorkerThread
 from controller.model.cluster import Broker
@@ -62,7 +62,7 @@ class Context(NamedTuple):
         return min(self.state.live, default=-1)
 
     def cached(
-        self, name: str, revision: int, rows: int, build: Callable[[], Any]
+        self, name: str, revision: int, rows: int, build: Callable[[], NamedTuple]
     ) -> Encoded | Awaitable[Encoded]:
         """Return the encoded body of `build()`, cached until `revision` changes."""
         large = rows > LARGE_ROWS

@@ -4,21 +4,20 @@ Each module of `server.handlers` registers its handler here. ApiVersions adverti
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
 from protocol.codec.wire import schema_of
 from protocol.counter import Bounds
-from protocol.schema import default_of
+from protocol.schema import Response, default_of
 from server.dispatch.authorizer import Operation
 from server.dispatch.cache import Encoded
 from server.dispatch.context import Context
 
-Request = TypeVar("Request")
-Response = TypeVar("Response")
-
-Handler = Callable[[Request, Context], Response | Encoded | Awaitable[Response | Encoded]]
+Request = TypeVar("Request", bound=NamedTuple)
+HandlerResult: TypeAlias = Response | Encoded | Awaitable[Response | Encoded]
+Handler = Callable[[Request, Context], HandlerResult[Response]]
 Refusal = Callable[[Request, int, str | None], Response]
 
 
@@ -26,7 +25,7 @@ USUAL = Bounds(rows=10_000, numbers=100_000)
 """The bounds of an API whose handler sets no others."""
 
 
-class Route(NamedTuple):
+class Route(NamedTuple, Generic[Request, Response]):
     """The handler of an API key and its limits.
 
     `operation` is the cluster operation that the principal needs before the handler is called; None if there
@@ -34,16 +33,16 @@ class Route(NamedTuple):
     """
 
     api_key: ApiKey
-    request: type[Any]
+    request: type[Request]
     versions: range
     operation: Operation | None
     bounds: Bounds
     """Bounds on a request. A larger request is refused with `excess` before it is decoded."""
     excess: ErrorCode
-    handle: Callable[[Any, Context], Any]
-    refuse: Callable[[Any, int, str | None], Any]
+    handle: Handler[Request, Response]
+    refuse: Refusal[Request, Response]
 
-    def refusal(self, request: Any, version: int, code: int, message: str | None) -> Any:
+    def refusal(self, request: Request, version: int, code: int, message: str | None) -> Response:
         """Return the response of `refuse` without fields that the version does not have, such as ElectLeaders 0's error."""
         response = self.refuse(request, code, message)
         schema = schema_of(type(response))
@@ -51,7 +50,10 @@ class Route(NamedTuple):
         return response._replace(**{field.name: default_of(schema.root, field) for field in absent})
 
 
-ROUTES: dict[int, Route] = {}
+AnyRoute = Route[NamedTuple, NamedTuple]
+"""A route, whatever its messages. Its `handle` and `refuse` accept only messages of its class `request`."""
+
+ROUTES: dict[int, AnyRoute] = {}
 """API key -> route."""
 
 
@@ -75,9 +77,9 @@ def handles(
         if api_key in ROUTES:
             raise ValueError(f"{api_key.name} is registered twice")
         first, last = versions
-        ROUTES[api_key] = Route(
-            api_key, request, range(first, last + 1), operation, bounds, excess, handler, refuse
-        )
+        route = Route(api_key, request, range(first, last + 1), operation, bounds, excess, handler, refuse)
+        # The router calls the route with requests that it decoded as `route.request`; a dict cannot express that.
+        ROUTES[api_key] = cast(AnyRoute, route)
         return handler
 
     return register

@@ -7,7 +7,7 @@ needs no task and no await. Large requests and responses are decoded and encoded
 import logging
 from collections.abc import Awaitable, Mapping
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
@@ -17,7 +17,7 @@ from protocol.frames import RequestFrame, decode_within, encode_response, frame_
 from server.dispatch.authorizer import CLUSTER, Authorizer
 from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context, Services
-from server.dispatch.registry import ROUTES, Route
+from server.dispatch.registry import ROUTES, AnyRoute, HandlerResult
 from server.driver.driver import DriverStoppedError
 from server.handlers import api_versions, load
 from server.ports import BrokerPort, Stats
@@ -50,7 +50,7 @@ class Caller(NamedTuple):
 class Router:
     """Answers requests with the registered handlers."""
 
-    def __init__(self, services: Services, stats: Stats, routes: Mapping[int, Route] = ROUTES) -> None:
+    def __init__(self, services: Services, stats: Stats, routes: Mapping[int, AnyRoute] = ROUTES) -> None:
         load()
         self._services = services
         self._stats = stats
@@ -82,7 +82,7 @@ class Router:
         bounds = _least(route.bounds, ECHOED) if denied else route.bounds
         if len(frame.body) > LARGE_BODY:
             return self._answer_large(route, frame, context, bounds, began, denied=denied)
-        request, whole = decode_within(frame, bounds)
+        request, whole = decode_within(frame, route.request, bounds)
         response = self._respond(route, request, context, denied=denied, whole=whole)
         if type(response) is Encoded:
             answer = frame_response(frame, response.body)
@@ -109,7 +109,7 @@ class Router:
 
     async def _answer_large(
         self,
-        route: Route,
+        route: AnyRoute,
         frame: RequestFrame,
         context: Context,
         bounds: Bounds,
@@ -117,12 +117,17 @@ class Router:
         *,
         denied: bool,
     ) -> bytes:
-        request, whole = await self._services.off_loop.run(decode_within, frame, bounds)
+        request, whole = await self._services.off_loop.run(decode_within, frame, route.request, bounds)
         response = self._respond(route, request, context, denied=denied, whole=whole)
         return await self._answer_later(route, frame, request, response, began)
 
     async def _answer_later(
-        self, route: Route, frame: RequestFrame, request: Any, response: Any, began: float
+        self,
+        route: AnyRoute,
+        frame: RequestFrame,
+        request: NamedTuple,
+        response: HandlerResult[NamedTuple],
+        began: float,
     ) -> bytes:
         if not isinstance(response, tuple):
             try:
@@ -143,7 +148,9 @@ class Router:
         self._stats.request(frame.api_key, error, perf_counter() - began)
         return answer
 
-    def _respond(self, route: Route, request: Any, context: Context, *, denied: bool, whole: bool) -> Any:
+    def _respond(
+        self, route: AnyRoute, request: NamedTuple, context: Context, *, denied: bool, whole: bool
+    ) -> HandlerResult[NamedTuple]:
         try:
             if denied:
                 text = "Cluster authorization failed."
@@ -163,7 +170,9 @@ class Router:
             log.exception("the handler of %s failed", route.api_key.name)
             return _failed(route, context.api_version, request)
 
-    def _refusal(self, route: Route, version: int, request: Any, code: int, message: str | None) -> Any:
+    def _refusal(
+        self, route: AnyRoute, version: int, request: NamedTuple, code: int, message: str | None
+    ) -> HandlerResult[NamedTuple]:
         """Return the refusal, or an awaitable of it if the request has many rows, which the refusal repeats."""
         if is_large(request):
             return self._services.off_loop.run(route.refusal, request, version, code, message)
@@ -179,7 +188,7 @@ def _least(one: Bounds, other: Bounds) -> Bounds:
     return Bounds(min(one.rows, other.rows), min(one.numbers, other.numbers))
 
 
-def is_large(response: tuple[Any, ...]) -> bool:
+def is_large(response: NamedTuple) -> bool:
     """Return whether the response has many rows, counting arrays and the arrays in their rows."""
     rows = 0
     for field in response:
@@ -199,21 +208,21 @@ def refused(frame: RequestFrame, code: int, message: str | None) -> bytes:
     It repeats only the first rows of a large request.
     """
     route = ROUTES[frame.api_key]
-    request, _ = decode_within(frame, _least(route.bounds, AT_ONCE))
+    request, _ = decode_within(frame, route.request, _least(route.bounds, AT_ONCE))
     return _encode(route, frame, request, route.refusal(request, frame.api_version, code, message))
 
 
-def _refused(route: Route, frame: RequestFrame, code: int, message: str | None) -> bytes:
-    request, _ = decode_within(frame, _least(route.bounds, ECHOED))
+def _refused(route: AnyRoute, frame: RequestFrame, code: int, message: str | None) -> bytes:
+    request, _ = decode_within(frame, route.request, _least(route.bounds, ECHOED))
     return _encode(route, frame, request, route.refusal(request, frame.api_version, code, message))
 
 
-def _failed(route: Route, version: int, request: Any) -> Any:
+def _failed(route: AnyRoute, version: int, request: NamedTuple) -> NamedTuple:
     """Return UNKNOWN_SERVER_ERROR without details: the log has the traceback."""
     return route.refusal(request, version, ErrorCode.UNKNOWN_SERVER_ERROR, None)
 
 
-def _encode(route: Route, frame: RequestFrame, request: Any, response: Any) -> bytes:
+def _encode(route: AnyRoute, frame: RequestFrame, request: NamedTuple, response: NamedTuple) -> bytes:
     if type(response) is Encoded:
         return frame_response(frame, response.body)
     try:

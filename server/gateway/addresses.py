@@ -5,14 +5,16 @@ is left out: a client that learned its own address would bypass the gateway from
 """
 
 from collections.abc import Collection
-from typing import Any
+from typing import TypeVar
 
 from common.address import Address
 from common.error_codes import ErrorCode
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
-from protocol.messages.find_coordinator_response import FindCoordinatorResponse
+from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from server.relay.addresses import AdvertisedAddresses
 from server.relay.exchange import Exchange, Interceptor, rewrite_answer
+
+Found = TypeVar("Found", FindCoordinatorResponse, Coordinator)
 
 DEFAULT_BROKER = 1
 """DescribeCluster: endpoint type of brokers."""
@@ -46,18 +48,19 @@ def describe_cluster(addresses: AdvertisedAddresses) -> Interceptor:
             brokers=brokers, controller_id=controller_among(live, response.controller_id)
         )
 
-    return lambda incoming, _client: Exchange(finish=rewrite_answer(incoming, change))
+    return lambda incoming, _client: Exchange(
+        finish=rewrite_answer(incoming, DescribeClusterResponse, change)
+    )
 
 
 def find_coordinator(addresses: AdvertisedAddresses) -> Interceptor:
     """Return the interceptor of FindCoordinator: one coordinator, or from version 4 on a list."""
 
     def change(response: FindCoordinatorResponse) -> FindCoordinatorResponse:
-        coordinators: list[Any] = [moved(each) for each in response.coordinators]
-        changed: FindCoordinatorResponse = moved(response)
-        return changed._replace(coordinators=coordinators)
+        coordinators = [moved(row) for row in response.coordinators]
+        return moved(response)._replace(coordinators=coordinators)
 
-    def moved(response: Any) -> Any:
+    def moved(response: Found) -> Found:
         if response.error_code or not response.host:
             return response
         at = addresses.advertised(response.node_id, Address(response.host, response.port))
@@ -68,4 +71,6 @@ def find_coordinator(addresses: AdvertisedAddresses) -> Interceptor:
             )
         return response._replace(host=at.host, port=at.port)
 
-    return lambda incoming, _client: Exchange(finish=rewrite_answer(incoming, change))
+    return lambda incoming, _client: Exchange(
+        finish=rewrite_answer(incoming, FindCoordinatorResponse, change)
+    )

@@ -5,8 +5,8 @@ result row tells whether the principal may alter it. Reassignd's keys are valida
 changed completely or not at all.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from controller.configs.changes import check_changes
@@ -18,12 +18,17 @@ from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
+from protocol.messages.alter_configs_response import AlterConfigsResourceResponse as ReplacedRow
 from protocol.messages.alter_configs_response import AlterConfigsResponse
 from protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from protocol.messages.incremental_alter_configs_response import AlterConfigsResourceResponse
+from protocol.messages.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+from server.dispatch.config_requests import Resource, own_configs, response_rows
 from server.dispatch.row_errors import RowError
 from server.gateway.configs import (
     DEFAULT_BROKER,
@@ -38,6 +43,8 @@ from server.gateway.services import GatewayServices, reason
 from server.handlers.incremental_alter_configs import changes_of
 from server.relay.exchange import Interceptor
 
+R = TypeVar("R", AlterConfigsResource, ReplacedResource)
+
 UNKNOWN_OPERATION: RowError = (ErrorCode.INVALID_REQUEST, "The request has an unknown config operation.")
 
 
@@ -51,6 +58,16 @@ RIGHTS_VERSION = 1
 """IncrementalAlterConfigs version of the query for rights; all brokers since 2.4 serve it."""
 
 
+class ResultRow(Resource, Protocol):
+    """A row of the upstream's response."""
+
+    @property
+    def error_code(self) -> int: ...
+
+    @property
+    def error_message(self) -> str | None: ...
+
+
 class OwnChanges(NamedTuple):
     """The changes of reassignd's keys that a request makes to one resource."""
 
@@ -62,9 +79,11 @@ class OwnChanges(NamedTuple):
 def incremental_alter(services: GatewayServices) -> Interceptor:
     """Return the interceptor of IncrementalAlterConfigs."""
 
-    def split(request: IncrementalAlterConfigsRequest) -> Split | None:
+    def split(
+        request: IncrementalAlterConfigsRequest,
+    ) -> Split[IncrementalAlterConfigsResponse] | None:
         own_changes = {
-            key_of(each): _checked(services, each.resource_name, changes_of(_own_configs(each)))
+            key_of(each): _checked(services, each.resource_name, changes_of(own_configs(each.configs)))
             for each in request.resources
             if _alters_own_keys(each)
         }
@@ -77,10 +96,15 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
             else each
             for each in request.resources
         ]
-        upstream = request._replace(resources=resources)
-        return Split(upstream, lambda response: _finished(services, request, response, own_changes))
 
-    return intercept_configs(OWN_KEY_MARKS, split)
+        async def finish(response: IncrementalAlterConfigsResponse) -> IncrementalAlterConfigsResponse:
+            results = await _results(services, request, response.responses, own_changes)
+            rows = response_rows(AlterConfigsResourceResponse, request.resources, results)
+            return response._replace(responses=rows)
+
+        return Split(request._replace(resources=resources), finish)
+
+    return intercept_configs(IncrementalAlterConfigsRequest, OWN_KEY_MARKS, split)
 
 
 def alter(services: GatewayServices) -> Interceptor:
@@ -91,7 +115,9 @@ def alter(services: GatewayServices) -> Interceptor:
     a resource without keys.
     """
 
-    def split(request: AlterConfigsRequest) -> Split | None:
+    def split(
+        request: AlterConfigsRequest,
+    ) -> Split[AlterConfigsResponse] | Split[IncrementalAlterConfigsResponse] | None:
         own_changes: dict[ResourceKey, OwnChanges] = {}
         resources = []
         for each in request.resources:
@@ -108,25 +134,24 @@ def alter(services: GatewayServices) -> Interceptor:
                 resources.append(_without_own_keys(each))
         if not own_changes:
             return None
+
+        async def finish(
+            response: AlterConfigsResponse | IncrementalAlterConfigsResponse,
+        ) -> AlterConfigsResponse:
+            results = await _results(services, request, response.responses, own_changes)
+            rows = response_rows(ReplacedRow, request.resources, results)
+            return AlterConfigsResponse(response.throttle_time_ms, rows)
+
         if resources or not all(own.refused for own in own_changes.values()):
-            upstream = request._replace(resources=resources)
-            return Split(upstream, lambda response: _finished(services, request, response, own_changes))
+            return Split(request._replace(resources=resources), finish)
         # Only principals that may alter the resource learn what is wrong. IncrementalAlterConfigs asks for the rights:
         # unlike AlterConfigs, it changes nothing that it does not name.
         rights = IncrementalAlterConfigsRequest(
             [AlterConfigsResource(*key) for key in own_changes], request.validate_only
         )
-        return Split(
-            rights,
-            lambda response: _finished(services, request, _of_33(response), own_changes),
-            RIGHTS_VERSION,
-        )
+        return Split(rights, finish, RIGHTS_VERSION)
 
-    return intercept_configs((*DEFAULT_BROKER_MARKS, *OWN_KEY_MARKS), split)
-
-
-def _of_33(response: Any) -> AlterConfigsResponse:
-    return AlterConfigsResponse(response.throttle_time_ms, response.responses)
+    return intercept_configs(AlterConfigsRequest, (*DEFAULT_BROKER_MARKS, *OWN_KEY_MARKS), split)
 
 
 def _alters_own_keys(resource: AlterConfigsResource) -> bool:
@@ -138,21 +163,17 @@ def _alters_own_keys(resource: AlterConfigsResource) -> bool:
     if resource.resource_type != ResourceType.BROKER:
         return False
     if resource.resource_name == CLUSTER_DEFAULT:
-        return bool(_own_configs(resource))
-    return any(each.config_operation != ConfigOp.DELETE.value for each in _own_configs(resource))
+        return bool(own_configs(resource.configs))
+    return any(each.config_operation != ConfigOp.DELETE.value for each in own_configs(resource.configs))
 
 
-def _own_configs(resource: Any) -> list[Any]:
-    return [each for each in resource.configs if each.name.startswith(OWN_PREFIX)]
-
-
-def _without_own_keys(resource: Any, *, nothing: bool = False) -> Any:
+def _without_own_keys(resource: R, *, nothing: bool = False) -> R:
     configs = [] if nothing else [each for each in resource.configs if not each.name.startswith(OWN_PREFIX)]
     return resource._replace(configs=configs)
 
 
 def _sets(resource: ReplacedResource) -> list[ConfigChange]:
-    return [ConfigChange(each.name, ConfigOp.SET, each.value) for each in _own_configs(resource)]
+    return [ConfigChange(each.name, ConfigOp.SET, each.value) for each in own_configs(resource.configs)]
 
 
 def _resets(services: GatewayServices, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
@@ -173,20 +194,21 @@ def _checked(services: GatewayServices, broker: str, changes: Sequence[ConfigCha
     return OwnChanges(changes, None if outcome.ok else outcome)
 
 
-async def _finished(
-    services: GatewayServices, request: Any, response: Any, own_changes: Mapping[ResourceKey, OwnChanges]
-) -> Any:
-    """Return the upstream's response, with reassignd's keys applied to the rows without error, in request order."""
-    rows = {key_of(each): each for each in response.responses}
+async def _results(
+    services: GatewayServices,
+    request: AlterConfigsRequest | IncrementalAlterConfigsRequest,
+    rows: Iterable[ResultRow],
+    own_changes: Mapping[ResourceKey, OwnChanges],
+) -> list[RowError]:
+    """Return the result of each resource: the upstream's, with reassignd's keys applied where it has no error."""
+    results: dict[ResourceKey, RowError] = {key_of(row): (row.error_code, row.error_message) for row in rows}
     for key, own in own_changes.items():
-        row = rows.get(key)
-        result = RIGHTS_UNKNOWN
-        if row is not None:
-            result = row.error_code, reason(row.error_code, row.error_message)
-        if result[0] == ErrorCode.NONE:
+        code, message = results.get(key, RIGHTS_UNKNOWN)
+        result: RowError = (code, reason(code, message))
+        if code == ErrorCode.NONE:
             result = own.refused or await _changed(services, own.changes, request.validate_only)
-        rows[key] = AlterConfigsResourceResponse(*result, *key)
-    return response._replace(responses=[rows[key_of(each)] for each in request.resources])
+        results[key] = result
+    return [results[key_of(resource)] for resource in request.resources]
 
 
 async def _changed(

@@ -22,7 +22,9 @@ def api_versions() -> Interceptor:
         header = incoming.header._replace(api_version=version)
 
         def answer(payload: bytes) -> bytes:
-            response = decode_response(parse_response(payload, incoming.api_key, version))
+            response = decode_response(
+                parse_response(payload, incoming.api_key, version), ApiVersionsResponse
+            )
             shown = cut(response) if known else unsupported(response)
             said_in = 0 if shown.error_code == ErrorCode.UNSUPPORTED_VERSION else version
             return encode_response(header, shown, said_in)

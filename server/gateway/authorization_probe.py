@@ -6,9 +6,8 @@ empty request changes nothing in the upstream. In ZooKeeper mode, a broker that 
 the principal first, so NOT_CONTROLLER means that the principal is allowed.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from functools import partial
-from typing import Any
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
@@ -23,11 +22,9 @@ TIMEOUT_MS = 30_000
 """Timeout of the empty request. The client's own may be 0, which Kafka refuses; reassignd validates it
 itself."""
 
-PROBES: dict[int, Callable[[], Any]] = {
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: partial(AlterPartitionReassignmentsRequest, timeout_ms=TIMEOUT_MS),
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: partial(
-        ListPartitionReassignmentsRequest, timeout_ms=TIMEOUT_MS, topics=()
-    ),
+PROBES: dict[int, AlterPartitionReassignmentsRequest | ListPartitionReassignmentsRequest] = {
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: AlterPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: ListPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS, topics=()),
 }
 
 
@@ -41,7 +38,7 @@ def answer_after_probe(services: GatewayServices) -> Interceptor:
         if not incoming.complete:
             return incoming.size
         request = parse_request(bytes(incoming.frame))
-        probe = PROBES[incoming.api_key]()
+        probe = PROBES[incoming.api_key]
         upstream = encode_request(probe, incoming.api_version, incoming.correlation_id, request.client_id)
         return Exchange(upstream, buffered(partial(_settle, services, request, client.caller)))
 
@@ -51,7 +48,8 @@ def answer_after_probe(services: GatewayServices) -> Interceptor:
 def _settle(
     services: GatewayServices, request: RequestFrame, caller: Caller, payload: bytes
 ) -> bytes | Awaitable[bytes]:
-    answer = decode_response(parse_response(payload, request.api_key, request.api_version))
+    frame = parse_response(payload, request.api_key, request.api_version)
+    answer = decode_response(frame, PROBES[request.api_key].response_class())
     if answer.error_code in ALLOWED:
         return services.answer(request, caller)
     return services.refuse(request, answer.error_code, reason(answer.error_code, answer.error_message))

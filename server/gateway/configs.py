@@ -7,7 +7,7 @@ both cases.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from controller.configs.changes import describe_configs
 from controller.configs.names import OWN_PREFIX
@@ -23,13 +23,18 @@ from protocol.frames import (
     parse_request,
     parse_response,
 )
+from protocol.messages.alter_configs_request import AlterConfigsRequest
+from protocol.messages.alter_configs_response import AlterConfigsResponse
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
-from server.dispatch.config_requests import CONFIG_BOUNDS
+from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from protocol.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from protocol.schema import Request, Response
+from server.dispatch.config_requests import CONFIG_BOUNDS, Resource
 from server.dispatch.router import LARGE_BODY
 from server.dispatch.row_errors import repeated
 from server.gateway.services import GatewayServices
@@ -57,22 +62,45 @@ DEFAULT_BROKER_MARKS = (b"\x04\0\0", b"\x04\x01")
 """Bytes in every request that names DEFAULT_BROKER: type and empty name, without and with compact lengths."""
 
 
-class Split(NamedTuple):
+class Split(NamedTuple, Generic[Response]):
     """The request for the upstream, and the function that turns its response into the client's."""
 
-    upstream: Any
-    finish: Callable[[Any], Awaitable[Any]]
+    upstream: Request[Response]
+    finish: Callable[[Response], Awaitable[NamedTuple]]
     version: int | None = None
     """Version of `upstream` where it is another API's request; None for the version of the client's
     request."""
 
+    async def finished(self, payload: bytes, incoming: IncomingRequest, version: int) -> bytes:
+        """Return the client's response frame for the upstream's response in `version`."""
+        key = schema_of(type(self.upstream)).api_key or incoming.api_key
+        frame, response_class = parse_response(payload, key, version), self.upstream.response_class()
+        if len(payload) <= LARGE_BODY:
+            response = await self.finish(decode_response(frame, response_class))
+            return encode_response(incoming.header, response)
+        # Decoding the configs of thousands of topics takes seconds.
+        response = await self.finish(await asyncio.to_thread(decode_response, frame, response_class))
+        return await asyncio.to_thread(encode_response, incoming.header, response)
 
-def key_of(resource: Any) -> ResourceKey:
-    """Of a resource in a request, or of its row in a response."""
+
+AnySplit = (
+    Split[DescribeConfigsResponse] | Split[AlterConfigsResponse] | Split[IncrementalAlterConfigsResponse]
+)
+ConfigsRequest = TypeVar(
+    "ConfigsRequest", DescribeConfigsRequest, AlterConfigsRequest, IncrementalAlterConfigsRequest
+)
+
+
+def key_of(resource: Resource) -> ResourceKey:
+    """Return the key of a resource in a request, or of its row in a response."""
     return resource.resource_type, resource.resource_name
 
 
-def intercept_configs(marks: Iterable[bytes], split: Callable[[Any], Split | None]) -> Interceptor:
+def intercept_configs(
+    request_class: type[ConfigsRequest],
+    marks: Iterable[bytes],
+    split: Callable[[ConfigsRequest], AnySplit | None],
+) -> Interceptor:
     """Return an interceptor for a config request; `split` returns None for a request that passes unchanged.
 
     Only a request that contains one of the `marks` is decoded, because searching bytes is cheaper than
@@ -86,7 +114,7 @@ def intercept_configs(marks: Iterable[bytes], split: Callable[[Any], Split | Non
         if not any(mark in payload for mark in marks):
             return PASSED
         frame = parse_request(payload)
-        request, all_of_it = decode_within(frame, CONFIG_BOUNDS)
+        request, all_of_it = decode_within(frame, request_class, CONFIG_BOUNDS)
         if not all_of_it:
             raise DecodeError(f"a request for configs with more than {CONFIG_BOUNDS.rows} rows")
         parts = None if DEFAULT_BROKER in repeated(map(key_of, request.resources)) else split(request)
@@ -94,19 +122,9 @@ def intercept_configs(marks: Iterable[bytes], split: Callable[[Any], Split | Non
             return PASSED
         version = incoming.api_version if parts.version is None else parts.version
         upstream = encode_request(parts.upstream, version, incoming.correlation_id, frame.client_id)
-        return Exchange(upstream, buffered(lambda answer: _finished(answer, incoming, parts, version)))
+        return Exchange(upstream, buffered(lambda answer: parts.finished(answer, incoming, version)))
 
     return intercept
-
-
-async def _finished(payload: bytes, incoming: IncomingRequest, parts: Split, version: int) -> bytes:
-    key = schema_of(type(parts.upstream)).api_key or incoming.api_key
-    frame = parse_response(payload, key, version)
-    if len(payload) <= LARGE_BODY:
-        return encode_response(incoming.header, await parts.finish(decode_response(frame)))
-    # Decoding the configs of thousands of topics takes seconds.
-    finished = await parts.finish(await asyncio.to_thread(decode_response, frame))
-    return await asyncio.to_thread(encode_response, incoming.header, finished)
 
 
 def describe(services: GatewayServices) -> Interceptor:
@@ -116,7 +134,7 @@ def describe(services: GatewayServices) -> Interceptor:
     defaults: there is no other place to look them up, and tools show them only with `--all`.
     """
 
-    def split(request: DescribeConfigsRequest) -> Split | None:
+    def split(request: DescribeConfigsRequest) -> Split[DescribeConfigsResponse] | None:
         requested = next((each for each in request.resources if key_of(each) == DEFAULT_BROKER), None)
         if requested is None:
             return None
@@ -132,7 +150,7 @@ def describe(services: GatewayServices) -> Interceptor:
 
         return Split(request, finish)
 
-    return intercept_configs(DEFAULT_BROKER_MARKS, split)
+    return intercept_configs(DescribeConfigsRequest, DEFAULT_BROKER_MARKS, split)
 
 
 def _own_results(

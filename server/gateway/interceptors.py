@@ -1,9 +1,12 @@
 """The gateway's interceptors by API key."""
 
+from typing import NamedTuple
+
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import DecodeError
 from protocol.frames import decode_within, parse_request
+from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from server.dispatch.registry import USUAL
 from server.gateway.addresses import describe_cluster, find_coordinator
 from server.gateway.alter_configs import alter, incremental_alter
@@ -39,7 +42,9 @@ def gateway_interceptors(services: GatewayServices, addresses: AdvertisedAddress
     changed: dict[int, Interceptor] = {
         PRODUCE: produce(addresses),
         ApiKey.METADATA: metadata(addresses),
-        ApiKey.FIND_COORDINATOR: within_bounds(USUAL, LARGEST_SEARCH, find_coordinator(addresses)),
+        ApiKey.FIND_COORDINATOR: within_bounds(
+            FindCoordinatorRequest, USUAL, LARGEST_SEARCH, find_coordinator(addresses)
+        ),
         ApiKey.DESCRIBE_CLUSTER: describe_cluster(addresses),
         ApiKey.SASL_HANDSHAKE: handshake,
         ApiKey.SASL_AUTHENTICATE: authenticate,
@@ -55,7 +60,9 @@ def gateway_interceptors(services: GatewayServices, addresses: AdvertisedAddress
     return interceptors | dict.fromkeys(HIDDEN, _hidden) | {ApiKey.API_VERSIONS: api_versions()}
 
 
-def within_bounds(bounds: Bounds, most: int, interceptor: Interceptor) -> Interceptor:
+def within_bounds(
+    request_class: type[NamedTuple], bounds: Bounds, most: int, interceptor: Interceptor
+) -> Interceptor:
     """Return the interceptor for requests within the bounds and of at most `most` bytes; others close the connection.
 
     Used for requests whose answers are rewritten, because the answer is as long as the request.
@@ -65,7 +72,7 @@ def within_bounds(bounds: Bounds, most: int, interceptor: Interceptor) -> Interc
         if not bounds.surely_hold(incoming.size):
             if missing := incoming.missing(most, "for coordinators"):
                 return missing
-            _, all_of_it = decode_within(parse_request(bytes(incoming.frame)), bounds)
+            _, all_of_it = decode_within(parse_request(bytes(incoming.frame)), request_class, bounds)
             if not all_of_it:
                 raise DecodeError(f"a request for coordinators with more than {bounds.rows} rows")
         return interceptor(incoming, client)

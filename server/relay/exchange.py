@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from struct import pack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_response, encode_response, parse_response
+from protocol.schema import Response
 from server.dispatch.router import Caller
 from server.relay.splitter import FrameAction
 
@@ -112,12 +113,15 @@ def buffered(make: Callable[[bytes], bytes | Awaitable[bytes]]) -> FinishAnswer:
     return finish
 
 
-def rewrite_answer(incoming: IncomingRequest, change: Callable[[Any], Any]) -> FinishAnswer:
+def rewrite_answer(
+    incoming: IncomingRequest, response_class: type[Response], change: Callable[[Response], Response]
+) -> FinishAnswer:
     """Return a filter that changes the decoded response. The frame passes unchanged when `change` returns its argument."""
     header = incoming.header
 
     def make(payload: bytes) -> bytes:
-        response = decode_response(parse_response(payload, header.api_key, header.api_version))
+        frame = parse_response(payload, header.api_key, header.api_version)
+        response = decode_response(frame, response_class)
         changed = change(response)
         return with_length(payload) if changed is response else encode_response(header, changed)
 

@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 from common.error_codes import ErrorCode
 from protocol.frames import decode_request, parse_request
+from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
+from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.scram import SCRAM_MECHANISMS
 from server.dispatch.authorizer import UNKNOWN
 from server.relay.exchange import PASSED, ClientIdentity, Exchange, IncomingRequest, Login, rewrite_answer
@@ -43,7 +45,8 @@ def handshake(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | i
     """Intercept SaslHandshake."""
     if missing := incoming.missing(LARGEST, "to authenticate"):
         return missing
-    client.login = Login(decode_request(parse_request(bytes(incoming.frame))).mechanism)
+    request = decode_request(parse_request(bytes(incoming.frame)), SaslHandshakeRequest)
+    client.login = Login(request.mechanism)
     return PASSED
 
 
@@ -51,7 +54,7 @@ def authenticate(incoming: IncomingRequest, client: ClientIdentity) -> Exchange 
     """Intercept SaslAuthenticate."""
     if missing := incoming.missing(LARGEST, "to authenticate"):
         return missing
-    token = decode_request(parse_request(bytes(incoming.frame))).auth_bytes
+    token = decode_request(parse_request(bytes(incoming.frame)), SaslAuthenticateRequest).auth_bytes
     login = client.login or Login("")
     if not login.started:
         login.started, login.user = True, user_of(login.mechanism, token)
@@ -67,7 +70,7 @@ def authenticate(incoming: IncomingRequest, client: ClientIdentity) -> Exchange 
             login.user = ""
         return response
 
-    return Exchange(finish=rewrite_answer(incoming, record))
+    return Exchange(finish=rewrite_answer(incoming, SaslAuthenticateResponse, record))
 
 
 def user_of(mechanism: str, token: bytes) -> str:

@@ -8,7 +8,7 @@ every broker checks the right before it answers that it is not the controller, a
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 from common.error_codes import ErrorCode
 from controller.cluster.topics import MAX_NAME
@@ -19,6 +19,7 @@ from protocol.messages.controlled_shutdown_request import ControlledShutdownRequ
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse
+from protocol.schema import Request, Response
 from server.dispatch.authorizer import Operation, Resource, ResourceKind
 from server.dispatch.router import Caller
 from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
@@ -46,16 +47,24 @@ class Rights(NamedTuple):
         return bool(bits >> operation & 1)
 
 
-class RightsQuery(NamedTuple):
+class RightsQuery(NamedTuple, Generic[Response]):
     """A request to a broker, and the function that reads the rights from its response."""
 
     api_key: ApiKey
     version: int
-    request: Any
-    read: Callable[[Any], Rights]
+    request: Request[Response]
+    read: Callable[[Response], Rights]
+
+    def rights(self, payload: bytes) -> Rights:
+        """Return the rights in a response frame without its length."""
+        frame = parse_response(payload, self.api_key, self.version)
+        return self.read(decode_response(frame, self.request.response_class()))
 
 
-def operations_query(topics: Iterable[str] = ()) -> RightsQuery:
+AnyQuery = RightsQuery[MetadataResponse] | RightsQuery[ControlledShutdownResponse]
+
+
+def operations_query(topics: Iterable[str] = ()) -> RightsQuery[MetadataResponse]:
     """Return the query for the operations on the cluster and on these topics, which need not exist."""
     rows = [MetadataRequestTopic(name=name) for name in dict.fromkeys(topics) if len(name) <= MAX_NAME]
     request = MetadataRequest(
@@ -102,19 +111,18 @@ Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
 
 
 def ask_rights(
-    incoming: IncomingRequest, client: ClientIdentity, frame: RequestFrame, query: RightsQuery, answer: Answer
+    incoming: IncomingRequest, client: ClientIdentity, frame: RequestFrame, query: AnyQuery, answer: Answer
 ) -> Exchange:
     """Send the query in place of a complete request, and `answer`'s frame in place of the broker's answer."""
 
     def settle(payload: bytes) -> bytes | Awaitable[bytes]:
-        response = decode_response(parse_response(payload, query.api_key, query.version))
-        return answer(frame, client.caller._replace(rights=query.read(response)))
+        return answer(frame, client.caller._replace(rights=query.rights(payload)))
 
     upstream = encode_request(query.request, query.version, incoming.correlation_id, frame.client_id)
     return Exchange(upstream, buffered(settle))
 
 
-def with_rights(query: Callable[[RequestFrame], RightsQuery], answer: Answer) -> Interceptor:
+def with_rights(query: Callable[[RequestFrame], AnyQuery], answer: Answer) -> Interceptor:
     """Return the interceptor of requests that reassignd answers after a query."""
 
     def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:

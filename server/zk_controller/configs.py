@@ -4,7 +4,7 @@ A request may alter keys of reassignd and of Kafka together. Then reassignd vali
 broker validates its keys and stores all; reassignd reads its keys from ZooKeeper as after any change.
 """
 
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from common.error_codes import ErrorCode
 from controller.configs.changes import check_changes
@@ -15,8 +15,15 @@ from controller.model.configs import ConfigChange, ConfigOp
 from controller.state.state import State
 from protocol.apis import ApiKey
 from protocol.frames import RequestFrame, decode_within, parse_request
+from protocol.messages.alter_configs_request import AlterConfigsRequest
+from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
+from protocol.messages.describe_configs_request import DescribeConfigsRequest
+from protocol.messages.incremental_alter_configs_request import (
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from server.dispatch.authorizer import CLUSTER, Operation
-from server.dispatch.config_requests import CLUSTER_DENIED
+from server.dispatch.config_requests import CLUSTER_DENIED, Resource, own_configs
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller, refused
 from server.dispatch.row_errors import RowError
@@ -32,7 +39,15 @@ from server.relay.exchange import (
 from server.zk_controller.authorization import Answer, ask_rights, operations_query
 from server.zk_controller.endpoint import ControllerEndpoint
 
-CONFIGS = frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
+ConfigsRequest = DescribeConfigsRequest | AlterConfigsRequest | IncrementalAlterConfigsRequest
+AlteredResource = ReplacedResource | AlterConfigsResource
+
+CONFIGS: Mapping[int, type[ConfigsRequest]] = {
+    ApiKey.DESCRIBE_CONFIGS: DescribeConfigsRequest,
+    ApiKey.ALTER_CONFIGS: AlterConfigsRequest,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: IncrementalAlterConfigsRequest,
+}
+"""API key -> class of the request."""
 
 UNREADABLE: RowError = (ErrorCode.INVALID_REQUEST, "The request has an unknown resource type or operation.")
 
@@ -51,18 +66,18 @@ def configs(own_id: int, endpoint: ControllerEndpoint, answer: Answer) -> Interc
         if not any(mark in payload for mark in marks):
             return PASSED
         frame = parse_request(payload)
-        request, whole = decode_within(frame, ROUTES[incoming.api_key].bounds)
-        resources = request.resources
+        request, whole = decode_within(frame, CONFIGS[incoming.api_key], ROUTES[incoming.api_key].bounds)
         # Too large a request is not relayed: the handler refuses it by its bounds.
-        about_own_node = not whole or any(_names_broker(each, own_name) for each in resources)
-        if not about_own_node and not any(map(_own_configs, resources)):
+        about_own_node = not whole or any(_names_broker(each, own_name) for each in request.resources)
+        altered = () if isinstance(request, DescribeConfigsRequest) else request.resources
+        if not about_own_node and not any(own_configs(resource.configs) for resource in altered):
             return PASSED
-        topics = [each.resource_name for each in resources if each.resource_type == ResourceType.TOPIC]
+        topics = [row.resource_name for row in request.resources if row.resource_type == ResourceType.TOPIC]
         query = operations_query(endpoint.safe_to_name(topics))
         active = endpoint.active
-        if about_own_node or active is None or not any(map(_has_kafka_keys, resources)):
+        if about_own_node or active is None or not any(map(_has_kafka_keys, altered)):
             return ask_rights(incoming, client, frame, query, answer)
-        error = _refusal(active.state, frame, resources)
+        error = _refusal(active.state, altered)
         if error is None:
             return PASSED
         return ask_rights(
@@ -72,38 +87,35 @@ def configs(own_id: int, endpoint: ControllerEndpoint, answer: Answer) -> Interc
     return intercept
 
 
-def _names_broker(resource: Any, name: str) -> bool:
-    return bool(resource.resource_type == ResourceType.BROKER and resource.resource_name == name)
+def _names_broker(resource: Resource, name: str) -> bool:
+    return resource.resource_type == ResourceType.BROKER and resource.resource_name == name
 
 
-def _own_configs(resource: Any) -> list[Any]:
-    """Return the resource's configs with keys of reassignd. A resource to be described has no configs."""
-    return [each for each in getattr(resource, "configs", None) or () if each.name.startswith(OWN_PREFIX)]
+def _has_kafka_keys(resource: AlteredResource) -> bool:
+    return len(own_configs(resource.configs)) < len(resource.configs)
 
 
-def _has_kafka_keys(resource: Any) -> bool:
-    return len(_own_configs(resource)) < len(resource.configs)
-
-
-def _refusal(state: State, frame: RequestFrame, resources: Any) -> RowError | None:
+def _refusal(state: State, resources: Iterable[AlteredResource]) -> RowError | None:
     """Return the error of the first resource with invalid keys of reassignd."""
-    replace = frame.api_key == ApiKey.ALTER_CONFIGS
-    for each in resources:
-        own_configs = _own_configs(each)
-        if not own_configs:
+    for resource in resources:
+        replace = isinstance(resource, ReplacedResource)
+        changes = _own_changes(resource)
+        if changes == []:
             continue
-        changes = (
-            [ConfigChange(key.name, ConfigOp.SET, key.value) for key in own_configs]
-            if replace
-            else changes_of(own_configs)
-        )
-        if changes is None or each.resource_type not in set(ResourceType):
+        if changes is None or resource.resource_type not in set(ResourceType):
             return UNREADABLE
-        resource = ResourceChanges(ResourceType(each.resource_type), each.resource_name, changes, replace)
-        outcome = check_changes(state, resource)
+        kind = ResourceType(resource.resource_type)
+        outcome = check_changes(state, ResourceChanges(kind, resource.resource_name, changes, replace))
         if not outcome.ok:
             return outcome
     return None
+
+
+def _own_changes(resource: AlteredResource) -> list[ConfigChange] | None:
+    """Return the changes of reassignd's keys, or None if an operation is unknown."""
+    if isinstance(resource, ReplacedResource):
+        return [ConfigChange(key.name, ConfigOp.SET, key.value) for key in own_configs(resource.configs)]
+    return changes_of(own_configs(resource.configs))
 
 
 def _refused(frame: RequestFrame, caller: Caller, error: RowError) -> bytes:

@@ -10,6 +10,9 @@ from protocol.apis import ApiKey, find_api
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_within
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from protocol.messages.create_partitions_request import CreatePartitionsRequest
+from protocol.messages.create_topics_request import CreateTopicsRequest
+from protocol.messages.delete_topics_request import DeleteTopicsRequest
 from server.dispatch.registry import ROUTES
 from server.relay.exchange import (
     LARGEST_DECODED,
@@ -27,7 +30,7 @@ from server.relay.versions import FRAMED_TOKENS, PRODUCE
 from server.zk_controller.authorization import (
     CLUSTER_ACTION,
     Answer,
-    RightsQuery,
+    AnyQuery,
     operations_query,
     with_rights,
 )
@@ -49,10 +52,10 @@ def controller_interceptors(own_id: int, endpoint: ControllerEndpoint, answer: A
     `answer` is the endpoint's, with metrics.
     """
 
-    def of_topics(frame: RequestFrame) -> RightsQuery:
+    def of_topics(frame: RequestFrame) -> AnyQuery:
         return operations_query(endpoint.safe_to_name(_topics(endpoint, frame)))
 
-    queries: dict[int, Callable[[RequestFrame], RightsQuery]] = {
+    queries: dict[int, Callable[[RequestFrame], AnyQuery]] = {
         **dict.fromkeys(ANSWERED, lambda _: operations_query()),
         **dict.fromkeys(BROKERS_ONLY, lambda _: CLUSTER_ACTION),
         **dict.fromkeys((ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS), of_topics),
@@ -78,9 +81,12 @@ def _topics(endpoint: ControllerEndpoint, frame: RequestFrame) -> Iterable[str]:
             f"a request of {len(frame.body)} bytes for topics, where {LARGEST_DECODED} are allowed"
         )
     # A request with too many rows is decoded in part; the handler refuses it later.
-    request, _ = decode_within(frame, ROUTES[frame.api_key].bounds)
-    if frame.api_key != ApiKey.DELETE_TOPICS:
-        return [topic.name for topic in request.topics]
+    bounds = ROUTES[frame.api_key].bounds
+    if frame.api_key == ApiKey.CREATE_TOPICS:
+        return [topic.name for topic in decode_within(frame, CreateTopicsRequest, bounds)[0].topics]
+    if frame.api_key == ApiKey.CREATE_PARTITIONS:
+        return [topic.name for topic in decode_within(frame, CreatePartitionsRequest, bounds)[0].topics]
+    request, _ = decode_within(frame, DeleteTopicsRequest, bounds)
     by_id = {} if endpoint.active is None else endpoint.active.state.topic_names
     named = [by_id.get(topic.topic_id) if topic.name is None else topic.name for topic in request.topics]
     return [*request.topic_names, *(name for name in named if name is not None)]
@@ -91,7 +97,7 @@ def _api_versions(incoming: IncomingRequest, _client: ClientIdentity) -> Exchang
     # An unknown version passes. The broker may not know it either; then it says so, and the client retries.
     if api is None or incoming.api_version not in api.versions:
         return PASSED
-    return Exchange(finish=rewrite_answer(incoming, _with_own_versions))
+    return Exchange(finish=rewrite_answer(incoming, ApiVersionsResponse, _with_own_versions))
 
 
 def _with_own_versions(response: ApiVersionsResponse) -> ApiVersionsResponse:

@@ -6,12 +6,15 @@ The broker behind the connection would list its groups and directories a second 
 same, because it authorizes the principal; its errors pass.
 """
 
-from typing import Any
+from collections.abc import Callable
 
 from protocol.apis import ApiKey, find_api
 from protocol.frames import encode_request, parse_request
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse, DescribeLogDirsResult
+from protocol.messages.list_groups_response import ListGroupsResponse
+from protocol.messages.list_transactions_response import ListTransactionsResponse
+from protocol.schema import Response
 from server.relay.exchange import (
     PASSED,
     ClientIdentity,
@@ -35,7 +38,7 @@ def log_dirs(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange | i
     upstream = encode_request(
         DescribeLogDirsRequest(topics=()), incoming.api_version, incoming.correlation_id, request.client_id
     )
-    return Exchange(upstream, rewrite_answer(incoming, _one_dir))
+    return Exchange(upstream, rewrite_answer(incoming, DescribeLogDirsResponse, _one_dir))
 
 
 def _one_dir(response: DescribeLogDirsResponse) -> DescribeLogDirsResponse:
@@ -44,15 +47,22 @@ def _one_dir(response: DescribeLogDirsResponse) -> DescribeLogDirsResponse:
     return response._replace(results=[DescribeLogDirsResult(log_dir=LOG_DIR)])
 
 
-def emptied(key: ApiKey, field: str) -> Interceptor:
-    """Return an interceptor that empties a list in the response."""
+def _no_groups(response: ListGroupsResponse) -> ListGroupsResponse:
+    return response if response.error_code else response._replace(groups=())
 
-    def empty(response: Any) -> Any:
-        return response if response.error_code else response._replace(**{field: ()})
+
+def _no_transactions(response: ListTransactionsResponse) -> ListTransactionsResponse:
+    return response if response.error_code else response._replace(transaction_states=())
+
+
+def emptied(
+    key: ApiKey, response_class: type[Response], empty: Callable[[Response], Response]
+) -> Interceptor:
+    """Return an interceptor that applies `empty` to the response."""
 
     def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange:
         return (
-            Exchange(finish=rewrite_answer(incoming, empty))
+            Exchange(finish=rewrite_answer(incoming, response_class, empty))
             if incoming.api_version in _versions(key)
             else PASSED
         )
@@ -67,8 +77,8 @@ def _versions(key: ApiKey) -> range:
 
 
 PER_BROKER_INTERCEPTORS: dict[int, Interceptor] = {
-    ApiKey.LIST_GROUPS: emptied(ApiKey.LIST_GROUPS, "groups"),
+    ApiKey.LIST_GROUPS: emptied(ApiKey.LIST_GROUPS, ListGroupsResponse, _no_groups),
     ApiKey.DESCRIBE_LOG_DIRS: log_dirs,
-    ApiKey.LIST_TRANSACTIONS: emptied(ApiKey.LIST_TRANSACTIONS, "transaction_states"),
+    ApiKey.LIST_TRANSACTIONS: emptied(ApiKey.LIST_TRANSACTIONS, ListTransactionsResponse, _no_transactions),
 }
 """API key -> interceptor."""

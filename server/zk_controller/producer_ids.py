@@ -20,7 +20,7 @@ Allocate = Callable[[int, int], Awaitable[tuple[int, int]]]
 
 async def answer(frame: RequestFrame, allocate: Allocate) -> bytes:
     """Return the response frame."""
-    request: AllocateProducerIdsRequest = decode_request(frame)
+    request = decode_request(frame, AllocateProducerIdsRequest)
     try:
         start, size = await allocate(request.broker_id, request.broker_epoch)
     except ApiError as error:

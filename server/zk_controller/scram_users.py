@@ -40,7 +40,7 @@ AlterUser = Callable[[str, Mapping[str, str | None]], Awaitable[None]]
 
 async def answer(frame: RequestFrame, alter: AlterUser) -> bytes:
     """Return the response frame. Each user's changes are made together or not at all."""
-    request, whole = decode_within(frame, BOUNDS)
+    request, whole = decode_within(frame, AlterUserScramCredentialsRequest, BOUNDS)
     if not whole:
         return refuse(frame, ErrorCode.INVALID_REQUEST)
     rows = [await _altered(request, user, alter) for user in _users(request)]
@@ -49,7 +49,7 @@ async def answer(frame: RequestFrame, alter: AlterUser) -> bytes:
 
 def refuse(frame: RequestFrame, code: int) -> bytes:
     """Return a response frame with this error for each user."""
-    request, _ = decode_within(frame, BOUNDS)
+    request, _ = decode_within(frame, AlterUserScramCredentialsRequest, BOUNDS)
     rows = [AlterUserScramCredentialsResult(user, code, None) for user in _users(request)]
     return encode_response(frame, AlterUserScramCredentialsResponse(results=rows))
 

@@ -95,7 +95,7 @@ class LocalChannel:
     def __init__(self, network: LocalNetwork, port: int) -> None:
         self._network, self._port = network, port
 
-    async def request(self, message: tuple[Any, ...], version: int) -> Any:
+    async def request(self, message: Any, version: int) -> Any:
         return await self._network.answer(self._port, message, version)
 
     def close(self) -> None:

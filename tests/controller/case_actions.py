@@ -31,8 +31,8 @@ from protocol.messages.list_partition_reassignments_request import (
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server import handlers
 from server.dispatch.authorizer import ANONYMOUS, CLUSTER, AclTable, Operation
-from server.dispatch.registry import ROUTES, Route
-from server.handlers import list_partition_reassignments
+from server.dispatch.registry import ROUTES, AnyRoute
+from server.handlers import alter_partition_reassignments, list_partition_reassignments
 from tests.builders import InMemoryController, key, partition
 from tests.server.fakes import decoded
 
@@ -261,7 +261,7 @@ def _many(words: str) -> tuple[int, tuple[int, ...]]:
     return count, tuple(replicas)
 
 
-def _operation(route: Route) -> Operation:
+def _operation(route: AnyRoute) -> Operation:
     assert route.operation is not None
     return route.operation
 
@@ -272,19 +272,21 @@ def _refused_alter(orders: Sequence[AlterTopic]) -> Reply:
         for topic, rows in orders
     ]
     request = AlterPartitionReassignmentsRequest(topics=topics)
-    response = ROUTES[ApiKey.ALTER_PARTITION_REASSIGNMENTS].refuse(request, _DENIED, None)
+    response = alter_partition_reassignments.refuse(request, _DENIED, None)
     rows = {
-        f"{topic.name}-{row.partition_index}": Outcome(row.error_code, row.error_message)
+        f"{topic.name}-{row.partition_index}": Outcome(ErrorCode(row.error_code), row.error_message)
         for topic in response.responses
         for row in topic.partitions
     }
-    return Reply(Outcome(response.error_code), rows, len(rows), [topic.name for topic in response.responses])
+    return Reply(
+        Outcome(ErrorCode(response.error_code)), rows, len(rows), [topic.name for topic in response.responses]
+    )
 
 
 def _refused_list(topics: Mapping[str, Sequence[int]]) -> Reply:
     asked = [ListPartitionReassignmentsTopics(topic, tuple(numbers)) for topic, numbers in topics.items()]
     request = ListPartitionReassignmentsRequest(topics=asked)
-    return _listing(ROUTES[ApiKey.LIST_PARTITION_REASSIGNMENTS].refuse(request, _DENIED, None))
+    return _listing(list_partition_reassignments.refuse(request, _DENIED, None))
 
 
 def _listing(response: ListPartitionReassignmentsResponse) -> Reply:

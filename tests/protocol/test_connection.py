@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from struct import pack
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from protocol.apis import ApiKey
 from protocol.connection import ClientConnection, Connection
 from protocol.errors import DecodeError, EncodeError
-from protocol.frames import decode_request, decode_response, encode_response
+from protocol.frames import RequestFrame, encode_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
+from protocol.schema import Request
+from tests.frames import decode_request, decode_response
 
 LIST = ListPartitionReassignmentsRequest()
 LISTED = ListPartitionReassignmentsResponse(error_code=41)
@@ -29,7 +31,7 @@ class Pair:
         self.client = ClientConnection()
         self.server = Connection()
 
-    def ask(self, *requests: tuple[tuple[Any, ...], int]) -> list[Any]:
+    def ask(self, *requests: tuple[Request[NamedTuple], int]) -> list[RequestFrame]:
         """Send requests in one piece; return the frames that the server sees."""
         return self.server.receive_data(b"".join(self.client.send_request(*request) for request in requests))
 

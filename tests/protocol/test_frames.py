@@ -2,6 +2,7 @@
 
 import tracemalloc
 from struct import pack
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,6 @@ from protocol.errors import DecodeError, EncodeError
 from protocol.frames import (
     FrameSplitter,
     ResponseFrame,
-    decode_request,
-    decode_response,
     encode_request,
     encode_response,
     frame_response,
@@ -26,6 +25,8 @@ from protocol.messages.controlled_shutdown_request import ControlledShutdownRequ
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
+from protocol.schema import Request
+from tests.frames import decode_request, decode_response
 
 
 def framed(*payloads: bytes) -> bytes:
@@ -131,7 +132,7 @@ def test_a_header_cut_short_is_refused(payload: bytes) -> None:
 
 def test_only_requests_are_sent_as_requests() -> None:
     with pytest.raises(EncodeError, match="ListPartitionReassignmentsResponse is not a request"):
-        encode_request(ListPartitionReassignmentsResponse(), 0, 7, "me")
+        encode_request(cast(Request[Any], ListPartitionReassignmentsResponse()), 0, 7, "me")
 
 
 def test_a_response_to_an_unknown_key_is_refused() -> None:

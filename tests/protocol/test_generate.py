@@ -7,6 +7,10 @@ import pytest
 from protocol import generate
 from protocol.generate import ModuleWriter, load, main, modules, snake_case
 
+EMPTY = """{
+  "type": "%s", "name": "%s", "apiKey": 1, "validVersions": "0", "flexibleVersions": "none", "fields": []
+}"""
+
 
 def test_the_generated_modules_are_fresh() -> None:
     assert main(["--check"]) == 0
@@ -61,10 +65,15 @@ def test_fields_that_no_valid_version_carries_are_left_out() -> None:
 
 
 def test_a_message_without_fields_is_a_class_without_fields() -> None:
-    empty = '{ "type": "request", "name": "X", "apiKey": 1, "validVersions": "0", "flexibleVersions": "none", "fields": [] }'
-    text = ModuleWriter(load(empty), "a test").text()
+    text = ModuleWriter(load(EMPTY % ("response", "X")), "a test").text()
     assert "class X(NamedTuple):\n    pass\n" in text
     assert "        X: (),\n" in text
+
+
+def test_a_request_names_the_class_of_its_response() -> None:
+    text = ModuleWriter(load(EMPTY % ("request", "FooRequest")), "a test").text()
+    assert "from protocol.messages.foo_response import FooResponse\n" in text
+    assert "    def response_class() -> type[FooResponse]:\n        return FooResponse\n" in text
 
 
 def test_two_structs_of_one_name_are_refused() -> None:

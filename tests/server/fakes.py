@@ -10,7 +10,6 @@ from controller.messages.event import AnyEvent
 from controller.state.state import State
 from protocol.codec.wire import codec
 from protocol.connection import ClientConnection
-from protocol.frames import decode_response
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
@@ -41,6 +40,7 @@ from server.dispatch.authorizer import (
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Context, Services
 from server.dispatch.registry import ROUTES
+from tests.frames import decode_response
 
 M = TypeVar("M")
 

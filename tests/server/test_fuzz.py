@@ -20,7 +20,7 @@ from protocol.apis import find_api
 from protocol.codec.wire import Codec, codec
 from protocol.counter import Bounds
 from protocol.errors import DecodeError
-from protocol.frames import RequestFrame, decode_response, parse_response
+from protocol.frames import RequestFrame, parse_response
 from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
@@ -28,6 +28,7 @@ from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller, Router
 from server.metrics.stats import Counters
 from tests.backends.harness import Embedded
+from tests.frames import decode_response
 from tests.server.fakes import NOBODY
 from tests.server.nasty import Nasty
 

@@ -88,7 +88,7 @@ async def test_a_config_is_set_and_read(client: UpstreamClient) -> None:
     assert (await client.ask(change, 2)).responses[0].error_code == 0
     query = DescribeConfigsRequest([DescribeConfigsResource(4, "2", [rate.name])])
 
-    async def values() -> list[str]:
+    async def values() -> list[str | None]:
         return [row.value for row in (await client.ask(query, 2)).results[0].configs]
 
     await until(values, ["1000"])

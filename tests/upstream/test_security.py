@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -18,6 +18,7 @@ from protocol.messages.alter_partition_reassignments_request import (
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.schema import Request
 from reassignd.config.command_config import load
 from tests.clients.java_programs import JavaClient, ToolResult, Tools
 from tests.reassignd.shell import Shell
@@ -72,7 +73,7 @@ def test_a_principal_without_rights_cannot_list_reassignments(run: PrincipalTool
 
 PRINCIPALS = ("admin", "alter", "describe", "nothing")
 UNKNOWN = [ReassignableTopic("unknown", [ReassignablePartition(0, (1,)), ReassignablePartition(1, None)])]
-REQUESTS = {
+REQUESTS: dict[str, Request[NamedTuple]] = {
     "alter": AlterPartitionReassignmentsRequest(topics=UNKNOWN),
     "alter nothing": AlterPartitionReassignmentsRequest(topics=()),
     "list": ListPartitionReassignmentsRequest(),

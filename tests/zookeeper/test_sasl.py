@@ -11,7 +11,6 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
@@ -45,6 +44,7 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.schema import Request, Response
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
@@ -152,10 +152,10 @@ def caller(user: str, password: str = "") -> Caller:
     return Caller(security=Security(sasl=Credentials(mechanism, user, password or f"{user}-secret")))
 
 
-def request(site: Site, user: str, message: tuple[Any, ...], version: int) -> Any:
+def request(site: Site, user: str, message: Request[Response], version: int) -> Response:
     """Send a request to the listener of reassignd as this user, and return the response."""
 
-    async def ask() -> Any:
+    async def ask() -> Response:
         host, _, port = site.commander.address.partition(":")
         channel = await connector(caller(user))(host, int(port))
         answer = await channel.request(message, version)

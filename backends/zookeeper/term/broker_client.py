@@ -1,7 +1,7 @@
 """Requests of the controller to its brokers as a client, for example DescribeLogDirs."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backends.client.errors import UnreachableError
 from backends.client.handshake import Caller, open_connection
@@ -9,6 +9,7 @@ from backends.client.link import Link
 from common.address import Address
 from common.clock import Clock
 from controller.state.state import State
+from protocol.schema import Request, Response
 
 CONNECT_SECONDS = 10.0
 REQUEST_SECONDS = 30.0
@@ -26,7 +27,7 @@ class TermBrokerClient:
         self.state, self._caller, self._clock = state, caller, clock
         self._connections: dict[int, _Connection] = {}
 
-    async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
+    async def ask(self, request: Request[Response], broker: int | None = None) -> Response:
         """See `BrokerClient.ask`; without a broker, the live one with the lowest id is asked."""
         number = min(self.state.live, default=-1) if broker is None else broker
         known = self.state.brokers.get(number)

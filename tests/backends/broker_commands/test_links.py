@@ -73,7 +73,7 @@ class FakeChannel:
     def __init__(self, brokers: Brokers, broker: int) -> None:
         self._brokers, self._broker = brokers, broker
 
-    async def request(self, message: tuple[Any, ...], _version: int) -> Any:
+    async def request(self, message: Any, _version: int) -> Any:
         if self._brokers.down or self._broker in self._brokers.unreachable:
             raise ConnectionResetError
         if self._brokers.busy is not None:

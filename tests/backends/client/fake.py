@@ -10,13 +10,14 @@ from common.address import Address
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey, find_api
 from protocol.connection import Connection
-from protocol.frames import RequestFrame, decode_request
+from protocol.frames import RequestFrame
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from tests.frames import decode_request
 
 HANG_UP = b""
 """Answer value: send nothing and close the connection."""
@@ -107,7 +108,7 @@ class FakeBroker:
         request = decode_request(frame)
         self.requests.append(request)
         self.versions.append(frame.api_version)
-        answer = self.answers[type(request)](request)
+        answer: Any = self.answers[type(request)](request)
         if isinstance(answer, bytes):
             writer.write(answer)
         elif isinstance(answer, asyncio.Future):

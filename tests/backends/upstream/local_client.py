@@ -47,7 +47,7 @@ class LocalClient:
             for b in seen.brokers
         }
 
-    async def ask(self, request: tuple[Any, ...], broker: int | None = None, **_: Any) -> Any:
+    async def ask(self, request: Any, broker: int | None = None, **_: Any) -> Any:
         listening = sorted(self._network.listening)
         port = FIRST_PORT + broker - 1 if broker is not None else next(iter(listening), -1)
         if self._closed or port not in listening:

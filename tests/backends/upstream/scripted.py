@@ -26,7 +26,7 @@ class Scripted:
     async def refresh(self) -> None:
         self.refreshed += 1
 
-    async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
+    async def ask(self, request: Any, broker: int | None = None) -> Any:
         self.asked.append((request, broker))
         if type(request) not in self.answers:
             raise UnreachableError("nobody answers")

@@ -41,7 +41,7 @@ def test_a_layout_sorts_fields_by_where_they_are() -> None:
     names = [[field.name for field in Layout(SCHEMA, 0).plain(MetadataResponse)]]
     names.append([field.name for field in Layout(SCHEMA, 0).absent(MetadataResponse)][:2])
     names.append([field.name for field in Layout(UPDATE_METADATA, 8).tagged(UpdateMetadataRequest)])
-    assert names == [["brokers", "topics"], ["throttle_time_ms", "cluster_id"], ["type"]]
+    assert names == [["brokers", "topics"], ["throttle_time_ms", "cluster_id"], ["type_"]]
 
 
 def test_the_client_id_of_a_flexible_header_is_not_compact() -> None:

@@ -30,7 +30,7 @@ from protocol.messages.metadata_response import (
 from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer, Operation
 from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context
-from server.dispatch.registry import ROUTES, Route
+from server.dispatch.registry import ROUTES, AnyRoute
 from server.dispatch.router import Caller, Router, is_large, refused
 from server.driver.driver import DriverStoppedError
 from server.metrics.stats import Counters
@@ -43,7 +43,7 @@ class Rig:
     """A router and one client."""
 
     def __init__(
-        self, routes: dict[int, Route] | None = None, authorizer: Authorizer | None = None, *replies: Any
+        self, routes: dict[int, AnyRoute] | None = None, authorizer: Authorizer | None = None, *replies: Any
     ) -> None:
         self.client = FakeClient()
         self.stats = Counters()
@@ -58,7 +58,7 @@ class Rig:
         return self.client.read(answer if isinstance(answer, bytes) else await answer)[0]
 
 
-def route(handle: Any, operation: Operation | None = None) -> dict[int, Route]:
+def route(handle: Any, operation: Operation | None = None) -> dict[int, AnyRoute]:
     """Return a route that answers ElectLeaders with `handle`."""
     real = ROUTES[43]
     return {43: real._replace(handle=handle, operation=operation)}
@@ -311,7 +311,7 @@ async def test_a_request_can_be_refused_for_another_reason(partitions: int) -> N
     assert rig.stats.errors == {(43, 31): 1}
 
 
-def bounded(handle: Any = None, **changes: Any) -> dict[int, Route]:
+def bounded(handle: Any = None, **changes: Any) -> dict[int, AnyRoute]:
     """Return a router for ElectLeaders and FindCoordinator with bounds of ten rows and ten numbers."""
     small: dict[str, Any] = {"bounds": Bounds(10, 10), **changes}
     routes = {key: ROUTES[key]._replace(**small) for key in (43, 10)}

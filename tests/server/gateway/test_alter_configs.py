@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from controller.model.cluster import Config, ResourceType
-from protocol.frames import decode_request
 from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
@@ -22,6 +21,7 @@ from protocol.messages.incremental_alter_configs_response import (
 from server.gateway.alter_configs import alter, incremental_alter
 from server.gateway.services import DENIED
 from server.relay.exchange import PASSED
+from tests.frames import decode_request
 from tests.server.gateway.doubles import FakeCore
 from tests.server.relay.doubles import Talk, client, incoming
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from common.error_codes import ErrorCode
-from protocol.frames import decode_request, parse_request
+from protocol.frames import parse_request
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -15,6 +15,7 @@ from protocol.messages.alter_partition_reassignments_response import AlterPartit
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server.gateway.authorization_probe import answer_after_probe
+from tests.frames import decode_request
 from tests.server.gateway.doubles import FakeCore
 from tests.server.relay.doubles import CORRELATION_ID, Talk, client, incoming, incoming_part
 

@@ -7,7 +7,6 @@ from controller.configs.keys import BROKER_KEYS
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import ConfigSource
 from protocol.errors import DecodeError
-from protocol.frames import decode_request
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -16,6 +15,7 @@ from protocol.messages.describe_configs_response import (
 )
 from server.gateway.configs import describe
 from server.relay.exchange import LARGEST_DECODED, PASSED
+from tests.frames import decode_request
 from tests.server.gateway.doubles import FakeCore
 from tests.server.relay.doubles import Talk, client, incoming, incoming_part
 

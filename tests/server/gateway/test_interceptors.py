@@ -48,7 +48,7 @@ def test_most_keys_have_no_interceptor(key: int) -> None:
 @pytest.mark.parametrize(("keys", "ends"), [(10, False), (10_000, False), (10_001, True)])
 def test_a_request_for_too_many_coordinators_closes_the_connection(keys: int, ends: bool) -> None:
     request = FindCoordinatorRequest(coordinator_keys=[f"group-{number}" for number in range(keys)])
-    rule = within_bounds(USUAL, LARGEST_SEARCH, pass_through)
+    rule = within_bounds(FindCoordinatorRequest, USUAL, LARGEST_SEARCH, pass_through)
     if ends:
         with pytest.raises(DecodeError, match="coordinators with more than 10000 rows"):
             rule(incoming(request, 4), client())
@@ -59,7 +59,7 @@ def test_a_request_for_too_many_coordinators_closes_the_connection(keys: int, en
 def test_a_coordinator_request_is_buffered_until_its_rows_are_counted() -> None:
     request = FindCoordinatorRequest(coordinator_keys=["group"] * 10_000)
     whole = incoming(request, 4)
-    rule = within_bounds(USUAL, LARGEST_SEARCH, pass_through)
+    rule = within_bounds(FindCoordinatorRequest, USUAL, LARGEST_SEARCH, pass_through)
     assert rule(whole._replace(frame=whole.frame[:100]), client()) == whole.size
     with pytest.raises(DecodeError, match="where 1048576 are allowed"):
         rule(whole._replace(size=LARGEST_SEARCH + 1), client())

@@ -6,18 +6,12 @@ from typing import Any
 
 from common.address import Address
 from protocol.codec.wire import schema_of
-from protocol.frames import (
-    RequestFrame,
-    decode_response,
-    encode_request,
-    encode_response,
-    parse_request,
-    parse_response,
-)
+from protocol.frames import RequestFrame, encode_request, encode_response, parse_request, parse_response
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
 from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor
 from server.relay.splitter import FrameAction
+from tests.frames import decode_response
 from tests.server.fakes import FakeBroker
 
 CORRELATION_ID = 7

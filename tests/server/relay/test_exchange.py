@@ -25,7 +25,7 @@ def test_an_answer_too_large_to_hold_closes_the_connection() -> None:
 
 async def test_an_answer_that_needs_no_change_keeps_its_bytes() -> None:
     request = incoming(ListGroupsRequest(), 5)
-    exchange = Exchange(finish=rewrite_answer(request, lambda response: response))
+    exchange = Exchange(finish=rewrite_answer(request, ListGroupsResponse, lambda response: response))
     unknown_tag = pack(">i", 7) + b"\0" + bytes(6) + b"\1" + b"\1\x63\1x"
     assert exchange.finish is not None
     assert exchange.finish(memoryview(unknown_tag), len(unknown_tag)) == FrameAction(
@@ -38,6 +38,8 @@ async def test_an_answer_is_changed_in_the_version_of_its_request() -> None:
         return response._replace(groups=[ListedGroup("g", "consumer")])
 
     asking = Talk(
-        lambda incoming, _: Exchange(finish=rewrite_answer(incoming, change)), ListGroupsRequest(), 3
+        lambda incoming, _: Exchange(finish=rewrite_answer(incoming, ListGroupsResponse, change)),
+        ListGroupsRequest(),
+        3,
     )
     assert (await asking.answer(ListGroupsResponse())).groups == (ListedGroup("g", "consumer"),)

@@ -5,15 +5,17 @@ import pytest
 from protocol.errors import DecodeError
 from protocol.frames import encode_request
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
+from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from server.dispatch.authorizer import CLUSTER, Operation, topic
 from server.relay.exchange import Exchange
 from server.zk_controller.authorization import (
     CLUSTER_ACTION,
     NO_BROKER,
+    AnyQuery,
     Rights,
-    RightsQuery,
     operations_query,
     with_rights,
 )
@@ -44,7 +46,8 @@ def test_an_operation_that_the_answer_omits_is_not_allowed(operation: Operation)
 
 def test_the_query_names_each_topic_once_and_creates_none() -> None:
     request = operations_query(["foo", "bar", "foo", "x" * 250]).request
-    assert [each.name for each in request.topics] == ["foo", "bar"]
+    assert isinstance(request, MetadataRequest)
+    assert [each.name for each in request.topics or ()] == ["foo", "bar"]
     assert not request.allow_auto_topic_creation
     assert (request.include_cluster_authorized_operations, request.include_topic_authorized_operations) == (
         True,
@@ -53,7 +56,9 @@ def test_the_query_names_each_topic_once_and_creates_none() -> None:
 
 
 def test_a_query_without_topics_does_not_ask_for_all_topics() -> None:
-    assert operations_query().request.topics == []
+    request = operations_query().request
+    assert isinstance(request, MetadataRequest)
+    assert request.topics == []
 
 
 @pytest.mark.parametrize(("code", "allowed"), [(31, False), (11, True), (8, True), (0, True)])
@@ -70,11 +75,13 @@ def test_an_error_unrelated_to_permissions_is_no_answer(code: int) -> None:
 
 
 def test_the_query_shuts_no_broker_down() -> None:
-    assert CLUSTER_ACTION.request.broker_id == NO_BROKER
+    request = CLUSTER_ACTION.request
+    assert isinstance(request, ControlledShutdownRequest)
+    assert request.broker_id == NO_BROKER
 
 
 @pytest.mark.parametrize("query", [operations_query(["foo"]), CLUSTER_ACTION])
-def test_the_query_replaces_the_request_in_the_same_position(query: RightsQuery) -> None:
+def test_the_query_replaces_the_request_in_the_same_position(query: AnyQuery) -> None:
     rule = with_rights(lambda _: query, lambda *_: b"")
     whole = incoming(AlterPartitionReassignmentsRequest(), 0)
     assert rule(incoming_part(bytes(whole.frame[:12]), whole.size), client()) == whole.size

@@ -6,7 +6,6 @@ import pytest
 
 from controller.messages.events import AlterConfigs
 from protocol.errors import DecodeError
-from protocol.frames import decode_request
 from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
@@ -20,6 +19,7 @@ from protocol.messages.metadata_response import MetadataResponse
 from server.dispatch.authorizer import Operation
 from server.relay.exchange import LARGEST_DECODED, PASSED, Exchange, Interceptor
 from server.zk_controller.configs import configs
+from tests.frames import decode_request
 from tests.server.relay.doubles import Talk, client, incoming, incoming_part
 from tests.server.zk_controller.conftest import EndpointRig
 

@@ -1,12 +1,12 @@
 """Requests to the endpoint, as active controller and otherwise, with and without rights."""
 
 import inspect
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 
 from protocol.connection import Connection
-from protocol.frames import RequestFrame, decode_response, encode_request, parse_response
+from protocol.frames import RequestFrame, encode_request, parse_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -19,6 +19,7 @@ from protocol.messages.alter_user_scram_credentials_request import (
     ScramCredentialDeletion,
 )
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from protocol.schema import Request
 from server.dispatch.authorizer import ANONYMOUS, Operation
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller
@@ -31,6 +32,7 @@ from server.zk_controller.endpoint import (
     not_controller,
     served,
 )
+from tests.frames import decode_response
 from tests.server.zk_controller.conftest import EndpointRig
 
 ALTER = AlterPartitionReassignmentsRequest(
@@ -39,13 +41,13 @@ ALTER = AlterPartitionReassignmentsRequest(
 IDS = AllocateProducerIdsRequest(1, 7)
 
 
-def frame_of(message: tuple[Any, ...], version: int) -> RequestFrame:
+def frame_of(message: Request[NamedTuple], version: int) -> RequestFrame:
     [frame] = Connection().receive_data(encode_request(message, version, 7, "test"))
     return frame
 
 
 async def answered(
-    endpoint: ControllerEndpoint, message: tuple[Any, ...], version: int, rights: Rights | None = None
+    endpoint: ControllerEndpoint, message: Request[NamedTuple], version: int, rights: Rights | None = None
 ) -> Any:
     frame = frame_of(message, version)
     caller = Caller(cast(BrokerPort, None), ANONYMOUS, "", Rights() if rights is None else rights)

@@ -6,7 +6,6 @@ import pytest
 
 from controller.model.cluster import Topic
 from protocol.errors import DecodeError
-from protocol.frames import decode_request
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
@@ -20,6 +19,7 @@ from server.relay.produce import NO_ANSWER
 from server.relay.sasl import authenticate
 from server.zk_controller.endpoint import ANSWERED, served
 from server.zk_controller.interceptors import controller_interceptors
+from tests.frames import decode_request
 from tests.server.relay.doubles import Talk, client, incoming, incoming_part
 from tests.server.relay.test_produce import request as produce
 from tests.server.zk_controller.conftest import EndpointRig

@@ -1,7 +1,6 @@
 """Empty answers to per-broker requests sent to reassignd's own node id."""
 
 from protocol.apis import ApiKey
-from protocol.frames import decode_request
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse, DescribeLogDirsResult
 from protocol.messages.list_groups_request import ListGroupsRequest
@@ -10,6 +9,7 @@ from protocol.messages.list_transactions_request import ListTransactionsRequest
 from protocol.messages.list_transactions_response import ListTransactionsResponse, TransactionState
 from server.relay.exchange import PASSED, Exchange
 from server.zk_controller.own_node import PER_BROKER_INTERCEPTORS
+from tests.frames import decode_request
 from tests.server.relay.doubles import Talk, client, incoming, incoming_part, key_of
 
 

@@ -1,9 +1,10 @@
 from common.error_codes import ErrorCode
 from protocol.errors import ApiError
-from protocol.frames import decode_response, parse_response
+from protocol.frames import parse_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 from server.zk_controller.producer_ids import Allocate, answer
+from tests.frames import decode_response
 from tests.server.zk_controller.test_endpoint import frame_of
 
 

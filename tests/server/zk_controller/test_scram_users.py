@@ -5,7 +5,7 @@ import pytest
 
 from common.error_codes import ErrorCode
 from protocol.errors import ApiError
-from protocol.frames import decode_response, parse_response
+from protocol.frames import parse_response
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -13,6 +13,7 @@ from protocol.messages.alter_user_scram_credentials_request import (
 )
 from protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResult
 from server.zk_controller.scram_users import answer
+from tests.frames import decode_response
 from tests.server.zk_controller.test_endpoint import frame_of
 
 # RFC 7677, section 3: the example of SCRAM-SHA-256.
