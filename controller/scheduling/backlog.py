@@ -85,9 +85,8 @@ class Backlog:
 
     def plan(self, key: TopicPartition, planned: Planned) -> None:
         """Move the partition's step, if it waits, to its wave of a plan."""
-        entry = self._entries.get(key)
-        if entry is not None:
-            bucket = entry.bucket if isinstance(entry, Step) else entry
+        bucket = self.bucket_of(key)
+        if bucket is not None:
             self.add(key, bucket.rank, bucket.cost, planned)
 
     def forget(self, job: int) -> None:
@@ -162,10 +161,10 @@ class Backlog:
             self.usage.held = steps
             self._freed.update(self._parked)
 
-    def blocker(self, rank: Rank, cost: Cost) -> Place | None:
-        """Return the exhausted place for which steps of this rank and cost wait, or None."""
-        bucket = self._buckets.get((rank, cost))
-        return None if bucket is None else bucket.parked_at
+    def bucket_of(self, key: TopicPartition) -> Bucket | None:
+        """Return the bucket in which the partition's step waits; None if it is not planned."""
+        entry = self._entries.get(key)
+        return entry.bucket if isinstance(entry, Step) else entry
 
     def enqueue(self, key: TopicPartition) -> None:
         """Request that the partition's next step is planned."""

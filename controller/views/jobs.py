@@ -5,7 +5,7 @@ meanwhile are left out. An iterator yields None for examined rows that it leaves
 let other tasks run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
@@ -14,13 +14,12 @@ from controller.model.cluster import (
     Finished,
     Job,
     JobKind,
-    Partition,
     Pending,
     Reassignment,
     Replicas,
     TopicPartition,
 )
-from controller.reassignment.next_step import plan_step
+from controller.scheduling.buckets import Bucket
 from controller.scheduling.limits import CONFIGS, Cost, LimitKind, Place, Usage, places
 from controller.scheduling.plan_limits import LETTERS
 from controller.scheduling.steps import UNLIMITED
@@ -111,9 +110,9 @@ def _parts(state: State, number: int) -> Iterator[Part | None]:
         yield _finished_part(state, row)
 
 
-def endings(state: State, number: int) -> Iterator[PartState]:
-    """Yield the final state of each finished partition of the job."""
-    return (_ending(state, row) for row in list(state.finished.get(number, {}).values()))
+def returned(state: State, job: Job, rows: Iterable[Finished]) -> int:
+    """Return how many of these finished partitions of a rollback are back where the undone job found them."""
+    return sum(row.ending is Ending.ROLLED_BACK and _is_back(state, job, row) for row in rows)
 
 
 def queued(state: State) -> Iterator[Part | None]:
@@ -127,35 +126,30 @@ def queued(state: State) -> Iterator[Part | None]:
                 yield part if is_pending or (is_open and not_started) else None
 
 
-def jobs_in_flight(state: State) -> Iterator[int | None]:
-    """Yield the job of each step in flight."""
-    return (_job_of(state, key) for key in state.in_flight)
-
-
-def waiting_jobs(state: State) -> Iterator[int | None]:
-    """Yield the job of each partition whose next step cannot start."""
-    return (_job_of(state, key) for key in list(state.waiting))
-
-
-def waiting_reason(state: State, reassignment: Reassignment, partition: Partition) -> str:
+def waiting_reason(state: State, reassignment: Reassignment) -> str:
     """Return the reason why no step of the reassignment is in flight."""
     reason = state.waiting.get(reassignment.key)
     if reason is not None:
         return reason
+    return queued_reason(state, reassignment.job, state.backlog.bucket_of(reassignment.key))
+
+
+def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
+    """Return the reason why steps of the job in this bucket of the backlog do not start; None: not planned yet."""
     if state.paused:
         return "all reassignments are paused"
     if state.backlog.halted:
         return "no step starts while the cancel znode exists"
-    job = state.jobs.get(reassignment.job)
+    job = state.jobs.get(number)
     if job is not None and job.paused:
         return f"job {job.id} is paused"
-    plan = plan_step(state, partition, reassignment)
-    place = state.backlog.blocker(plan.rank, plan.cost) or state.backlog.usage.exhausted(plan.cost)
-    if place is None:
+    usage = state.backlog.usage
+    place = None if bucket is None else bucket.parked_at or usage.exhausted(bucket.cost)
+    if bucket is None or place is None:
         return "waits for its turn"
     if place.kind is LimitKind.HEALTH:
         return f"the cluster is unhealthy: {state.health_problem}"
-    return in_words(state.backlog.usage, place, plan.cost)
+    return in_words(usage, place, bucket.cost)
 
 
 def in_words(usage: Usage, place: Place, cost: Cost) -> str:
@@ -243,11 +237,6 @@ def totals(state: State) -> Totals:
     return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending), others)
 
 
-def _job_of(state: State, key: TopicPartition) -> int | None:
-    reassignment = state.reassignments.get(key)
-    return None if reassignment is None else reassignment.job
-
-
 def _ongoing_part(state: State, reassignment: Reassignment | None, number: int) -> Part | None:
     if reassignment is None or reassignment.job != number:
         return None
@@ -258,7 +247,7 @@ def _ongoing_part(state: State, reassignment: Reassignment | None, number: int) 
         part_state, step, reason = PartState.MOVING, partition.next, ""
     else:
         part_state = PartState.WAITING if reassignment.key in state.waiting else PartState.QUEUED
-        step, reason = None, waiting_reason(state, reassignment, partition)
+        step, reason = None, waiting_reason(state, reassignment)
     return Part(
         *reassignment.key,
         part_state,
@@ -297,12 +286,14 @@ def _ending(state: State, row: Finished) -> PartState:
     A rollback is done if the partition is back where the undone job found it.
     """
     job = state.jobs.get(row.job)
-    undone = state.finished.get(0 if job is None else job.undoes, {}).get(
-        TopicPartition(row.topic, row.partition)
-    )
-    if row.ending is Ending.ROLLED_BACK and undone is not None and undone.original == row.target:
+    if row.ending is Ending.ROLLED_BACK and job is not None and _is_back(state, job, row):
         return PartState.DONE
     return PartState[row.ending.name]
+
+
+def _is_back(state: State, job: Job, row: Finished) -> bool:
+    undone = state.finished.get(job.undoes, {}).get(TopicPartition(row.topic, row.partition))
+    return undone is not None and undone.original == row.target
 
 
 def _finished_part(state: State, row: Finished) -> Part:

@@ -12,6 +12,8 @@ from reassignd.printable import as_json
 if TYPE_CHECKING:
     from reassignd.client import Client
 
+UNCHANGED = "the partition has these replicas already, or is being moved to them"
+
 
 @click.command()
 @PLAN_FILE
@@ -87,6 +89,9 @@ def _print_answer(answer: dict[str, Any]) -> None:
         echo(f"Current replicas (`reassignd rollback {job}` restores them):\n")
         echo(as_json(answer["rollback"]) + "\n")
         echo(f"Job {job}: {counted(answer['accepted'], 'partition')} accepted.")
+        if answer["unchanged"]:
+            entries = "entry is" if answer["unchanged"] == 1 else "entries are"
+            echo(f"{answer['unchanged']:,} {entries} not in the job: {UNCHANGED}.")
     elif not answer["refused"]:
         echo("Nothing to do: every partition has these replicas already, or is being moved to them.")
     for line in refused_lines(answer["refused"]):

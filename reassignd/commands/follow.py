@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from planner.report.units import in_bytes
 from reassignd.client import Client
-from reassignd.commands.text import copied, counted, duration, echo
+from reassignd.commands.text import DONE, copied, counted, duration, echo
 from reassignd.errors import UnreachableError
 from reassignd.printable import printable
 
@@ -19,17 +19,15 @@ RETRY_SECONDS = 1.0
 LINE_SECONDS = 5.0
 """Minimum interval of progress lines when stderr is not a terminal."""
 
-MIN_DONE_FOR_ESTIMATE = 3
-"""Partitions that must be done before the time left is estimated from their rate."""
-
-DONE = "done"
+MIN_ENDED_FOR_ESTIMATE = 3
+"""Partitions that must have ended before the time left is estimated from their rate."""
 
 
 class Sample(NamedTuple):
-    """Number of partitions that were done at a time."""
+    """Number of partitions whose part in the job had ended at a time."""
 
     seconds: float
-    done: int
+    ended: int
 
 
 class Display(Protocol):
@@ -75,7 +73,7 @@ def _until_ended(
     while True:
         detail = _poll(client, number, display, lambda: deadline is not None and now() >= deadline, sleep)
         job = detail["job"]
-        sample = Sample(now(), job["done"])
+        sample = Sample(now(), job["total"] - _left(job))
         first = first or sample
         display.show(job, _text(detail, _seconds_left(first, sample, job)))
         if job["state"] == "ended" or (deadline is not None and now() >= deadline):
@@ -113,17 +111,22 @@ def _seconds_left(first: Sample, sample: Sample, job: Row) -> float | None:
     if job["copied"] is not None:
         left: int | None = job["copied"]["seconds_left"]
         return left
-    done = sample.done - first.done
-    return (
-        None
-        if done < MIN_DONE_FOR_ESTIMATE
-        else (sample.seconds - first.seconds) / done * (job["total"] - sample.done)
-    )
+    ended = sample.ended - first.ended
+    if ended < MIN_ENDED_FOR_ESTIMATE or not job["moving"]:
+        return None
+    return (sample.seconds - first.seconds) / ended * _left(job)
+
+
+def _left(job: Row) -> int:
+    """Return the number of partitions whose part in the job has not ended."""
+    left: int = job["moving"] + job["waiting"] + job["queued"]
+    return left
 
 
 def _text(detail: Row, left: float | None) -> str:
     job = detail["job"]
-    parts = [f"{job[name]:,} {name}" for name in ("moving", "waiting", "queued") if job[name]]
+    parts = [f"{times:,} {how}" for how, times in job["endings"].items() if how != DONE]
+    parts += [f"{job[name]:,} {name}" for name in ("moving", "waiting", "queued") if job[name]]
     if job["copied"] is not None:
         rate = job["copied"]["rate"]
         parts.append(copied(job["copied"]) + ("" if rate is None else f" copied at {in_bytes(rate)}/s"))
@@ -135,7 +138,7 @@ def _text(detail: Row, left: float | None) -> str:
 
 
 def _print_ending(detail: Row) -> int:
-    job, endings = detail["job"], dict(detail["endings"])
+    job, endings = detail["job"], dict(detail["job"]["endings"])
     took = duration((job["ended_ms"] - job["created_ms"]) / 1000)
     good = endings.pop(DONE, 0)
     if not endings:

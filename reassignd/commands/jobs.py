@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, with_client
-from reassignd.commands.text import counted, echo, job_lines, part_lines, reason_lines, when
+from reassignd.commands.text import DONE, counted, duration, echo, job_lines, part_lines, reason_lines, when
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:
@@ -79,12 +79,17 @@ def _lines(answer: dict[str, Any]) -> list[str]:
     row = answer["job"]
     lines = list(job_lines([row]))
     if row["ended_ms"]:
-        endings = ", ".join(f"{times:,} {ending}" for ending, times in answer["endings"].items())
-        lines.append(f"Ended {when(row['ended_ms'])}: {endings}")
+        counts = ", ".join(f"{times:,} {ending}" for ending, times in row["endings"].items())
+        took = duration((row["ended_ms"] - row["created_ms"]) / 1000)
+        lines.append(f"Ended {when(row['ended_ms'])} after {took}: {counts}")
+    elif others := [f"{n:,} {how}" for how, n in row["endings"].items() if how != DONE]:
+        lines.append(f"Not at the target: {', '.join(others)}")
+    if row["rolled_back_by"]:
+        lines.append(f"Rolled back by job {row['rolled_back_by']}.")
     if row["throttle"]:
         lines.append(f"Throttle: {row['throttle']:,} bytes/s")
     if answer["reasons"]:
-        lines += ["", "Not moving, by reason:", *reason_lines(answer["reasons"])]
+        lines += ["", "Not moving, by reason:", *reason_lines(answer["reasons"], answer["other_reasons"])]
     if answer["partitions"]:
         lines += ["", *part_lines(answer["partitions"])]
     if answer["next"] is not None:

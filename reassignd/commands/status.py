@@ -1,5 +1,6 @@
 """The command `status`: the state of the cluster and of all jobs."""
 
+import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ def _watch(client: "Client", output_format: str, interval: float) -> None:
     with Live(auto_refresh=False, screen=True) as live:
         while True:
             try:
-                page = _page(client, output_format)
+                page = "\n".join(screen(client.get("/v1/status"), *live.console.size))
             except UnreachableError as error:
                 page = printable(str(error))
             live.update(Text(page, no_wrap=True, overflow="ellipsis"), refresh=True)
@@ -58,29 +59,36 @@ def _watch(client: "Client", output_format: str, interval: float) -> None:
 
 def _page(client: "Client", output_format: str) -> str:
     answer = client.get("/v1/status")
-    return as_json(answer) if output_format == JSON else "\n".join(map(printable, lines(answer)))
+    if output_format == JSON:
+        return as_json(answer)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return "\n".join(map(printable, lines(answer, width)))
 
 
-def lines(status: dict[str, Any]) -> list[str]:
-    """What people read."""
-    found = [_cluster(status), _moves(status)]
-    if status["health"]["trouble"]:
-        found.append(f"Health    {_GUARD[status['health']['holds']]}: {status['health']['trouble']}")
-    if status["jobs"]:
-        found += ["", *job_lines(status["jobs"])]
-    if status["incoming"]:
-        found += ["", *broker_lines(status["incoming"])]
-    if status["reasons"]:
-        rest = status["reassignments"]["waiting"] + status["reassignments"]["queued"]
-        sample = f" (first {status['sampled']} partitions)" if status["sampled"] < rest else ""
-        found += ["", f"Not moving, by reason{sample}:", *reason_lines(status["reasons"])]
-    return [
-        *found,
-        "",
+def screen(status: dict[str, Any], width: int, height: int) -> list[str]:
+    """Return the lines that fit a screen. The last one tells how many do not."""
+    found = list(map(printable, lines(status, width)))
+    if len(found) <= height:
+        return found
+    return [*found[: height - 1], f"{len(found) - height + 1} more lines"]
+
+
+def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
+    """Return what people read, the lines of fixed number first. Tables have fewer columns if they do not fit the width."""
+    found = [
+        _cluster(status),
+        *_health(status["health"]),
+        _moves(status),
         _limits(status["limits"]),
         _throttle(status["throttle"]),
-        f"Spark     {spark_line(status['spark'])}",
     ]
+    if status["jobs"]:
+        found += ["", *job_lines(status["jobs"], width)]
+    if status["incoming"]:
+        found += ["", *broker_lines(status["incoming"], width)]
+    if status["reasons"]:
+        found += ["", "Not moving, by reason:", *reason_lines(status["reasons"], status["other_reasons"])]
+    return [*found, "", f"Spark     {spark_line(status['spark'])}"]
 
 
 def _cluster(status: dict[str, Any]) -> str:
@@ -101,7 +109,14 @@ def _cluster(status: dict[str, Any]) -> str:
     )
 
 
-_GUARD = {0: "only repairs start", 1: "one step at a time", None: "not healthy, but the guard is off"}
+_GUARD = {0: "only repairs start", 1: "one step at a time", None: "the guard is off"}
+
+
+def _health(health: dict[str, Any]) -> list[str]:
+    """Return one line if the cluster is not healthy."""
+    if health["trouble"]:
+        return [f"Health    UNHEALTHY, {_GUARD[health['holds']]}: {health['trouble']}"]
+    return [f"Health    UNHEALTHY: {'; '.join(health['problems'])}"] if health["problems"] else []
 
 
 def _moves(status: dict[str, Any]) -> str:

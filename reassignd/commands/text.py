@@ -12,6 +12,24 @@ from reassignd.printable import printable
 Row = dict[str, Any]
 
 COPY_COLUMNS = ("copied", "rate", "left")
+JOB_COLUMNS = (
+    "job",
+    "kind",
+    "state",
+    "progress",
+    *COPY_COLUMNS,
+    "moving",
+    "waiting",
+    "queued",
+    "created",
+    "by",
+)
+SPARE_JOB_COLUMNS = ("by", "created", "kind", "progress", "copied", "rate", "state")
+"""What a narrow terminal does without, in this order."""
+SHORT = {"progress": "counts"}
+"""Column -> the cell with its short form."""
+DONE = "done"
+"""The ending of partitions that have arrived at their target."""
 BAR_WIDTH = 20
 """Width of a progress bar in characters."""
 
@@ -31,19 +49,38 @@ def columns(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[s
         yield "  ".join(cells).rstrip()
 
 
-def job_lines(jobs: Sequence[Row]) -> Iterator[str]:
-    """Yield a table of jobs."""
-    head = ("job", "kind", "state", "progress", "moving", "waiting", "queued", "created", "by")
-    if not any(job["copied"] for job in jobs):
-        yield from columns(head, (_job_cells(job) for job in jobs))
-        return
-    rows = ((*cells[:4], *_copy_cells(job["copied"]), *cells[4:]) for job, cells in _jobs_with_cells(jobs))
-    yield from columns((*head[:4], *COPY_COLUMNS, *head[4:]), rows)
+def job_lines(jobs: Sequence[Row], width: int | None = None) -> Iterator[str]:
+    """Yield a table of jobs. With a width, it has no bar and fewer columns if they do not fit."""
+    rows = [_job_cells(job) for job in jobs]
+    head = [name for name in JOB_COLUMNS if name not in COPY_COLUMNS or any(job["copied"] for job in jobs)]
+    yield from _fitting(head, rows, width, SPARE_JOB_COLUMNS)
 
 
-def broker_lines(incoming: Sequence[Row]) -> Iterator[str]:
+def broker_lines(incoming: Sequence[Row], width: int | None = None) -> Iterator[str]:
     """Yield a table of the brokers that data is copied to."""
-    yield from columns(("to broker", *COPY_COLUMNS), ((row["broker"], *_copy_cells(row)) for row in incoming))
+    rows = [{"to broker": row["broker"], **_copy_cells(row)} for row in incoming]
+    yield from _fitting(["to broker", *COPY_COLUMNS], rows, width, ["copied"])
+
+
+def _fitting(
+    head: Sequence[str], rows: Sequence[Row], width: int | None, spare: Sequence[str]
+) -> Iterator[str]:
+    """Yield a table. Columns in `spare` are left out, the first one first, until it fits the width.
+
+    A spare column for which the rows have a short form is shortened instead.
+    """
+    rows = [dict(row) for row in rows]
+    shown = list(head)
+    for name in (*spare, None):
+        lines = list(columns(shown, ([row[column] for column in shown] for row in rows)))
+        if width is None or name is None or max(map(len, lines)) <= width:
+            yield from lines
+            return
+        if rows and name in SHORT:
+            for row in rows:
+                row[name] = row[SHORT[name]]
+        elif name in shown:
+            shown.remove(name)
 
 
 def copied(progress: Row) -> str:
@@ -69,9 +106,12 @@ def part_lines(parts: Sequence[Row]) -> Iterator[str]:
     )
 
 
-def reason_lines(reasons: Sequence[Row]) -> Iterator[str]:
-    """Yield a line for each reason, with the number of partitions."""
-    return (f"  {row['partitions']:>7,}  {printable(row['reason'])}" for row in reasons)
+def reason_lines(reasons: Sequence[Row], others: int = 0) -> Iterator[str]:
+    """Yield a line for each reason, with the number of partitions; `others` have further reasons."""
+    for row in reasons:
+        yield f"  {row['partitions']:>7,}  {printable(row['reason'])}"
+    if others:
+        yield f"  {others:>7,}  other reasons"
 
 
 def refused_lines(refused: Sequence[Row], most: int = 20) -> Iterator[str]:
@@ -119,40 +159,39 @@ def echo(text: str, *, err: bool = False) -> None:
     click.echo("\n".join(map(printable, text.split("\n"))), err=err)
 
 
-def _job_cells(job: Row) -> tuple[object, ...]:
-    kind = f"rollback of {job['undoes']}" if job["undoes"] else job["kind"]
+def endings(job: Row) -> str:
+    """Return how the partitions ended: `done`, or `480 done, 20 rolled back`."""
+    ended = job["endings"]
+    return next(iter(ended)) if len(ended) == 1 else ", ".join(f"{n:,} {how}" for how, n in ended.items())
+
+
+def _job_cells(job: Row) -> Row:
     ranked = job["priority"] and job["state"] != "ended"
-    state = ", ".join(job["endings"]) or job["state"]
-    state = f"{state}, priority {job['priority']}" if ranked else state
-    done, total = job["done"], job["total"]
+    state = endings(job) if job["state"] == "ended" else job["state"]
     who = job["principal"].removeprefix("User:") + (f" ({job['client_id']})" if job["client_id"] else "")
-    progress = f"{bar(done, total)} {done:,}/{total:,}"
-    return (
-        job["id"],
-        kind,
-        state,
-        progress,
-        job["moving"],
-        job["waiting"],
-        job["queued"],
-        when(job["created_ms"]),
-        who,
-    )
+    counts = f"{job['done']:,}/{job['total']:,}"
+    return {
+        "job": job["id"],
+        "kind": f"rollback of {job['undoes']}" if job["undoes"] else job["kind"],
+        "state": f"{state}, priority {job['priority']}" if ranked else state,
+        "progress": f"{bar(job['done'], job['total'])} {counts}",
+        "counts": counts,
+        **_copy_cells(job["copied"]),
+        **{name: f"{job[name]:,}" for name in ("moving", "waiting", "queued")},
+        "created": when(job["created_ms"]),
+        "by": who,
+    }
 
 
-def _jobs_with_cells(jobs: Iterable[Row]) -> Iterator[tuple[Row, tuple[object, ...]]]:
-    return ((job, _job_cells(job)) for job in jobs)
-
-
-def _copy_cells(progress: Row | None) -> tuple[str, str, str]:
+def _copy_cells(progress: Row | None) -> Row:
     if progress is None:
-        return ("", "", "")
+        return dict.fromkeys(COPY_COLUMNS, "")
     rate, left = progress["rate"], progress["seconds_left"]
-    return (
-        copied(progress),
-        "" if rate is None else f"{in_bytes(rate)}/s",
-        "" if left is None else duration(left),
-    )
+    return {
+        "copied": copied(progress),
+        "rate": "" if rate is None else f"{in_bytes(rate)}/s",
+        "left": "" if left is None else duration(left),
+    }
 
 
 def _step(part: Row) -> str:

@@ -28,6 +28,7 @@ from reassignd.spark.helper_process import exchange_lines
 from reassignd.spark.planning import ClusterRates, SparkPlanning
 from reassignd.spark.worker import worker
 from server.api.call import ApiServices
+from server.api.counts import JobCounts
 from server.api.progress import Progress
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
@@ -180,6 +181,7 @@ class Assembly:
             self._parts.off_loop,
             self.adapter.sizes,
             self._progress,
+            JobCounts(self.state),
             self._spark.view,
             self.adapter.brokers,
         )

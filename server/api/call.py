@@ -15,6 +15,7 @@ from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply
 from controller.ports import Submitter
 from controller.state.state import State
+from server.api.counts import JobCounts
 from server.api.errors import HttpError
 from server.api.progress import Progress
 from server.api.roles import Identity
@@ -48,6 +49,7 @@ class ApiServices:
     off_loop: WorkerThread
     sizes: Sizes
     progress: Progress
+    counts: JobCounts
     spark: Callable[[], Spark] = Spark
     """Returns the state of the Spark planner."""
     brokers: OwnedBrokers | None = None

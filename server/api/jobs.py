@@ -12,7 +12,7 @@ from controller.messages.job_events import AlterTopic, Pause, Prioritize, Queue,
 from controller.model import cluster
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
-from controller.views.jobs import endings, parts
+from controller.views.jobs import parts
 from server.api.call import Call, skip_rows
 from server.api.errors import HttpError, require
 from server.api.models import (
@@ -28,13 +28,12 @@ from server.api.models import (
 )
 from server.api.plans import Assignment, check_plan, originals, plan_rows, topics_of
 from server.api.rows import (
-    SAMPLE,
-    count_by_job,
-    count_reasons,
-    idle_reasons,
-    job_row,
+    job_rows,
+    other_reasons,
     part_row,
+    reason_rows,
     refused_rows,
+    tally,
 )
 from server.api.streams import streamed
 from server.api.table import Endpoint
@@ -53,7 +52,9 @@ async def submit(call: Call, options: JobOptions) -> Response:
     reply = await call.submit(_event(call, options, topics))
     require(reply.outcome)
     refused = list(refused_rows(reply.topics))
-    answer = Accepted(reply.job or None, len(entries) - len(refused), refused, Plan(partitions=[]))
+    accepted = _partitions_of(call.state, reply.job)
+    unchanged = len(entries) - len(refused) - accepted
+    answer = Accepted(reply.job or None, accepted, unchanged, refused, Plan(partitions=[]))
     return streamed(answer, plan_rows(before), status=202)
 
 
@@ -61,25 +62,20 @@ async def jobs(call: Call, page: Page) -> Jobs:
     """List the jobs, newest first."""
     state = call.state
     numbers = sorted(state.jobs, reverse=True)
-    counts = await count_by_job(call)
     listed = numbers[page.offset : page.offset + page.limit]
-    # Jobs may have been deleted while the partitions were counted.
-    rows = [job_row(call, state.jobs[number], counts) for number in listed if number in state.jobs]
-    return Jobs(len(numbers), rows)
+    return Jobs(len(numbers), await job_rows(call, [state.jobs[number] for number in listed]))
 
 
 async def job(call: Call, page: Page) -> JobDetail:
     """Show the job, a page of its partitions, and the reasons of those that do not move."""
     number = _job(call).id
     listed = await call.collect(skip_rows(parts(call.state, number), page.offset), page.limit)
-    row = job_row(call, _job(call), await count_by_job(call))
-    idle = row.queued or row.waiting or call.core.progress.stalled
-    reasons = await call.collect(idle_reasons(call, number), SAMPLE) if idle else []
+    [row] = await job_rows(call, [_job(call)])
+    reasons = (await tally(call)).reasons.get(number, Counter())
     return JobDetail(
         job=row,
-        endings=await _endings(call, _job(call)),
-        reasons=count_reasons(reasons),
-        sampled=len(reasons),
+        reasons=reason_rows(reasons),
+        other_reasons=other_reasons(reasons),
         partitions=[part_row(call, part) for part in listed],
         next=page.offset + page.limit if listed and len(listed) == page.limit else None,
     )
@@ -110,14 +106,6 @@ async def prioritize(call: Call) -> Priority:
     return body
 
 
-async def _endings(call: Call, found: cluster.Job) -> dict[str, int]:
-    """Count the endings only once the job has ended: clients poll running jobs, and the count takes long."""
-    if not found.ended_ms:
-        return {}
-    counted = Counter(await call.collect(endings(call.state, found.id)))
-    return {ending.value: count for ending, count in counted.items()}
-
-
 async def _set_paused(call: Call, *, paused: bool) -> Paused:
     outcome = await call.submit(Pause(_job(call).id, paused))
     require(outcome)
@@ -136,6 +124,11 @@ def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterRe
         return Queue(topics, options.append, call.principal, call.client_id, queue_priority, throttle)
     event = AlterReassignments(topics, principal=call.principal, client_id=call.client_id)
     return replace(event, priority=priority or 0, throttle=throttle)
+
+
+def _partitions_of(state: State, number: int) -> int:
+    job = state.jobs.get(number)
+    return 0 if job is None else job.total
 
 
 def _job(call: Call) -> cluster.Job:

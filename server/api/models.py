@@ -25,16 +25,25 @@ Replicas: TypeAlias = Annotated[tuple[int, ...], Meta(description="Broker ids, t
 CopiedBytes: TypeAlias = Annotated[int, Meta(description="Bytes copied until now, of all replicas together.")]
 TotalBytes: TypeAlias = Annotated[int, Meta(description="Bytes to copy in total.")]
 CopyBytesPerSecond: TypeAlias = Annotated[
-    int | None, Meta(description="Bytes per second, the mean of 10 s or more; null before that.")
+    int | None,
+    Meta(
+        description="Bytes per second, the mean of 10 s or more in which steps were in flight; null before that,"
+        " and while nothing is copied."
+    ),
 ]
 SecondsLeft: TypeAlias = Annotated[
-    int | None, Meta(description="Time left at that rate; null without a rate.")
+    int | None,
+    Meta(
+        description="Time left at that rate, and at that of the slowest broker; null without a rate, during a pause,"
+        " and while a part cannot start."
+    ),
 ]
 Endings: TypeAlias = Annotated[
     dict[str, int],
-    Meta(
-        description="Number of partitions by the way their part in the job ended; empty until the job ends."
-    ),
+    Meta(description="Number of partitions by the way their part in the job ended, until now."),
+]
+OtherReasons: TypeAlias = Annotated[
+    int, Meta(description="Partitions with reasons that are not listed: there are more than 100 reasons.")
 ]
 
 
@@ -64,7 +73,13 @@ class Accepted(Struct):
     """A submitted plan."""
 
     job: Annotated[int | None, Meta(description="Null when every partition already has its target replicas.")]
-    accepted: int
+    accepted: Annotated[int, Meta(description="Partitions in the job.")]
+    unchanged: Annotated[
+        int,
+        Meta(
+            description="Entries that are not in the job: their partitions have the target replicas, or move to them."
+        ),
+    ]
     refused: list[Refused]
     rollback: Annotated[Plan, Meta(description="The plan that restores the present replicas.")]
 
@@ -89,13 +104,25 @@ class Job(Struct):
     principal: str
     client_id: str | None
     total: int
-    done: Annotated[int, Meta(description="Partitions whose part in the job has ended, in whatever way.")]
+    done: Annotated[int, Meta(description="Partitions that have arrived at the target.")]
     moving: int
     waiting: int
-    queued: int
+    queued: Annotated[
+        int,
+        Meta(
+            description="`moving`, `waiting` and `queued` are the partitions whose part in the job has not ended."
+        ),
+    ]
     priority: int
     throttle: Annotated[int | None, Meta(description="Bytes per second.")]
     undoes: Annotated[int | None, Meta(description="The job that this rollback undoes.")]
+    rolled_back_by: Annotated[int | None, Meta(description="The newest rollback of this job.")]
+    outcome: Annotated[
+        str | None,
+        Meta(
+            description="The ending of all partitions, or `partly done`, or `not done`; null until the job ends."
+        ),
+    ]
     endings: Endings
     copied: Annotated[
         Copied | None,
@@ -139,14 +166,8 @@ class JobDetail(Struct):
     """A job and a page of its partitions."""
 
     job: Job
-    endings: Endings
     reasons: list[Reason]
-    sampled: Annotated[
-        int,
-        Meta(
-            description="Number of partitions counted in `reasons`: the first ones that do not move or make no progress."
-        ),
-    ]
+    other_reasons: OtherReasons
     partitions: list[Part]
     next: Annotated[int | None, Meta(description="The `offset` of the next page.")]
 
@@ -331,13 +352,22 @@ class PartitionCounts(Struct):
 
 
 class ClusterHealth(Struct):
-    """The state of the health guard."""
+    """What is wrong with the cluster, and the state of the health guard."""
 
-    trouble: Annotated[str | None, Meta(description="What is wrong with the cluster; null when nothing is.")]
+    problems: Annotated[
+        list[str],
+        Meta(
+            description="Offline brokers, and offline, under-min-ISR and under-replicated partitions; empty when healthy."
+        ),
+    ]
+    trouble: Annotated[
+        str | None, Meta(description="What the health guard found; null when nothing, or without a guard.")
+    ]
     holds: Annotated[
         int | None,
         Meta(
-            description="Number of steps, other than repairs, that may be in flight; null when not restricted."
+            description="Number of steps, other than repairs, that may be in flight: 0 (hold), 1 (slow), or null when"
+            " the guard restricts nothing."
         ),
     ]
 
@@ -374,8 +404,13 @@ class Status(Struct):
         list[Incoming],
         Meta(description="Data of the jobs that have not ended, by the broker that receives it."),
     ]
-    reasons: list[Reason]
-    sampled: Annotated[int, Meta(description="Number of partitions counted in `reasons`.")]
+    reasons: Annotated[
+        list[Reason],
+        Meta(
+            description="Why partitions do not move or make no progress, of all of them, the most frequent first."
+        ),
+    ]
+    other_reasons: OtherReasons
     limits: list[Limit]
     throttle: Throttle
     spark: Spark

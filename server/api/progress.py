@@ -5,10 +5,10 @@ correct again right after a restart. They are measured in the background, in sli
 number of reassignments so that measuring takes a few percent of the time. Requests get the last measurement.
 """
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
-from math import ceil
 from typing import NamedTuple
 
 from common.clock import Clock, RealClock
@@ -22,6 +22,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.state.state import State
+from server.api.meter import Meter, rounded, seconds_left
 from server.api.stalled_steps import StalledSteps
 from server.api.streams import in_slices
 from server.ports import Sizes
@@ -32,34 +33,38 @@ INTERVAL_SECONDS = 1.0
 INTERVAL_SECONDS_PER_ROW = 100e-6
 """Time between two measurements for each row of the last one. Measuring a row takes a few microseconds."""
 
-WINDOW_SECONDS = 10.0
-"""Shortest time over which a rate is averaged."""
-
 Bytes = Counter[int]
 """Bytes by the broker that they are copied to."""
 
 
 class CopyRate(NamedTuple):
-    """Bytes copied, bytes to copy in total, and the present rate in bytes per second, None when not known."""
+    """Bytes copied and bytes to copy in total, the present rate in bytes per second, and the seconds that the rest takes.
+
+    `rate` is None while nothing is copied, and until it was measured for `WINDOW_SECONDS`. `seconds_left` is None without
+    a rate, and when a part of the rest cannot start: during a pause, or while it waits for something.
+    """
 
     moved: int
     total: int
-    rate: int | None
+    rate: int | None = None
+    seconds_left: int | None = None
+
+
+@dataclass(slots=True)
+class _Copied:
+    """Bytes of one job."""
+
+    moved: Bytes = field(default_factory=Counter)
+    left: Bytes = field(default_factory=Counter)
+    waiting: Bytes = field(default_factory=Counter)
+    """The part of `left` that cannot start now, for another reason than the limits."""
+    moving: bool = False
+    """A step of the job is in flight."""
 
     @property
-    def seconds_left(self) -> int | None:
-        """Time that the rest takes at this rate; None without a rate."""
-        left = self.total - self.moved
-        if not left:
-            return 0
-        return ceil(left / self.rate) if self.rate else None
-
-
-class _Copied(NamedTuple):
-    """Bytes of one job, copied and to be copied."""
-
-    moved: Bytes
-    left: Bytes
+    def receivers(self) -> set[int]:
+        """The brokers that do not have all data yet."""
+        return {broker for broker, size in self.left.items() if size}
 
 
 class _Measurement(NamedTuple):
@@ -83,8 +88,9 @@ class Progress:
     def __init__(self, state: State, sizes: Sizes, clock: Clock | None = None) -> None:
         self._state, self._sizes = state, sizes
         self._clock = RealClock() if clock is None else clock
-        self._measurements: deque[_Measurement] = deque()
-        """The last measurements, over `WINDOW_SECONDS` or more."""
+        self._last: _Measurement | None = None
+        self._job_meters: dict[int, Meter] = {}
+        self._broker_meters: dict[int, Meter] = {}
         self._stalled = StalledSteps(state, sizes)
         self._ended: dict[int, _Ended] = {}
 
@@ -97,29 +103,35 @@ class Progress:
     async def measure(self) -> int:
         """Measure once; return the number of rows that were read."""
         open_jobs = frozenset(self._state.open)
-        # Jobs that ended within the window still count for the rates of the brokers.
-        recent = open_jobs.union(*(each.open_jobs for each in self._measurements))
-        jobs = {number: _Copied(Counter(), Counter()) for number in recent if number in self._state.jobs}
+        # What a job copied before it ended counts for the rates of the brokers.
+        recent = open_jobs if self._last is None else open_jobs | self._last.open_jobs
+        jobs = {number: _Copied() for number in recent if number in self._state.jobs}
         rows = 0
         self._stalled.begin_round()
         async for _ in in_slices(self._rows(jobs)):
             rows += 1
         self._stalled.end_round()
         self._keep_totals(jobs)
-        measurements = self._measurements
-        measurements.append(_Measurement(self._clock.now(), open_jobs, jobs))
-        while len(measurements) > 2 and measurements[-1].seconds - measurements[1].seconds >= WINDOW_SECONDS:
-            measurements.popleft()
+        before, self._last = self._last, _Measurement(self._clock.now(), open_jobs, jobs)
+        if before is not None:
+            self._add_interval(before, self._last)
         self._ended = {number: ended for number, ended in self._ended.items() if number in jobs}
         return rows
 
     def of_job(self, number: int) -> CopyRate | None:
         """Return the job's progress; None when it is not known, or when there is nothing to copy."""
-        if not self._measurements or number not in self._measurements[-1].jobs:
+        copied = None if self._last is None else self._last.jobs.get(number)
+        if copied is None:
             return None
-        moved, left = self._measurements[-1].jobs[number]
-        before = self._measurements[0].jobs.get(number)
-        return self._rate(moved.total(), left.total(), None if before is None else before.moved.total())
+        moved, left = copied.moved.total(), copied.left.total()
+        if not moved + left:
+            return None
+        stopped = self._is_stopped(number)
+        rate = self._job_meters[number].rate if number in self._job_meters else None
+        if stopped and not copied.moving:
+            rate = None
+        known = rate is not None and not stopped and not copied.waiting.total()
+        return CopyRate(moved, moved + left, rounded(rate), self._job_seconds_left(copied, rate, known))
 
     @property
     def stalled(self) -> Mapping[TopicPartition, str]:
@@ -128,27 +140,88 @@ class Progress:
 
     def to_brokers(self) -> dict[int, CopyRate]:
         """Return the progress of all open jobs by the broker that receives the data."""
-        if not self._measurements:
+        if self._last is None:
             return {}
-        last = self._measurements[-1]
-        moved, left = _sum(last, last.open_jobs)
-        ever, _ = _sum(last, last.jobs)
-        before, _ = _sum(self._measurements[0], last.jobs)
+        total = self._sum_of_open_jobs()
+        stopped, moving = self._stopped_and_moving_brokers()
         rates = {}
-        for broker in sorted(left):
-            then = moved[broker] - max(0, ever[broker] - before[broker])
-            rate = self._rate(moved[broker], left[broker], then)
-            if rate is not None:
-                rates[broker] = rate
+        for broker in sorted(total.left):
+            moved, left = total.moved[broker], total.left[broker]
+            if moved + left:
+                is_stopped = broker in stopped or total.waiting[broker] > 0
+                rate = self._broker_rate(broker)
+                if broker in stopped and broker not in moving:
+                    rate = None
+                seconds = None if is_stopped else seconds_left(left, rate)
+                rates[broker] = CopyRate(moved, moved + left, rounded(rate), seconds if left else 0)
         return rates
 
-    def _rate(self, moved: int, left: int, before: int | None) -> CopyRate | None:
-        if not moved + left:
+    def _job_seconds_left(self, copied: _Copied, rate: float | None, known: bool) -> int | None:
+        """Return the time that the slowest broker takes at the least; None when the rest does not come to an end."""
+        left = copied.left.total()
+        if not left:
+            return 0
+        seconds = seconds_left(left, rate) if known else None
+        if seconds is None:
             return None
-        seconds = self._measurements[-1].seconds - self._measurements[0].seconds
-        known = before is not None and seconds >= WINDOW_SECONDS
-        rate = round(max(0, moved - (before or 0)) / seconds) if known else None
-        return CopyRate(moved, moved + left, rate)
+        of_brokers = (seconds_left(size, self._broker_rate(broker)) for broker, size in copied.left.items())
+        return max(seconds, *(each or 0 for each in of_brokers))
+
+    def _broker_rate(self, broker: int) -> float | None:
+        return self._broker_meters[broker].rate if broker in self._broker_meters else None
+
+    def _is_stopped(self, number: int) -> bool:
+        """Whether the job starts no steps."""
+        backlog, job = self._state.backlog, self._state.jobs.get(number)
+        return (
+            self._state.paused
+            or backlog.halted
+            or backlog.usage.held == 0
+            or (job is not None and job.paused)
+        )
+
+    def _sum_of_open_jobs(self) -> _Copied:
+        total = _Copied()
+        if self._last is not None:
+            for copied in (
+                self._last.jobs[number] for number in self._last.open_jobs & self._last.jobs.keys()
+            ):
+                total.moved.update(copied.moved)
+                total.left.update(copied.left)
+                total.waiting.update(copied.waiting)
+        return total
+
+    def _stopped_and_moving_brokers(self) -> tuple[set[int], set[int]]:
+        """Return the brokers that stopped jobs have data for, and those that jobs with steps in flight have data for."""
+        stopped: set[int] = set()
+        moving: set[int] = set()
+        for number, copied in () if self._last is None else self._last.jobs.items():
+            if self._is_stopped(number):
+                stopped |= copied.receivers
+            if copied.moving:
+                moving |= copied.receivers
+        return stopped, moving
+
+    def _add_interval(self, before: _Measurement, now: _Measurement) -> None:
+        """Add the interval between two measurements to the meters of the jobs and the brokers."""
+        seconds = now.seconds - before.seconds
+        moved = {
+            number: _increase(before.jobs[number].moved, copied.moved)
+            for number, copied in now.jobs.items()
+            if number in before.jobs
+        }
+        self._job_meters = {
+            number: self._job_meters.get(number) or Meter() for number in now.open_jobs if number in now.jobs
+        }
+        for number, meter in self._job_meters.items():
+            if number in moved:
+                meter.add(seconds, moved[number].total(), before.jobs[number].moving, now.jobs[number].moving)
+        to_brokers = sum(moved.values(), Counter[int]())
+        busy_before, busy_now = _busy_brokers(before), _busy_brokers(now)
+        brokers = self._broker_meters.keys() | busy_before | busy_now
+        self._broker_meters = {broker: self._broker_meters.get(broker) or Meter() for broker in brokers}
+        for broker, meter in self._broker_meters.items():
+            meter.add(seconds, to_brokers[broker], broker in busy_before, broker in busy_now)
 
     # ---- measuring ------------------------------------------------------------------------------------------
 
@@ -159,7 +232,9 @@ class Progress:
         for reassignment in list(self._state.reassignments.values()):
             partition = self._state.partition(*reassignment.key)
             if partition is not None and reassignment.job in jobs:
-                self._add_ongoing(reassignment, partition, jobs[reassignment.job])
+                copied = jobs[reassignment.job]
+                copied.moving = copied.moving or reassignment.key in self._state.in_flight
+                self._add_ongoing(reassignment, partition, copied)
                 if partition.adding:
                     self._stalled.check(partition)
             yield
@@ -184,6 +259,7 @@ class Progress:
 
     def _add_ongoing(self, reassignment: Reassignment, partition: Partition, copied: _Copied) -> None:
         key, size = reassignment.key, self._size(reassignment.key)
+        waits = key in self._state.waiting
         for broker in reassignment.target:
             if broker in partition.adding:
                 received = min(size, self._sizes.arrived(key, broker) or 0)
@@ -191,6 +267,8 @@ class Progress:
                 copied.left[broker] += size - received
             elif broker not in partition.replicas:
                 copied.left[broker] += size
+                if waits:
+                    copied.waiting[broker] += size
             elif broker not in reassignment.original:
                 copied.moved[broker] += size
 
@@ -199,8 +277,9 @@ class Progress:
 
         The target of a rollback is the reassignment's `original`, so `_add_ongoing` counts no restored replica as copied.
         """
-        before = self._measurements[-1].jobs if self._measurements else {}
-        for number, (moved, left) in jobs.items():
+        before = {} if self._last is None else self._last.jobs
+        for number, copied in jobs.items():
+            moved, left = copied.moved, copied.left
             job, earlier = self._state.jobs.get(number), before.get(number)
             if job is not None and job.kind is JobKind.ROLLBACK and earlier is not None:
                 for broker in earlier.moved.keys() | earlier.left.keys():
@@ -211,14 +290,14 @@ class Progress:
         return self._sizes.size(key) or 0
 
 
-def _sum(measurement: _Measurement, jobs: Iterable[int]) -> _Copied:
-    """Return the sum over these jobs."""
-    copied = _Copied(Counter(), Counter())
-    for number in jobs:
-        if number in measurement.jobs:
-            copied.moved.update(measurement.jobs[number].moved)
-            copied.left.update(measurement.jobs[number].left)
-    return copied
+def _increase(before: Bytes, now: Bytes) -> Bytes:
+    """Return the bytes that were copied in between. Data that a cancel dropped does not count as negative."""
+    return Counter({broker: size - before[broker] for broker, size in now.items() if size > before[broker]})
+
+
+def _busy_brokers(measurement: _Measurement) -> set[int]:
+    """Return the brokers that are to receive data of a job with a step in flight."""
+    return {broker for copied in measurement.jobs.values() if copied.moving for broker in copied.receivers}
 
 
 def _added(target: Replicas, replicas: Replicas) -> Replicas:

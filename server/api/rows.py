@@ -1,21 +1,21 @@
 """Rows that several resources of the API have in common."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from controller.messages.job_events import TopicOutcomes
 from controller.model import cluster
-from controller.model.cluster import Ending, JobKind, TopicPartition
+from controller.model.cluster import JobKind, TopicPartition
 from controller.state.state import State
 from controller.views import jobs as views
 from controller.views.jobs import PartState
 from server.api.call import Call
+from server.api.counts import Tally
 from server.api.models import Copied, Job, JobKindName, Limit, Part, Reason, Refused
 from server.api.progress import CopyRate
 
-SAMPLE = 500
-"""Partitions whose reasons are counted. A larger sample would delay other requests."""
+LISTED_REASONS = 100
+"""Reasons that an answer lists. There are more only if reasons name partitions or replicas."""
 
 KINDS: Mapping[JobKind, JobKindName] = {
     JobKind.PLAN: "plan",
@@ -23,21 +23,28 @@ KINDS: Mapping[JobKind, JobKindName] = {
     JobKind.QUEUE: "queue",
 }
 
-PartitionCounts = tuple[Counter[int], Counter[int]]
-"""Numbers of moving and of waiting partitions, by job."""
+
+async def tally(call: Call) -> Tally:
+    """Return the numbers of partitions of all open jobs by state and by reason."""
+    return await call.core.counts.tally(call.core.progress.stalled)
 
 
-async def count_by_job(call: Call) -> PartitionCounts:
-    """Count the moving and the waiting partitions of all jobs, once for all jobs that are shown."""
-    moving = Counter(await call.collect(views.jobs_in_flight(call.state)))
-    return moving, Counter(await call.collect(views.waiting_jobs(call.state)))
+async def job_rows(call: Call, jobs: Iterable[cluster.Job]) -> list[Job]:
+    """Return the jobs as the API shows them."""
+    counts = await tally(call)
+    rollbacks = {job.undoes: job.id for job in call.state.jobs.values()}
+    rows = []
+    for job in jobs:
+        row = _job_row(call, job, counts, await call.core.counts.endings(job))
+        row.rolled_back_by = rollbacks.get(job.id)
+        rows.append(row)
+    return rows
 
 
-def job_row(call: Call, job: cluster.Job, counts: PartitionCounts) -> Job:
-    """Return the job as the API shows it."""
-    state = call.state
-    left = state.open.get(job.id, 0)
-    moving, waiting = (min(left, count[job.id]) for count in counts)
+def _job_row(call: Call, job: cluster.Job, counts: Tally, endings: dict[str, int]) -> Job:
+    left = call.state.open.get(job.id, 0)
+    moving = min(left, counts.moving[job.id])
+    waiting = min(left - moving, counts.waiting[job.id])
     return Job(
         id=job.id,
         kind=KINDS[job.kind],
@@ -46,30 +53,30 @@ def job_row(call: Call, job: cluster.Job, counts: PartitionCounts) -> Job:
         ended_ms=job.ended_ms or None,
         principal=job.principal,
         client_id=job.client_id,
-        total=job.total or left,
-        done=max(0, (job.total or left) - left),
+        total=job.total or left + sum(endings.values()),
+        done=endings.get(PartState.DONE.value, 0),
         moving=moving,
         waiting=waiting,
-        queued=max(0, left - moving - waiting),
+        queued=left - moving - waiting,
         priority=job.priority,
         throttle=job.throttle or None,
         undoes=job.undoes or None,
-        endings=_endings(state, job) if job.ended_ms else {},
+        rolled_back_by=None,
+        outcome=_outcome(endings) if job.ended_ms else None,
+        endings=endings,
         copied=None if job.ended_ms else _copied(call.core.progress.of_job(job.id)),
     )
 
 
-def _endings(state: State, job: cluster.Job) -> dict[str, int]:
-    """Return the most frequent ending first. Of a rollback, partitions that were rolled back count as done."""
-    counted = Counter[str]()
-    for ending, count in state.endings.get(job.id, {}).items():
-        undone = job.undoes and ending is Ending.ROLLED_BACK
-        counted[(PartState.DONE if undone else PartState[ending.name]).value] += count
-    return dict(counted.most_common())
+def _outcome(endings: Mapping[str, int]) -> str:
+    """Return the ending of all partitions, or that only a part of them is done."""
+    if len(endings) == 1:
+        return next(iter(endings))
+    return "partly done" if PartState.DONE.value in endings else "not done"
 
 
 def _copied(rate: CopyRate | None) -> Copied | None:
-    return None if rate is None else Copied(rate.moved, rate.total, rate.rate, rate.seconds_left)
+    return None if rate is None else Copied(*rate)
 
 
 def part_row(call: Call, part: views.Part) -> Part:
@@ -85,26 +92,14 @@ def limit_rows(state: State) -> list[Limit]:
     return [Limit(each.letter, each.config, each.limit, each.used) for each in views.limit_views(state)]
 
 
-def count_reasons(reasons: Sequence[str]) -> list[Reason]:
+def reason_rows(reasons: Counter[str]) -> list[Reason]:
     """Return the reasons with their numbers of partitions, the most frequent reason first."""
-    return [Reason(reason, count) for reason, count in Counter(reasons).most_common()]
+    return [Reason(reason, count) for reason, count in reasons.most_common(LISTED_REASONS)]
 
 
-def idle_reasons(call: Call, job: int | None = None) -> Iterator[str | None]:
-    """Yield why each partition of the job, or of all jobs, does not move or makes no progress; None if it does."""
-    state, stalled = call.state, call.core.progress.stalled
-    for wanted in list(state.reassignments.values()):
-        partition = state.partition(wanted.topic, wanted.partition)
-        # The reassignment may have ended since the list was made.
-        selected = wanted.key in state.reassignments and (job is None or wanted.job == job)
-        if partition is None or not selected:
-            yield None
-        elif partition.key in state.in_flight:
-            yield stalled.get(wanted.key)
-        else:
-            yield views.waiting_reason(state, wanted, partition)
-    for pending in islice(list(state.pending.values()), SAMPLE):
-        yield views.why_pending(state, pending) if job is None or pending.job == job else None
+def other_reasons(reasons: Counter[str]) -> int:
+    """Return the number of partitions whose reason `reason_rows` leaves out."""
+    return sum(count for _, count in reasons.most_common()[LISTED_REASONS:])
 
 
 def refused_rows(topics: Sequence[TopicOutcomes]) -> Iterator[Refused]:

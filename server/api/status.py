@@ -1,6 +1,7 @@
 """`/v1/status`, `/v1/pause`, `/v1/resume`: the state of the whole server, and a pause of all jobs."""
 
 from controller.messages.job_events import Pause
+from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from controller.views.jobs import totals
 from controller.views.reassignments import counts
@@ -16,31 +17,34 @@ from server.api.models import (
     Throttle,
     Totals,
 )
-from server.api.rows import SAMPLE, count_by_job, count_reasons, idle_reasons, job_row, limit_rows
+from server.api.rows import job_rows, limit_rows, other_reasons, reason_rows, tally
 from server.api.table import Endpoint
 
 JOBS = 20
 """Number of unfinished jobs that are shown, the oldest first."""
 
+NAMED = 5
+"""Number of offline brokers that are named as problems."""
+
 
 async def status(call: Call) -> Status:
     """Return the state of the server and the cluster."""
     state = call.state
-    counts_by_job = await count_by_job(call)
-    reasons = await call.collect(idle_reasons(call), SAMPLE)
+    reasons = (await tally(call)).all_reasons()
     open_jobs = [job for number in sorted(state.open)[:JOBS] if (job := state.jobs.get(number)) is not None]
+    rows = await job_rows(call, open_jobs)
     return Status(
         version=call.core.version,
         cluster_id=call.core.cluster_id,
         paused=state.paused,
         brokers=_broker_counts(call),
         partitions=_partition_counts(call),
-        health=ClusterHealth(state.health_problem or None, state.backlog.usage.held),
+        health=ClusterHealth(problems(state), state.health_problem or None, state.backlog.usage.held),
         reassignments=Totals(*totals(state)),
-        jobs=[job_row(call, job, counts_by_job) for job in open_jobs],
+        jobs=rows,
         incoming=_incoming(call),
-        reasons=count_reasons(reasons),
-        sampled=len(reasons),
+        reasons=reason_rows(reasons),
+        other_reasons=other_reasons(reasons),
         limits=limit_rows(state),
         throttle=Throttle(throttle_rate(state), len(state.leases)),
         spark=call.core.spark(),
@@ -73,12 +77,26 @@ def _partition_counts(call: Call) -> PartitionCounts:
     return PartitionCounts(health.partitions, health.offline, health.under_replicated, health.under_min_isr)
 
 
+def problems(state: State) -> list[str]:
+    """Return what is wrong with the cluster, the worst first; empty when it is healthy."""
+    found = counts(state)
+    offline = sorted((state.brokers.keys() - state.live) | state.unlisted_brokers)
+    partitions = (
+        (found.offline, "offline"),
+        (found.under_min_isr, "under min ISR"),
+        (found.under_replicated, "under-replicated"),
+    )
+    return [
+        *([state.unreachable] if state.unreachable else []),
+        *(f"broker {broker} is offline" for broker in offline[:NAMED]),
+        *([f"{len(offline) - NAMED:,} more brokers are offline"] if len(offline) > NAMED else []),
+        *(f"{number:,} partition{'s' * (number > 1)} {how}" for number, how in partitions if number),
+    ]
+
+
 def _incoming(call: Call) -> list[Incoming]:
     rates = call.core.progress.to_brokers()
-    return [
-        Incoming(broker, rate.moved, rate.total, rate.rate, rate.seconds_left)
-        for broker, rate in rates.items()
-    ]
+    return [Incoming(broker, *rate) for broker, rate in rates.items()]
 
 
 ENDPOINTS = (

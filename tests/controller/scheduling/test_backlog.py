@@ -68,7 +68,9 @@ def test_a_bucket_that_was_emptied_by_clearing_away_has_one_turn() -> None:
 def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5), limits=PlanLimits(per_broker=1))
     assert started(backlog) == ["a-0", "b-0"]
-    assert backlog.blocker(NORMAL, INTO_4) == Place(LimitKind.INCOMING, 4)
+    bucket = backlog.bucket_of(key("a-1"))
+    assert bucket is not None
+    assert bucket.parked_at == Place(LimitKind.INCOMING, 4)
 
 
 def test_a_step_that_ends_makes_room_for_the_next() -> None:
@@ -193,7 +195,9 @@ def test_a_bucket_that_was_set_aside_moves_up_with_its_first_step() -> None:
     backlog.plan(key("b-2"), Planned(1, 0))
     backlog.plan(key("b-1"), Planned(1, 1))
     started(backlog)
-    assert backlog.blocker(NORMAL, INTO_5) == Place(LimitKind.PARTITIONS)
+    bucket = backlog.bucket_of(key("b-1"))
+    assert bucket is not None
+    assert bucket.parked_at == Place(LimitKind.PARTITIONS)
     backlog.change_limits(PlanLimits())
     assert started(backlog) == ["b-0", "a-1", "b-2", "a-2", "b-1"]
 

@@ -8,14 +8,12 @@ from controller.views.jobs import (
     PartState,
     Totals,
     broker_loads,
-    endings,
     job_state,
-    jobs_in_flight,
     limit_views,
     parts,
     queued,
+    returned,
     totals,
-    waiting_jobs,
 )
 from tests.builders import InMemoryController, partition
 
@@ -147,22 +145,32 @@ def test_a_rollback_is_done_where_it_took_a_step_back_and_where_it_moved_back() 
     made.catch_up()
     made.do(RollBackJob(1))
     made.settle()
-    assert set(endings(made.state, 2)) == {PartState.DONE}
-    assert set(endings(made.state, 1)) == {PartState.DONE, PartState.TAKEN}
+    assert set(states(made, 2).values()) == {"done"}
+    assert set(states(made, 1).values()) == {"done", "taken over"}
+
+
+def test_a_rollback_that_was_cancelled_is_not_done() -> None:
+    made = move(controller())
+    made.catch_up()
+    made.do(RollBackJob(1))
+    made.alter({"foo-0": None})
+    made.settle()
+    assert states(made, 2) == {"foo-0": "rolled back", "foo-1": "done", "foo-2": "done"}
+
+
+def test_the_partitions_that_a_rollback_took_back_are_counted() -> None:
+    made = move(controller(partitions=1))
+    made.catch_up()
+    made.do(RollBackJob(1))
+    made.settle()
+    rows = made.state.finished[2].values()
+    assert (len(rows), returned(made.state, made.state.jobs[2], rows)) == (3, 2)
 
 
 def test_the_job_that_took_over_a_partition_is_named() -> None:
     made = move(move(controller(), "foo-0"))
     made.alter({"foo-0": [4, 5, 1]})
     assert [part.reason for part in rows(made, 1)] == ["taken over by job 3"]
-
-
-def test_steps_in_flight_and_partitions_that_wait_are_counted_by_job() -> None:
-    made = controller()
-    made.stop(6)
-    made.alter({"foo-0": [4, 5, 1]})
-    made.alter({"foo-1": [1, 2, 6], "foo-2": [1, 2, 6]})
-    assert (list(jobs_in_flight(made.state)), list(waiting_jobs(made.state))) == ([1], [2, 2])
 
 
 def test_totals_add_up() -> None:

@@ -21,9 +21,10 @@ def detail(done: int, total: int = 4, *, ended: bool = False, **more: Any) -> di
         "moving": 0 if ended else 1,
         "waiting": 0,
         "queued": 0 if ended else total - done - 1,
+        "endings": more.pop("endings", {"done": done} if done else {}),
         "copied": more.pop("copied", None),
     }
-    return {"job": job, "reasons": [], "endings": {"done": total} if ended else {}, **more}
+    return {"job": job, "reasons": [], **more}
 
 
 class ScriptedClient:
@@ -59,6 +60,12 @@ def test_exits_with_1_when_partitions_ended_otherwise(capsys: pytest.CaptureFixt
     assert ScriptedClient(ended).follow() == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == "Job 7 has ended, but not every partition reached its target: 1 done, 3 rolled back."
+
+
+def test_shows_how_partitions_ended_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    cancelled = detail(1, endings={"done": 1, "rolled back": 1})
+    ScriptedClient(cancelled, detail(4, ended=True)).follow()
+    assert capsys.readouterr().err.startswith("job 7: 1 of 4 done, 1 rolled back, 1 moving")
 
 
 def test_shows_the_first_reason(capsys: pytest.CaptureFixture[str]) -> None:

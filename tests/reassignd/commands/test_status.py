@@ -1,7 +1,9 @@
+from typing import Any
+
 import msgspec
 import pytest
 
-from reassignd.commands.status import spark_line
+from reassignd.commands.status import lines, screen, spark_line
 from server.api.spark import Forecast, Spark, SparkState
 
 FORECAST = Forecast(
@@ -40,3 +42,56 @@ def test_a_plan_under_way_says_since_when() -> None:
     said = spark_line(msgspec.to_builtins(working))
     assert said.startswith("working since ")
     assert said.endswith(" on job 7: 60,000 partitions")
+
+
+def status(**health: Any) -> dict[str, Any]:
+    """Return the status of a large job that is under way, under all limits."""
+    job: dict[str, Any] = dict.fromkeys(("undoes", "priority", "client_id"))
+    job |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "created_ms": 0}
+    job |= {"moving": 10, "waiting": 0, "queued": 92_490, "principal": "User:ann", "endings": {}}
+    copied = {"bytes": 10**12, "total": 10**13, "rate": 10**8, "seconds_left": 7_500}
+    return {
+        "brokers": {"live": 20, "registered": 20, "offline": []},
+        "partitions": {"total": 100_000, "offline": 0, "under_min_isr": 0, "under_replicated": 0},
+        "health": {"problems": [], "trouble": None, "holds": None} | health,
+        "paused": False,
+        "reassignments": {"ongoing": 92_500, "moving": 10, "waiting": 0, "queued": 92_490}
+        | {"pending": 0, "others": 0},
+        "jobs": [job | {"copied": copied}],
+        "incoming": [{"broker": broker, **copied} for broker in range(20)],
+        "reasons": [{"reason": "limit P: 10 of 10 partition movements", "partitions": 92_490}],
+        "other_reasons": 0,
+        "limits": [{"name": name, "limit": 10, "used": 10} for name in "RPLCB"],
+        "throttle": {"bytes_per_second": 50_000_000},
+        "spark": {"state": "off"},
+    }
+
+
+def test_a_small_screen_shows_limits_and_throttle_and_what_is_left_of_jobs() -> None:
+    shown = screen(status(), 80, 15)
+    text = "\n".join(shown)
+    assert (len(shown), shown[-1]) == (15, "20 more lines")
+    assert max(map(len, shown)) <= 80
+    for word in ("P 10 (10 used)", "50,000,000 bytes/s", "LEFT", "MOVING", "QUEUED", "2 h 5 min"):
+        assert word in text
+
+
+def test_a_large_screen_shows_everything() -> None:
+    assert screen(status(), 200, 50) == lines(status(), 200)
+
+
+@pytest.mark.parametrize(
+    ("health", "said"),
+    [
+        ({"problems": ["broker 2 is offline"]}, "UNHEALTHY: broker 2 is offline"),
+        ({"trouble": "missing: broker 2", "holds": 0}, "UNHEALTHY, only repairs start: missing: broker 2"),
+        ({"trouble": "missing: broker 2", "holds": 1}, "UNHEALTHY, one step at a time: missing: broker 2"),
+        ({"trouble": "missing: broker 2"}, "UNHEALTHY, the guard is off: missing: broker 2"),
+    ],
+)
+def test_the_health_of_the_cluster_is_one_line(health: dict[str, Any], said: str) -> None:
+    assert f"Health    {said}" in lines(status(**health))
+
+
+def test_a_healthy_cluster_has_no_line_about_health() -> None:
+    assert not [line for line in lines(status()) if line.startswith("Health")]

@@ -1,6 +1,7 @@
 """What people read."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from reassignd.commands.text import (
     counted,
     duration,
     job_lines,
+    reason_lines,
     refused_lines,
     when,
 )
@@ -68,23 +70,49 @@ def test_brokers_and_what_is_copied_to_them() -> None:
     ]
 
 
+def job(**more: Any) -> dict[str, Any]:
+    made: dict[str, Any] = dict.fromkeys(("undoes", "priority", "copied"))
+    made |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "moving": 1_000}
+    made |= {"waiting": 0, "queued": 91_500, "created_ms": 0, "principal": "User:ann", "client_id": None}
+    return made | {"endings": {"done": 7_500}} | more
+
+
+COPIED = {"bytes": 0, "total": 2, "rate": 1, "seconds_left": 2}
+
+
 def test_jobs_have_a_pace_where_one_is_known() -> None:
-    job = dict.fromkeys(("undoes", "priority", "copied"))
-    job |= {"id": 1, "kind": "plan", "state": "running", "done": 1, "total": 4, "moving": 1, "waiting": 0}
-    job |= {"queued": 2, "created_ms": 0, "principal": "User:ann", "client_id": None}
-    job["endings"] = {}
-    assert "COPIED" not in next(job_lines([job]))
-    head, line = job_lines([{**job, "copied": {"bytes": 0, "total": 2, "rate": 1, "seconds_left": 2}}])
+    assert "COPIED" not in next(job_lines([job()]))
+    head, line = job_lines([job(copied=COPIED)])
     assert head.split()[3:7] == ["PROGRESS", "COPIED", "RATE", "LEFT"]
     assert "0 B of 2 B  1 B/s  2 s" in line
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_a_narrow_table_keeps_what_is_left_and_what_moves(width: int) -> None:
+    copied = {"bytes": 10**12, "total": 10**13, "rate": 10**8, "seconds_left": 7_500}
+    head, line = job_lines([job(copied=copied)], width)
+    assert max(len(head), len(line)) <= width
+    assert {"JOB", "PROGRESS", "LEFT", "MOVING", "WAITING", "QUEUED"} <= set(head.split())
+    assert {"7,500/100,000", "1,000", "91,500"} <= set(line.split())
+
+
+def test_brokers_fit_a_narrow_terminal() -> None:
+    row = {"broker": 4, "bytes": 1024, "total": 4096, "rate": 512, "seconds_left": 6}
+    assert list(broker_lines([row], 30)) == ["TO BROKER  RATE     LEFT", "        4  512 B/s  6 s"]
+
+
 def test_a_job_that_has_ended_says_how() -> None:
-    job = dict.fromkeys(("undoes", "priority", "copied"))
-    job |= {"id": 1, "kind": "plan", "state": "ended", "done": 4, "total": 4, "moving": 0, "waiting": 0}
-    job |= {"queued": 0, "created_ms": 0, "principal": "User:ann", "client_id": None}
-    job["endings"] = {"rolled back": 3, "done": 1}
-    assert "rolled back, done" in list(job_lines([job]))[1]
+    ended = job(state="ended", total=4, moving=0, queued=0, done=1, endings={"rolled back": 3, "done": 1})
+    line = list(job_lines([ended]))[1]
+    assert "3 rolled back, 1 done  #####............... 1/4" in line
+    assert "  done  " in list(job_lines([job(state="ended", endings={"done": 4})]))[1]
+
+
+def test_reasons_that_are_not_listed_are_counted() -> None:
+    assert list(reason_lines([{"reason": "no", "partitions": 1_980}], 3)) == [
+        "    1,980  no",
+        "        3  other reasons",
+    ]
 
 
 def test_many_refusals_are_cut_short() -> None:

@@ -12,6 +12,7 @@ from controller.messages.event import AnyEvent
 from controller.model.cluster import TopicPartition
 from server.api.access import Access
 from server.api.call import ApiServices
+from server.api.counts import JobCounts
 from server.api.progress import Progress
 from server.api.routes import Api
 from server.http.server import Health, operations_routes
@@ -75,6 +76,7 @@ class ApiClient:
             WorkerThread(),
             self.sizes,
             self.progress,
+            JobCounts(self.controller.state, self.clock),
         )
         app = Starlette(routes=[*operations_routes(self.health), *self.api.routes()])
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url)

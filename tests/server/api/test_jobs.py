@@ -30,7 +30,15 @@ async def test_the_rollback_plan_of_a_moving_partition_has_its_originals() -> No
 
 async def test_a_plan_that_changes_nothing_is_no_job() -> None:
     answer = await ApiClient().post("/v1/jobs", plan(foo_0=[1, 2, 3]))
-    assert (answer["job"], answer["accepted"]) == (None, 1)
+    assert (answer["job"], answer["accepted"], answer["unchanged"]) == (None, 0, 1)
+
+
+async def test_entries_that_change_nothing_are_counted_apart_from_those_in_the_job() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_1=[4, 5, 6]))
+    answer = await client.post("/v1/jobs", plan(foo_0=[1, 2, 3], foo_1=[4, 5, 6], foo_2=[4, 5, 6]))
+    total = (await client.get("/v1/jobs/2"))["job"]["total"]
+    assert (answer["accepted"], answer["unchanged"], total) == (1, 2, 1)
 
 
 async def test_a_plan_with_one_wrong_entry_is_refused_as_a_whole() -> None:
@@ -92,8 +100,9 @@ async def test_an_ended_job_counts_the_endings_of_its_partitions() -> None:
     await client.post("/v1/jobs", MOVE)
     await client.post("/v1/jobs", plan(foo_0=[1, 5, 6]))
     client.controller.settle()
-    detail = await client.get("/v1/jobs/1")
-    assert detail["endings"] == detail["job"]["endings"] == {"taken over": 1, "done": 1}
+    job = (await client.get("/v1/jobs/1"))["job"]
+    assert job["endings"] == {"taken over": 1, "done": 1}
+    assert (job["done"], job["total"], job["outcome"]) == (1, 2, "partly done")
 
 
 async def test_listed_jobs_show_their_endings() -> None:
@@ -105,7 +114,29 @@ async def test_listed_jobs_show_their_endings() -> None:
     await client.post("/v1/jobs/2/rollback")
     client.controller.settle()
     listed = (await client.get("/v1/jobs"))["jobs"]
-    assert [list(job["endings"]) for job in listed] == [["done"], ["done"], ["rolled back"]]
+    assert [job["outcome"] for job in listed] == ["done", "done", "rolled back"]
+    assert [job["rolled_back_by"] for job in listed] == [None, 3, None]
+
+
+async def test_cancelled_partitions_are_not_done() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    client.controller.catch_up()
+    await client.post("/v1/reassignments/cancel", {"all": True})
+    job = (await client.get("/v1/jobs/1"))["job"]
+    assert (job["done"], job["total"], job["endings"]) == (1, 2, {"done": 1, "rolled back": 1})
+    client.controller.settle()
+
+
+async def test_a_cancelled_rollback_is_not_done() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    client.controller.catch_up()
+    await client.post("/v1/jobs/1/rollback")
+    await client.post("/v1/reassignments/cancel", {"all": True})
+    client.controller.settle()
+    job = (await client.get("/v1/jobs/2"))["job"]
+    assert (job["done"], job["endings"], job["outcome"]) == (0, {"rolled back": 2}, "rolled back")
 
 
 async def test_a_rollback_is_a_job_and_names_skipped_partitions() -> None:

@@ -1,9 +1,10 @@
 """Progress in bytes. Partition n has 100 + n bytes."""
 
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
-from server.api.progress import INTERVAL_SECONDS, INTERVAL_SECONDS_PER_ROW, WINDOW_SECONDS, CopyRate
+from server.api.meter import WINDOW_SECONDS
+from server.api.progress import INTERVAL_SECONDS, INTERVAL_SECONDS_PER_ROW, CopyRate
 from tests.builders import InMemoryController, partition
-from tests.server.api.api_client import MOVE, ApiClient, three_partitions
+from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 
 
 async def measure(client: ApiClient, seconds: float = 0.0) -> None:
@@ -39,6 +40,85 @@ async def test_a_rate_is_the_mean_of_ten_seconds_or_more() -> None:
     assert (await client.get("/v1/status"))["incoming"][0]["rate"] == 5
 
 
+async def copy(client: ApiClient, seconds: int, rate: int, brokers: tuple[int, ...] = (4,)) -> None:
+    """Let foo-0 receive `rate` bytes per second at each broker, with a measurement each second."""
+    for _ in range(seconds):
+        for broker in brokers:
+            have = client.sizes.received_bytes.get(("foo-0", broker), 0)
+            client.sizes.received_bytes["foo-0", broker] = have + rate
+        await measure(client, 1.0)
+
+
+async def test_time_before_a_job_does_not_count_for_rates() -> None:
+    client = ApiClient()
+    await copy(client, 30, 0)
+    await client.post("/v1/jobs", MOVE)
+    await measure(client)
+    await copy(client, 9, 5)
+    status = await client.get("/v1/status")
+    assert [(row["rate"], row["seconds_left"]) for row in status["incoming"]] == [(None, None)] * 3
+    assert status["jobs"][0]["copied"]["rate"] is None
+    await copy(client, 1, 5)
+    status = await client.get("/v1/status")
+    assert (status["incoming"][0]["rate"], status["jobs"][0]["copied"]["rate"]) == (5, 5)
+
+
+async def test_a_paused_job_has_no_time_left_and_no_rate_once_its_steps_have_ended() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    await measure(client)
+    await copy(client, 10, 5)
+    await client.post("/v1/pause")
+    status = await client.get("/v1/status")
+    assert (status["incoming"][0]["rate"], status["incoming"][0]["seconds_left"]) == (5, None)
+    assert (status["jobs"][0]["copied"]["rate"], status["jobs"][0]["copied"]["seconds_left"]) == (5, None)
+    client.controller.catch_up()
+    await measure(client, 1.0)
+    status = await client.get("/v1/status")
+    assert (status["incoming"][0]["rate"], status["jobs"][0]["copied"]["rate"]) == (None, None)
+
+
+async def test_a_pause_does_not_count_for_the_rate_after_it() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    await measure(client)
+    await copy(client, 10, 5)
+    await client.post("/v1/jobs/1/pause")
+    client.controller.catch_up()
+    await copy(client, 30, 0)
+    await client.post("/v1/jobs/1/resume")
+    client.sizes.received_bytes.clear()
+    for second in range(11):
+        client.sizes.received_bytes = {("foo-1", 5): 6 * second}
+        await measure(client, 1.0)
+    status = await client.get("/v1/status")
+    assert (status["jobs"][0]["copied"]["rate"], status["incoming"][1]["rate"]) == (6, 6)
+
+
+async def test_a_job_takes_as_long_as_its_slowest_broker() -> None:
+    client = ApiClient(three_partitions())
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))
+    await measure(client)
+    for _ in range(10):
+        await copy(client, 1, 8, (4, 5))
+        client.sizes.received_bytes["foo-0", 6] = client.sizes.received_bytes.get(("foo-0", 6), 0) + 1
+    await measure(client, 1.0)
+    status = await client.get("/v1/status")
+    slowest = max(row["seconds_left"] for row in status["incoming"])
+    assert status["jobs"][0]["copied"]["seconds_left"] == slowest == 90
+
+
+async def test_partitions_that_cannot_start_leave_the_time_left_unknown() -> None:
+    client = ApiClient()
+    client.controller.stop(6)
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 1], foo_1=[1, 2, 6]))
+    await measure(client)
+    await copy(client, 10, 5, (4, 5))
+    status = await client.get("/v1/status")
+    assert (status["jobs"][0]["copied"]["rate"], status["jobs"][0]["copied"]["seconds_left"]) == (10, None)
+    assert [row["seconds_left"] for row in status["incoming"]] == [10, 10, None]
+
+
 async def test_ended_and_queued_partitions_count() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", MOVE)
@@ -48,7 +128,7 @@ async def test_ended_and_queued_partitions_count() -> None:
     assert progress.of_job(1) == CopyRate(300, 603, None)
     client.controller.do(Queue([AlterTopic("foo", [AlterRow(1, (4, 2, 3)), AlterRow(2, (6, 2, 3))])]))
     await measure(client)
-    assert (progress.of_job(1), progress.of_job(2)) == (CopyRate(300, 300, None), CopyRate(0, 203, None))
+    assert (progress.of_job(1), progress.of_job(2)) == (CopyRate(300, 300, None, 0), CopyRate(0, 203))
 
 
 async def test_completed_steps_count() -> None:
@@ -98,15 +178,3 @@ async def test_an_ended_job_counts_for_rates_within_the_window() -> None:
 
 def test_a_million_rows_are_measured_rarely() -> None:
     assert 1_000_000 * INTERVAL_SECONDS_PER_ROW > 20 * INTERVAL_SECONDS
-
-
-def test_the_time_left_follows_from_the_rate() -> None:
-    assert [
-        CopyRate(5, 5, None).seconds_left,
-        CopyRate(0, 5, 0).seconds_left,
-        CopyRate(0, 5, 2).seconds_left,
-    ] == [
-        0,
-        None,
-        3,
-    ]

@@ -1,5 +1,7 @@
 """`/v1/status`, `/v1/pause` and `/v1/resume`."""
 
+import pytest
+
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 
@@ -33,6 +35,28 @@ async def test_an_offline_broker_is_listed() -> None:
     client.controller.stop(2)
     answer = await client.get("/v1/status")
     assert (answer["brokers"]["offline"], answer["partitions"]["under_replicated"]) == ([2], 3)
+    assert answer["health"]["problems"] == ["broker 2 is offline", "3 partitions under-replicated"]
+
+
+async def test_partitions_without_a_leader_or_below_min_isr_are_problems() -> None:
+    client = ApiClient()
+    for broker in (1, 2, 3):
+        client.controller.stop(broker)
+    found = (await client.get("/v1/status"))["health"]["problems"]
+    assert found[3:] == ["3 partitions offline", "3 partitions under-replicated"]
+
+
+async def test_a_healthy_cluster_has_no_problems() -> None:
+    assert (await ApiClient().get("/v1/status"))["health"] == {"problems": [], "trouble": None, "holds": None}
+
+
+@pytest.mark.parametrize("steps", [0, 1, None])
+async def test_a_health_guard_shows_how_many_steps_it_allows(steps: int | None) -> None:
+    client = ApiClient()
+    client.controller.state.health_problem = "missing: broker 2"
+    client.controller.state.backlog.hold(steps)
+    health = (await client.get("/v1/status"))["health"]
+    assert (health["trouble"], health["holds"]) == ("missing: broker 2", steps)
 
 
 async def test_all_jobs_are_paused_and_resumed() -> None:

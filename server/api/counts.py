@@ -1,0 +1,127 @@
+"""Exact numbers of a job's partitions by state, by reason and by ending.
+
+`JobCounts.tally` visits every ongoing reassignment, in slices. All requests share a tally for a time that grows with the
+number of reassignments, so that it costs one or two percent of the time however many clients ask.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from common.clock import Clock, RealClock
+from controller.model.cluster import Job, TopicPartition
+from controller.scheduling.buckets import Bucket
+from controller.state.state import State
+from controller.views.jobs import PartState, queued_reason, returned, why_pending
+from server.api.streams import in_slices
+
+SECONDS_PER_ROW = 50e-6
+"""How long a tally is used, for each reassignment in it. Visiting one takes half a microsecond."""
+
+SMALL = 1_000
+"""A tally of this many reassignments is used once: it takes half a millisecond."""
+
+MAX_SECONDS = 10.0
+"""The longest time that a tally is used."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Numbers of partitions by job at one time."""
+
+    moving: Counter[int] = field(default_factory=Counter)
+    waiting: Counter[int] = field(default_factory=Counter)
+    reasons: dict[int, Counter[str]] = field(default_factory=dict)
+    """Why partitions do not move, or make no progress."""
+
+    def add(self, job: int, reason: str) -> None:
+        """Count a partition with this reason."""
+        self.reasons.setdefault(job, Counter())[reason] += 1
+
+    def all_reasons(self) -> Counter[str]:
+        """Return the reasons of all jobs."""
+        return sum(self.reasons.values(), Counter[str]())
+
+
+class JobCounts:
+    """Counts the partitions of jobs."""
+
+    def __init__(self, state: State, clock: Clock | None = None) -> None:
+        self._state, self._clock = state, RealClock() if clock is None else clock
+        self._tally = Tally()
+        self._basis: Hashable = None
+        self._valid_until = float("-inf")
+        self._counting = asyncio.Lock()
+        self._returned: dict[int, tuple[int, int]] = {}
+        """By rollback: the number of finished partitions that were read, and how many of them are back."""
+
+    async def tally(self, stalled: Mapping[TopicPartition, str]) -> Tally:
+        """Return the numbers of all open jobs. `stalled` has the steps in flight that make no progress."""
+        async with self._counting:
+            basis = self._new_basis()
+            rows = len(self._state.reassignments) + len(self._state.pending)
+            if rows <= SMALL or basis != self._basis or self._clock.now() >= self._valid_until:
+                tally = Tally()
+                async for _ in in_slices(self._rows(tally, stalled)):
+                    pass
+                self._tally, self._basis = tally, basis
+                self._valid_until = self._clock.now() + min(rows * SECONDS_PER_ROW, MAX_SECONDS)
+            return self._tally
+
+    async def endings(self, job: Job) -> dict[str, int]:
+        """Return the number of the job's partitions by ending, the most frequent one first."""
+        counted = Counter[str]()
+        for ending, count in self._state.endings.get(job.id, {}).items():
+            counted[PartState[ending.name].value] = count
+        if job.undoes:
+            back = min(await self._count_returned(job), counted[PartState.ROLLED_BACK.value])
+            counted[PartState.DONE.value] += back
+            counted[PartState.ROLLED_BACK.value] -= back
+        return {ending: count for ending, count in counted.most_common() if count}
+
+    def _new_basis(self) -> Hashable:
+        """Return what changes the reasons of many partitions at once: a tally with another basis is not used."""
+        state, backlog = self._state, self._state.backlog
+        jobs = tuple(
+            (number, job.paused) for number in state.open if (job := state.jobs.get(number)) is not None
+        )
+        return state.paused, backlog.halted, backlog.usage.held, backlog.usage.limits, jobs, state.last_job
+
+    def _rows(self, tally: Tally, stalled: Mapping[TopicPartition, str]) -> Iterator[None]:
+        state = self._state
+        known: dict[tuple[int, Bucket | None], str] = {}
+        for wanted in list(state.reassignments.values()):
+            key, job = wanted.key, wanted.job
+            yield
+            if key not in state.reassignments:
+                continue  # It ended after the list was made.
+            if key in state.in_flight:
+                tally.moving[job] += 1
+                if key in stalled:
+                    tally.add(job, stalled[key])
+            elif key in state.waiting:
+                tally.waiting[job] += 1
+                tally.add(job, state.waiting[key])
+            else:
+                place = (job, state.backlog.bucket_of(key))
+                if place not in known:
+                    known[place] = queued_reason(state, *place)
+                tally.add(job, known[place])
+        for pending in list(state.pending.values()):
+            tally.add(pending.job, why_pending(state, pending))
+            yield
+
+    async def _count_returned(self, job: Job) -> int:
+        """Count the partitions that the rollback has taken back. Each finished partition is read once."""
+        finished = self._state.finished.get(job.id, {})
+        seen, count = self._returned.get(job.id, (0, 0))
+        if seen < len(finished):
+            rows = list(islice(finished.values(), seen, None))
+            async for row in in_slices(rows):
+                count += returned(self._state, job, (row,))
+            seen += len(rows)
+            self._returned = {id_: each for id_, each in self._returned.items() if id_ in self._state.jobs}
+            self._returned[job.id] = seen, count
+        return count
