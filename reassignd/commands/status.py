@@ -3,6 +3,7 @@
 import shutil
 import sys
 import time
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -82,6 +83,8 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
         _limits(status["limits"]),
         _throttle(status["throttle"]),
     ]
+    if width is not None:
+        found = [part for line in found for part in wrap(line, width, subsequent_indent=" " * 10)]
     if status["jobs"]:
         found += ["", *job_lines(status["jobs"], width)]
     if status["incoming"]:
