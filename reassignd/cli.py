@@ -39,6 +39,7 @@ SUBCOMMANDS = {
     "limits": "limits",
     "list": "jobs",
     "pause": "pause",
+    "placement": "placement",
     "plan": "plan",
     "priority": "pause",
     "propose": "propose",

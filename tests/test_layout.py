@@ -16,6 +16,7 @@ LONGEST_FUNCTION = 40
 COMMANDS = ("cancel", "execute", "jobs", "limits", "options", "pause", "queue", "snapshot")
 
 TESTED_ELSEWHERE = {
+    "reassignd/commands/placement.py": "tests/reassignd/commands/test_propose_execute.py",
     "backends/zookeeper/session/client.py": "tests/zookeeper/test_client.py",
     "backends/zookeeper/store/transaction.py": "tests/backends/zookeeper/store/test_store.py",
     "backends/zookeeper/znodes/paths.py": "tests/backends/zookeeper/store/test_store.py",
@@ -58,6 +59,7 @@ OF_MANY_MODULES = {
     "reassignd/test_bad_input.py",
     "reassignd/test_commands.py",
     "reassignd/test_http_security.py",
+    "reassignd/test_operator_day.py",
     "server/test_adversity.py",
     "server/test_fuzz.py",
     "server/gateway/test_churn.py",

@@ -10,6 +10,7 @@ from common.error_codes import ErrorCode
 from controller.cluster.placement import place
 from controller.cluster.topic_sizes import check_room, excess, growth_size, size_of, wanted_of
 from controller.configs.changes import check_topic_configs
+from controller.configs.names import EXCLUDED_BROKERS
 from controller.messages.effects import Publish
 from controller.messages.events import (
     CreatedTopic,
@@ -227,17 +228,19 @@ def _check_factor(state: State, factor: int) -> Outcome:
         )
     usable = len(_racks(state))
     if factor > usable:
+        excluded = sorted(state.excluded_brokers & state.live)
+        reason = f" and not in {EXCLUDED_BROKERS} ({', '.join(map(str, excluded))})" if excluded else ""
         return Outcome(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be "
-            f"reached because only {usable} broker(s) are registered.",
+            f"reached because only {usable} broker(s) are registered{reason}.",
         )
     return DONE
 
 
 def _racks(state: State) -> dict[int, str | None]:
     """Return the brokers that may receive new replicas, with their racks."""
-    return {b: state.brokers[b].rack for b in state.live - state.shutting_down}
+    return {b: state.brokers[b].rack for b in state.live - state.shutting_down - state.excluded_brokers}
 
 
 def _partition_count(state: State) -> int:

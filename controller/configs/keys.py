@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from controller.configs.names import (
     CANCEL_MODE,
+    EXCLUDED_BROKERS,
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     HEALTH_GUARD,
@@ -27,11 +28,13 @@ from controller.configs.names import (
     THROTTLE,
     UNCLEAN_ELECTION,
 )
+from controller.model.configs import list_items
 from controller.scheduling.limits import PREFIX
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_BROKER_ID = re.compile(r"[0-9]{1,10}")
 _PAIR = "[0-9]{1,10}:[0-9]{1,10}"
 _PAIRS = re.compile(f"({_PAIR}(,{_PAIR})*,?)?")
 
@@ -105,6 +108,12 @@ def throttled_replicas(value: str) -> str | None:
     if value == "*" or _PAIRS.fullmatch(value.replace(" ", "")):
         return None
     return "* or a list of partition:broker"
+
+
+def broker_ids(value: str) -> str | None:
+    """Accept a list of broker ids."""
+    valid = all(_BROKER_ID.fullmatch(each) and int(each) <= INT_MAX for each in list_items(value))
+    return None if valid else "a list of broker ids"
 
 
 _BOOLEAN = one_of("true", "false")
@@ -309,6 +318,14 @@ _CLUSTER_WIDE = [
         "rollback",
         "Effect of a cancel: restore the original replicas (rollback, KIP-236), or keep the current ones (stop, KIP-455).",
         one_of("rollback", "stop"),
+    ),
+    ConfigKey(
+        EXCLUDED_BROKERS,
+        ConfigType.LIST,
+        "",
+        "Brokers that get no partitions of new topics, and no new partitions, for instance because they are drained. Not in a "
+        "gateway: Kafka places partitions there.",
+        broker_ids,
     ),
     _int(NUM_PARTITIONS, 1, "Default number of partitions of a new topic.", 1),
     _int(REPLICATION_FACTOR, 1, "Default replication factor of a new topic.", 1),

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from controller.configs.names import CANCEL_MODE, MIN_ISR, UNCLEAN_ELECTION
+from controller.configs.names import CANCEL_MODE, EXCLUDED_BROKERS, MIN_ISR, UNCLEAN_ELECTION
 from controller.model.cluster import Config, ResourceType
+from controller.model.configs import list_items
 
 CLUSTER_DEFAULT = ""
 """Name of the broker resource whose values are the cluster-wide defaults."""
@@ -49,6 +50,12 @@ class ConfigValues:
     def cancel_stops(self) -> bool:
         """Whether `reassignment.cancel.mode` is `stop`: a cancel keeps the current replicas (KIP-455)."""
         return self.config(ResourceType.BROKER, CLUSTER_DEFAULT, CANCEL_MODE) == "stop"
+
+    @property
+    def excluded_brokers(self) -> frozenset[int]:
+        """Return the brokers that get no new partitions (`reassignment.excluded.brokers`)."""
+        value = self.config(ResourceType.BROKER, CLUSTER_DEFAULT, EXCLUDED_BROKERS)
+        return frozenset(map(int, list_items(value)))
 
     def _set_config(self, record: Config) -> None:
         self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value

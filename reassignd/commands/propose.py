@@ -172,7 +172,7 @@ def _propose(
     made = _forecast(client, source, cluster, proposal, execution) if execution.dry_run else None
     files.write(proposal)
     _show(proposal, files, output_format, made)
-    return execute(client, wish.goal.drain, proposal, execution, output_format) if execution.execute else 0
+    return execute(client, wish.goal, proposal, execution, output_format) if execution.execute else 0
 
 
 def _agreed(client: "Client", source: Source, wish: Wish, execution: Execution) -> tuple[Snapshot, Proposal]:

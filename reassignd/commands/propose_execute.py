@@ -1,11 +1,12 @@
 """Execution of a proposal as a job: checks before it, the wait for its end, and drains that are repeated."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from planner.proposals.goal import Goal
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import plan_json
 from planner.proposing import Wish, propose_for
@@ -77,17 +78,42 @@ def not_as_in(now: Snapshot, proposal: Proposal) -> list[str]:
 
 
 def execute(
-    client: "Client", drained: Collection[int], proposal: Proposal, execution: Execution, output_format: str
+    client: "Client", goal: Goal, proposal: Proposal, execution: Execution, output_format: str
 ) -> int:
-    """Submit the plan, and wait for its end if asked for; return the exit code."""
-    code = 0
+    """Submit the plan, and wait for its end if asked for; return the exit code.
+
+    From now on no new partitions are placed on drained brokers.
+    """
+    drained, code = goal.drain, 0
+    reserve(client, goal)
     if proposal.changes:
-        wait = WaitOptions(execution.wait, execution.timeout)
-        options = {"throttle": execution.throttle}
-        code = submit(client, output_format, plan_json(proposal.changes).encode(), options, wait)
+        code = submit_plan(client, proposal, execution, output_format)
     if not (execution.wait and drained):
         return code
     return max(code, report(held_by(read_server(client), drained), output_format))
+
+
+def submit_plan(client: "Client", proposal: Proposal, execution: Execution, output_format: str) -> int:
+    """Submit the plan as a job, and wait for its end if asked for; return the exit code."""
+    wait = WaitOptions(execution.wait, execution.timeout)
+    options = {"throttle": execution.throttle}
+    return submit(client, output_format, plan_json(proposal.changes).encode(), options, wait)
+
+
+def reserve(client: "Client", goal: Goal) -> None:
+    """Exclude drained brokers from the placement of new partitions, and allow added ones."""
+    if not (goal.drain or goal.add):
+        return
+    excluded = client.get("/v1/status")["brokers"]["excluded"]
+    if excluded is not None:
+        exclude, allow = sorted(goal.drain.difference(excluded)), sorted(goal.add.intersection(excluded))
+        if exclude or allow:
+            client.post("/v1/placement", {"exclude": exclude, "allow": allow})
+    elif goal.drain:
+        echo(
+            "reassignd: Kafka places new partitions: it can place some on drained brokers until they are stopped",
+            err=True,
+        )
 
 
 def watch(
@@ -106,6 +132,7 @@ def watch(
     """
     deadline = None if execution.timeout is None else now() + execution.timeout
     wish, drain = wish._replace(skip_moving=True), wish.goal.drain
+    reserve(client, wish.goal)
     while True:
         cluster = read_server(client)
         held = held_by(cluster, drain)
@@ -117,7 +144,7 @@ def watch(
             break
         if proposal.changes:
             show(proposal)
-            execute(client, (), proposal, execution._replace(wait=True, timeout=left), output_format)
+            submit_plan(client, proposal, execution._replace(wait=True, timeout=left), output_format)
         elif output_format != JSON:
             echo("waiting for other reassignments of the drained brokers", err=True)
         sleep(0 if proposal.changes else WATCH_SECONDS)

@@ -105,7 +105,9 @@ def _cluster(status: dict[str, Any]) -> str:
         )
         if partitions[name]
     ]
-    gone = f" (offline: {', '.join(map(str, brokers['offline']))})" if brokers["offline"] else ""
+    ids = {name: ", ".join(map(str, brokers[name] or ())) for name in ("offline", "excluded")}
+    notes = [f"{name}: {ids[name]}" for name in ids if ids[name]]
+    gone = f" ({'; '.join(notes)})" if notes else ""
     return (
         f"Cluster   {brokers['live']} of {counted(brokers['registered'], 'broker')}{gone},"
         f" {counted(partitions['total'], 'partition')}, {', '.join(troubles) or 'all in sync'}"

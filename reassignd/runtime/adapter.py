@@ -53,6 +53,11 @@ class ClusterAdapter(Protocol):
         """Counters of ZooKeeper mode; all zero elsewhere."""
         ...
 
+    @property
+    def upstream_cluster_id(self) -> str:
+        """Id of the upstream, of which the server has an own one; empty elsewhere, and before `start`."""
+        ...
+
     def bandwidth(self) -> int:
         """Return the bytes per second that a broker may move, for forecasts without a throttle."""
         ...

@@ -184,6 +184,7 @@ class Assembly:
             JobCounts(self.state),
             self._spark.view,
             self.adapter.brokers,
+            lambda: self.adapter.upstream_cluster_id or cluster_id,
         )
 
     def _new_metrics(self) -> Metrics:

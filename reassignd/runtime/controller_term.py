@@ -51,6 +51,7 @@ class ControllerTerm:
     """Implements `reassignd.runtime.adapter.ClusterAdapter`. Created when the state is loaded; `start` takes over."""
 
     brokers = None
+    upstream_cluster_id = ""
     authorizer = Rights()
     """Allows nothing: each request brings the rights that a broker has reported for its client."""
 

@@ -38,6 +38,7 @@ class EmbeddedAdapter:
     With `demo_topics` a first start creates a few topics.
     """
 
+    upstream_cluster_id = ""
     znodes = Znodes()
     _ports: BrokerPorts
 

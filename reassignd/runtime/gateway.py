@@ -85,6 +85,11 @@ class GatewayAdapter:
         """See `ClusterAdapter.relayed`."""
         return self._gateway.counts
 
+    @property
+    def upstream_cluster_id(self) -> str:
+        """See `ClusterAdapter.upstream_cluster_id`."""
+        return self._client.cluster_id
+
     def bandwidth(self) -> int:
         """See `ClusterAdapter.bandwidth`."""
         return UNTHROTTLED

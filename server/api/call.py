@@ -54,6 +54,8 @@ class ApiServices:
     """Returns the state of the Spark planner."""
     brokers: OwnedBrokers | None = None
     """The embedded cluster's brokers; None with other backends."""
+    brokers_cluster_id: Callable[[], str] | None = None
+    """Returns the id of the cluster that clients of its brokers see. A gateway has an id of its own, `cluster_id`."""
 
 
 class Call(NamedTuple):

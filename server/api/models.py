@@ -266,6 +266,19 @@ class Paused(Struct):
     paused: bool
 
 
+class Placement(Struct):
+    """The brokers that new partitions are not placed on."""
+
+    excluded: list[int]
+
+
+class PlacementChange(Struct):
+    """Changes of the excluded brokers."""
+
+    exclude: Annotated[list[int], Meta(description="Brokers to exclude.")] = []
+    allow: Annotated[list[int], Meta(description="Brokers that are not excluded any more.")] = []
+
+
 class Limit(Struct):
     """A limit of KIP-435, or the throttle."""
 
@@ -340,6 +353,10 @@ class BrokerCounts(Struct):
     registered: int
     live: int
     offline: Annotated[list[int], Meta(description="The ids of the offline brokers.")]
+    excluded: Annotated[
+        list[int] | None,
+        Meta(description="The brokers that get no new partitions; null where Kafka places partitions."),
+    ]
 
 
 class PartitionCounts(Struct):

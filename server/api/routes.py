@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from common.json_models import explain
-from server.api import brokers, jobs, limits, queue, reassignments, snapshot, status, whoami
+from server.api import brokers, jobs, limits, placement, queue, reassignments, snapshot, status, whoami
 from server.api.access import Access, require_role
 from server.api.call import CLIENT_ID_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
@@ -50,6 +50,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *jobs.ENDPOINTS,
     *reassignments.ENDPOINTS,
     *limits.ENDPOINTS,
+    *placement.ENDPOINTS,
     *queue.ENDPOINTS,
     *snapshot.ENDPOINTS,
     *brokers.ENDPOINTS,

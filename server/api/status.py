@@ -69,7 +69,8 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
 
 def _broker_counts(call: Call) -> BrokerCounts:
     brokers, live = call.state.brokers, call.state.live
-    return BrokerCounts(len(brokers), len(live), sorted(brokers.keys() - live))
+    excluded = None if call.state.profile.has_upstream else sorted(call.state.excluded_brokers)
+    return BrokerCounts(len(brokers), len(live), sorted(brokers.keys() - live), excluded)
 
 
 def _partition_counts(call: Call) -> PartitionCounts:

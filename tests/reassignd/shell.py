@@ -95,16 +95,25 @@ def replicas_of(number: int, shift: int = 0) -> list[int]:
 ORIGINALS = [replicas_of(number) for number in range(PARTITIONS)]
 
 
+def create_placed_topic(bootstrap: str, name: str, partitions: int, factor: int) -> None:
+    """Create a topic whose replicas the server places."""
+    _ask(bootstrap, CreateTopicsRequest([CreatableTopic(name, partitions, factor)]))
+
+
 def create_topic(bootstrap: str, originals: Sequence[Sequence[int]] = ORIGINALS, name: str = "foo") -> None:
-    host, _, port = bootstrap.rpartition(":")
     assignments = [
         CreatableReplicaAssignment(number, tuple(replicas)) for number, replicas in enumerate(originals)
     ]
 
+    _ask(bootstrap, CreateTopicsRequest([CreatableTopic(name, -1, -1, assignments)]))
+
+
+def _ask(bootstrap: str, request: CreateTopicsRequest) -> None:
+    host, _, port = bootstrap.rpartition(":")
+
     async def ask() -> None:
         channel = await connect(host, int(port), PATIENCE_SECONDS)
         try:
-            request = CreateTopicsRequest([CreatableTopic(name, -1, -1, assignments)])
             response = await channel.request(request, 2)
             assert response.topics[0].error_code == 0
         finally:

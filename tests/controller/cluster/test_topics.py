@@ -1,3 +1,4 @@
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -31,6 +32,23 @@ def test_a_created_topic_has_healthy_published_partitions() -> None:
         now = controller[f"foo-{number}"]
         assert told == Publish(now, new=now.replicas)
         assert (len(now.replicas), now.isr, now.leader) == (2, now.replicas, now.replicas[0])
+
+
+def test_new_partitions_are_not_placed_on_excluded_brokers() -> None:
+    controller = InMemoryController()
+    controller.put(Config(ResourceType.BROKER, "", "reassignment.excluded.brokers", "1, 3,4"))
+    create(controller, partitions=5, replication_factor=3)
+    grow(controller, total=9)
+    assert {*chain(*(controller.replicas(f"foo-{number}") for number in range(9)))} == {2, 5, 6}
+    refused = create(controller, "bar", partitions=1, replication_factor=4)[1]
+    assert refused.error is ErrorCode.INVALID_REPLICATION_FACTOR
+    assert "registered and not in reassignment.excluded.brokers (1, 3, 4)" in refused.text
+
+
+def test_a_client_may_assign_replicas_to_excluded_brokers() -> None:
+    controller = InMemoryController()
+    controller.put(Config(ResourceType.BROKER, "", "reassignment.excluded.brokers", "1"))
+    assert create(controller, assignments={0: (1, 2)})[1] == DONE
 
 
 def test_omitted_fields_use_the_cluster_defaults() -> None:

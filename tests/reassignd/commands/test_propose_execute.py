@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from reassignd import cli
-from tests.reassignd.shell import PATIENCE_SECONDS, Shell, create_topic
+from tests.reassignd.shell import PATIENCE_SECONDS, Shell, create_placed_topic, create_topic
 
 DRAINED = "broker 6 holds nothing; it can be stopped"
 
@@ -61,6 +61,27 @@ def test_a_watched_drain_takes_new_partitions_too(shell: Shell) -> None:
     watched = shell.ok("propose", "drain", "6", "--execute", "--watch", "--timeout", str(PATIENCE_SECONDS))
     assert watched.splitlines()[-1] == DRAINED
     assert shell.ok("propose", "drain", "6", "--execute", "--watch") == f"{DRAINED}\n"
+
+
+def test_new_partitions_are_kept_off_drained_brokers_until_they_are_added(shell: Shell) -> None:
+    shell.ok("propose", "drain", "6", "--execute", "--wait")
+    shell.server.kill()
+    shell.server.start()
+    create_placed_topic(shell.server.bootstrap, "spread", 12, 2)
+    assert shell.ok("drained", "6") == f"{DRAINED}\n"
+    assert "6 of 6 brokers (excluded: 6)" in shell.ok("status")
+    shell.ok("propose", "add", "6", "--execute", "--wait")
+    assert shell.ok("placement") == "New partitions can be placed on all brokers.\n"
+    assert shell.run("drained", "6").code == 1
+
+
+def test_placement_is_changed_by_hand(shell: Shell) -> None:
+    shown = "New partitions are not placed on: 3, 6\n"
+    assert shell.ok("placement", "--exclude", "6,3") == shown
+    assert shell.json("placement", "--allow", "3") == {"excluded": [6]}
+    unknown = shell.run("placement", "--exclude", "9")
+    assert (unknown.code, unknown.err) == (1, "reassignd: There is no broker 9.\n")
+    assert shell.run("placement", "--exclude", "x").code == 2
 
 
 def test_a_watched_drain_ends_at_its_timeout(slow: Shell) -> None:

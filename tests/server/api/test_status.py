@@ -7,7 +7,7 @@ from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 async def test_an_idle_cluster() -> None:
     answer = await ApiClient().get("/v1/status")
-    assert answer["brokers"] == {"registered": 6, "live": 6, "offline": []}
+    assert answer["brokers"] == {"registered": 6, "live": 6, "offline": [], "excluded": []}
     assert answer["partitions"] == {"total": 3, "offline": 0, "under_replicated": 0, "under_min_isr": 0}
     assert (answer["jobs"], answer["paused"], answer["spark"]["state"]) == ([], False, "off")
 

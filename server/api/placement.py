@@ -1,0 +1,59 @@
+"""`/v1/placement`: the brokers that new partitions are not placed on, such as drained ones."""
+
+from collections.abc import Collection
+
+from controller.configs.names import EXCLUDED_BROKERS
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.events import AlterConfigs, ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
+from server.api.call import Call
+from server.api.errors import HttpError, require
+from server.api.models import Placement, PlacementChange
+from server.api.table import Endpoint
+
+
+async def placement(call: Call) -> Placement:
+    """Return the excluded brokers."""
+    return Placement(sorted(call.state.excluded_brokers))
+
+
+async def change(call: Call) -> Placement:
+    """Exclude brokers, or end their exclusion. It is durable, and applies to partitions that are created later."""
+    body, state = await call.body(PlacementChange), call.state
+    if state.profile.has_upstream:
+        raise HttpError(409, "Kafka places new partitions in this cluster: brokers cannot be excluded here.")
+    for broker in body.exclude:
+        if broker not in state.brokers:
+            raise HttpError(404, f"There is no broker {broker}.")
+    if both := sorted({*body.exclude} & {*body.allow}):
+        raise HttpError(400, f"broker {both[0]} is in both lists")
+    for op, brokers in ((ConfigOp.APPEND, body.exclude), (ConfigOp.SUBTRACT, body.allow)):
+        if brokers:
+            await _alter(call, op, brokers)
+    return await placement(call)
+
+
+async def _alter(call: Call, op: ConfigOp, brokers: Collection[int]) -> None:
+    """Append and subtract change single items, so that concurrent changes are not lost."""
+    value = ",".join(map(str, sorted(brokers)))
+    changes = [ConfigChange(EXCLUDED_BROKERS, op, value)]
+    [outcome] = await call.submit(
+        AlterConfigs([ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)])
+    )
+    require(outcome)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/v1/placement", "Get the brokers that new partitions are not placed on.", placement, Placement
+    ),
+    Endpoint(
+        "POST",
+        "/v1/placement",
+        "Exclude brokers from the placement of new partitions, or end their exclusion.",
+        change,
+        Placement,
+        PlacementChange,
+    ),
+)
