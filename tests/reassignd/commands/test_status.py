@@ -51,7 +51,7 @@ def status(**health: Any) -> dict[str, Any]:
     job |= {"moving": 10, "waiting": 0, "queued": 92_490, "principal": "User:ann", "endings": {}}
     copied = {"bytes": 10**12, "total": 10**13, "rate": 10**8, "seconds_left": 7_500}
     return {
-        "brokers": {"live": 20, "registered": 20, "offline": []},
+        "brokers": {"live": 20, "registered": 20, "offline": [], "excluded": []},
         "partitions": {"total": 100_000, "offline": 0, "under_min_isr": 0, "under_replicated": 0},
         "health": {"problems": [], "trouble": None, "holds": None} | health,
         "paused": False,
