@@ -2,6 +2,8 @@
 
 import json
 import re
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 from common.plan_errors import PlanError
@@ -12,14 +14,26 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MESSAGE_LENGTH = 40
 """Maximum length of a value in an error message."""
 
+ROW_BYTES = 1024 * 1024
+"""Maximum bytes from the end of one object to the end of the next.
+
+The interpreter can switch to the event loop only where an object ends, see `_object`.
+"""
+
 
 def parse(data: bytes) -> Any:
-    """Return the JSON value. Raises PlanError for invalid JSON, a repeated key, or text that is not Unicode."""
+    """Return the JSON value.
+
+    Raises PlanError for invalid JSON, a repeated key, text that is not Unicode, an integer with thousands of digits, or
+    a row that is longer than `ROW_BYTES`.
+    """
+    _check_rows(data)
     try:
         text = data.decode(json.detect_encoding(data))
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
-        if _SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
+        made = _object_with_surrogates if _has_surrogates(text) else _object
+        value = json.loads(text, object_pairs_hook=made, parse_constant=_constant)
+        if made is not _object:
+            _encode_texts(value)
     except RecursionError as error:
         raise PlanError("not JSON that can be read: nested too deep") from error
     except UnicodeEncodeError as error:
@@ -27,23 +41,88 @@ def parse(data: bytes) -> Any:
         raise PlanError(f"not JSON: a text has {half}, half of a surrogate pair") from error
     except UnicodeDecodeError as error:
         raise PlanError(f"not JSON: byte {error.start} is not {error.encoding.upper()} text") from error
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise PlanError(f"not JSON: {error}") from error
+    except ValueError as error:
+        # The only other error of the parser: Python does not convert longer texts to integers.
+        limit = sys.get_int_max_str_digits()
+        raise PlanError(f"not JSON that can be read: an integer has more than {limit} digits") from error
     return value
 
 
 def abbreviated(value: object) -> str:
-    """Return the value as JSON for an error message, at most `MESSAGE_LENGTH` characters long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MESSAGE_LENGTH else text[: MESSAGE_LENGTH - 3] + "..."
+    """Return the value as JSON for an error message, at most `MESSAGE_LENGTH` characters long.
+
+    The time does not depend on the size of the value.
+    """
+    text = ""
+    for piece in _pieces(value):
+        text += piece
+        if len(text) > MESSAGE_LENGTH:
+            return text[: MESSAGE_LENGTH - 3] + "..."
+    return text
+
+
+def _pieces(value: object) -> Iterator[str]:
+    """Yield the beginning of the value as JSON: at least one character for each element and each level."""
+    if isinstance(value, list | tuple | dict):
+        left, right = "{}" if isinstance(value, dict) else "[]"
+        yield left
+        for number, element in enumerate(value):
+            yield ", " if number else ""
+            if isinstance(value, dict):
+                yield from _pieces(element)
+                yield ": "
+            yield from _pieces(value[element] if isinstance(value, dict) else element)
+        yield right
+    else:
+        cut = value[: MESSAGE_LENGTH + 1] if isinstance(value, str) else value
+        yield json.dumps(cut, ensure_ascii=False)
+
+
+def _check_rows(data: bytes) -> None:
+    """Raise PlanError if a part of the text without the end of an object is longer than `ROW_BYTES`."""
+    start = 0
+    while len(data) - start > ROW_BYTES:
+        end = data.rfind(b"}", start, start + ROW_BYTES)
+        if end < 0:
+            number = data.count(b"}", 0, start)
+            raise PlanError(
+                f"row {number} (counted from 0) is longer than {ROW_BYTES} bytes; a topic's name has at most 249"
+                " characters, and 'replicas' lists each broker once"
+            )
+        start = end + 1
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # A Python function on purpose: between two objects of a large text the interpreter can switch to the event loop.
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError(f"the key {_first_twice(pairs)!a} comes twice in one object")
+        raise PlanError(f"not JSON: the key {_first_twice(pairs)!a} comes twice in one object")
     return made
+
+
+def _has_surrogates(text: str) -> bool:
+    # A search holds the interpreter's lock.
+    return any(_SURROGATE.search(text, at, at + ROW_BYTES + 4) for at in range(0, len(text), ROW_BYTES))
+
+
+def _object_with_surrogates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = _object(pairs)
+    _encode_texts([*made, *made.values()])
+    return made
+
+
+def _encode_texts(value: object) -> None:
+    """Raise UnicodeEncodeError if the value, or a list in it, has text with half of a surrogate pair.
+
+    Does not examine objects: each has been examined when it was made.
+    """
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, list):
+        for element in value:
+            _encode_texts(element)
 
 
 def _first_twice(pairs: list[tuple[str, Any]]) -> str:
@@ -57,4 +136,4 @@ def _first_twice(pairs: list[tuple[str, Any]]) -> str:
 
 
 def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+    raise PlanError(f"not JSON: {name} is no JSON number")

@@ -11,6 +11,9 @@ NO_ID = bytes(16)
 Replicas = tuple[int, ...]
 """Broker ids in preference order: the first is the preferred leader."""
 
+MAX_REPLICAS = 10_000
+"""Maximum number of replicas of a partition. It takes a millisecond to check them; Kafka has no bound."""
+
 
 class TopicPartition(NamedTuple):
     """The name of a partition, and the key of the records about it.

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from common.json_models import convert_model, explain
 from common.plan_errors import PlanError
+from controller.model.names import MAX_REPLICAS, display_name
 from controller.scheduling.steps import Replicas
 
 INT_MAX = 2**31 - 1
@@ -19,8 +20,9 @@ ReplicaList = Annotated[
     tuple[BrokerId, ...],
     Meta(
         min_length=1,
+        max_length=MAX_REPLICAS,
         description="Broker ids, the preferred leader first.",
-        extra={"expected": "a list of broker ids"},
+        extra={"expected": f"a list of 1 to {MAX_REPLICAS} broker ids"},
     ),
 ]
 LogDir = Annotated[
@@ -118,13 +120,13 @@ def _check(row: PlanRow, number: int) -> None:
 
 
 def _place(row: PartitionName, number: int) -> str:
-    return f"partitions[{number}] ({row.topic}-{row.partition})"
+    return f"partitions[{number}] ({display_name(row.topic)}-{row.partition})"
 
 
 def _prefix(value: object, where: str) -> str:
     """Return the row's place and as much of its name as is valid, for example `partitions[0] (orders-3): `."""
     try:
-        topic = msgspec.convert(value, _Topic).topic
+        topic = display_name(msgspec.convert(value, _Topic).topic)
     except msgspec.ValidationError:
         return f"{where}: "
     try:

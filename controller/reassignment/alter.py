@@ -47,6 +47,10 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             room = room - len(taken) or ROWS_PER_SLICE
             if room == ROWS_PER_SLICE:
                 yield
+        # A topic without rows takes time too.
+        room = room - 1 or ROWS_PER_SLICE
+        if room == ROWS_PER_SLICE:
+            yield
     if repeated:
         yield from repeated.carry_out(
             lambda key, row: _fire(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
@@ -106,7 +110,9 @@ def _alter(
 
 def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
     if target is None:
-        return fire(d, partition, Trigger.CANCEL)
+        outcome = fire(d, partition, Trigger.CANCEL)
+        d.cancelled += outcome.ok
+        return outcome
     return fire(d, partition, Trigger.ORDER, Order(target, job))
 
 

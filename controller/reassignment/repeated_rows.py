@@ -13,6 +13,8 @@ from controller.model.cluster import TopicPartition
 from controller.model.errors import Outcome
 
 ROWS_PER_SLICE = 20_000
+WORK_OF_TOPIC = 10
+"""The work for a topic, as a number of rows."""
 
 Outcomes = list[tuple[int, Outcome]]
 
@@ -20,30 +22,46 @@ Outcomes = list[tuple[int, Outcome]]
 def find_repeated(topics: Sequence[AlterTopic]) -> Generator[None, None, "RepeatedRows | None"]:
     """Search the request in slices. Return its repeated rows, or None if it names each partition once."""
     numbers: dict[str, list[int]] = {}
-    seen = 0
+    work = 0
     for topic, rows in topics:
-        if rows is None:
-            continue
-        numbers.setdefault(topic, []).extend([row.partition for row in rows])
-        seen += len(rows)
-        if seen >= ROWS_PER_SLICE:
-            seen = 0
+        for part in _parts(rows) if rows and len(rows) > ROWS_PER_SLICE else (rows or (),):
+            numbers.setdefault(topic, []).extend([row.partition for row in part])
+            work += len(part) + WORK_OF_TOPIC
+            if work >= ROWS_PER_SLICE:
+                work = 0
+                yield
+    repeated: set[TopicPartition] = set()
+    for topic, named in numbers.items():
+        if len(named) > 1:
+            yield from _count(topic, named, repeated)
+        work += len(named)
+        if work >= ROWS_PER_SLICE:
+            work = 0
             yield
-    repeated = {
-        TopicPartition(topic, number)
-        for topic, named in numbers.items()
-        if len(set(named)) < len(named)
-        for number, times in Counter(named).items()
-        if times > 1
-    }
     return RepeatedRows(repeated) if repeated else None
+
+
+def _count(topic: str, named: Sequence[int], repeated: set[TopicPartition]) -> Iterator[None]:
+    """Add the partitions of the topic that are named more than once."""
+    times = Counter(named[:ROWS_PER_SLICE])
+    for start in range(ROWS_PER_SLICE, len(named), ROWS_PER_SLICE):
+        yield
+        times.update(named[start : start + ROWS_PER_SLICE])
+    if len(times) < len(named):
+        repeated.update(TopicPartition(topic, number) for number, count in times.items() if count > 1)
+
+
+def _parts(rows: Sequence[AlterRow]) -> Iterator[Sequence[AlterRow]]:
+    """Yield the rows in parts of at most `ROWS_PER_SLICE`."""
+    for start in range(0, len(rows), ROWS_PER_SLICE):
+        yield rows[start : start + ROWS_PER_SLICE]
 
 
 class RepeatedRows:
     """The partitions with more than one row, and the row of each that counts."""
 
     def __init__(self, partitions: Set[TopicPartition]) -> None:
-        self._partitions = partitions
+        self.partitions = partitions
         self._last: dict[TopicPartition, tuple[AlterRow, Outcomes, int]] = {}
 
     def defer(self, topic: str, row: AlterRow, outcomes: Outcomes, index: int) -> bool:
@@ -52,7 +70,7 @@ class RepeatedRows:
         Returns whether the row was deferred.
         """
         key = TopicPartition(topic, row.partition)
-        if key not in self._partitions:
+        if key not in self.partitions:
             return False
         self._last[key] = row, outcomes, index
         return True

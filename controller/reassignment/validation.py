@@ -3,6 +3,7 @@
 from common.error_codes import ErrorCode
 from controller.model.cluster import Partition, Replicas
 from controller.model.errors import DONE, Outcome
+from controller.model.names import MAX_REPLICAS
 from controller.state.state import State
 
 _PREFIX = "The manual partition assignment includes "
@@ -11,8 +12,10 @@ _PREFIX = "The manual partition assignment includes "
 def check_replicas(state: State, replicas: Replicas) -> Outcome:
     """Check that the list is not empty and names registered brokers once each. They need not be alive.
 
-    The message names the smallest wrong id.
+    The message names the smallest wrong id, except of a list that is longer than `MAX_REPLICAS`.
     """
+    if len(replicas) > MAX_REPLICAS:
+        return _invalid(f"{len(replicas)} replicas, but a partition can have at most {MAX_REPLICAS}.")
     members = set(replicas)
     if members and len(members) == len(replicas) and members <= state.brokers.keys():
         return DONE

@@ -12,13 +12,15 @@ from controller.state.state import State
 class Decision:
     """Collects records, effects and the reply. Each record changes the state at once, so that later rows see it."""
 
-    __slots__ = ("changes", "effects", "now_ms", "reply", "rows", "state")
+    __slots__ = ("cancelled", "changes", "effects", "now_ms", "reply", "rows", "state")
 
     def __init__(self, state: State, now_ms: int = 0) -> None:
         self.state = state
         self.now_ms = now_ms
         self.rows = 0
         """Number of requested rows so far. The more there are, the fewer steps the decision starts."""
+        self.cancelled = 0
+        """Number of partitions that a request has cancelled."""
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self.reply: Any = None

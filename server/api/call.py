@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from common.json_models import convert_model
 from common.json_text import parse
+from common.large_lists import clear_lists
 from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply
@@ -32,6 +33,11 @@ LARGE_BODY = 64 * 1024
 """Bytes that take about a millisecond to parse. Larger bodies are parsed in the worker thread."""
 
 CLIENT_ID_LENGTH = 200
+
+MAX_DIGITS = 18
+"""Digits of a number in a path."""
+SHOWN_LENGTH = 40
+"""Characters of a name or a value in an error message."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -86,13 +92,13 @@ class Call(NamedTuple):
     async def read_body(self, read: Callable[[object], R], max_bytes: int | None = None) -> R:
         """Return `read` of the parsed JSON body; a large body is read in the worker thread.
 
-        `max_bytes` is MAX_BODY by default. Raises HttpError.
+        The lists of a large body are empty afterwards, so `read` must not return them. `max_bytes` is MAX_BODY by default. Raises HttpError.
         """
-        data = await _received(self.request, MAX_BODY if max_bytes is None else max_bytes)
+        chunks, size = await _received(self.request, MAX_BODY if max_bytes is None else max_bytes)
         try:
-            if len(data) <= LARGE_BODY:
-                return read(parse(data))
-            return await self.core.off_loop.run(lambda: read(parse(data)))
+            if size <= LARGE_BODY:
+                return read(parse(b"".join(chunks)))
+            return await self.core.off_loop.run(_read, chunks, read)
         except PlanError as error:
             raise HttpError(400, str(error)) from error
 
@@ -116,8 +122,12 @@ class Call(NamedTuple):
     def number(self, name: str) -> int:
         """Return a number from the path. Raises HttpError."""
         text = self.path[name]
-        if not (text.isascii() and text.isdecimal() and len(text) < 10):
-            raise HttpError(404, f"There is no {name} {text[:40]!r}: expected a number.")
+        if not (text.isascii() and text.isdecimal()):
+            raise HttpError(404, f"There is no {name} {text[:SHOWN_LENGTH]!r}: expected a number.")
+        if len(text) > MAX_DIGITS:
+            raise HttpError(
+                404, f"There is no {name} {text[:MAX_DIGITS]}...: its number has too many digits."
+            )
         return int(text)
 
 
@@ -143,17 +153,30 @@ def skip_rows(rows: Iterator[T | None], offset: int) -> Iterator[T | None]:
             yield row
 
 
-async def _received(request: Request, max_bytes: int) -> bytes:
+async def _received(request: Request, max_bytes: int) -> tuple[list[bytes], int]:
+    """Return the body in chunks, and its size. Raises HttpError."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > max_bytes:
         raise _too_large(max_bytes)
-    chunks, size = [], 0
+    chunks: list[bytes] = []
+    size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > max_bytes:
             raise _too_large(max_bytes)
         chunks.append(chunk)
-    return b"".join(chunks)
+    return chunks, size
+
+
+def _read(chunks: list[bytes], read: Callable[[object], R]) -> R:
+    data = b"".join(chunks)
+    chunks.clear()
+    value = parse(data)
+    del data
+    try:
+        return read(value)
+    finally:
+        clear_lists(value)
 
 
 def _too_large(max_bytes: int) -> HttpError:

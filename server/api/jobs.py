@@ -7,6 +7,7 @@ from dataclasses import replace
 from msgspec import UNSET
 from starlette.responses import Response
 
+from common.large_lists import clear_lists
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterTopic, Pause, Prioritize, Queue, RollBackJob, RollBackReply
 from controller.model import cluster
@@ -26,7 +27,7 @@ from server.api.models import (
     RolledBack,
     Skipped,
 )
-from server.api.plans import Assignment, check_plan, originals, plan_rows, topics_of
+from server.api.plans import Assignment, check_plan, clear_topics, originals, plan_rows, topics_of
 from server.api.rows import (
     job_rows,
     other_reasons,
@@ -48,12 +49,14 @@ async def submit(call: Call, options: JobOptions) -> Response:
         return entries
 
     entries = await call.read_body(read)
-    topics, before = await call.compute(len(entries), _prepared, call.state, entries)
+    total = len(entries)
+    topics, before = await call.compute(total, _prepared, call.state, entries)
     reply = await call.submit(_event(call, options, topics))
+    await call.compute(total, clear_topics, topics)
     require(reply.outcome)
-    refused = list(refused_rows(reply.topics))
+    refused = await call.collect(refused_rows(reply.topics))
     accepted = _partitions_of(call.state, reply.job)
-    unchanged = len(entries) - len(refused) - accepted
+    unchanged = total - len(refused) - accepted
     answer = Accepted(reply.job or None, accepted, unchanged, refused, Plan(partitions=[]))
     return streamed(answer, plan_rows(before), status=202)
 
@@ -113,8 +116,10 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
 
 
 def _prepared(state: State, entries: list[Entry]) -> tuple[list[AlterTopic], Assignment]:
-    """Return the plan as the controller takes it, and the present replicas."""
-    return topics_of(entries), originals(state, entries)
+    """Return the plan as the controller takes it, and the present replicas. Empties `entries`."""
+    prepared = topics_of(entries), originals(state, entries)
+    clear_lists(entries)
+    return prepared
 
 
 def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterReassignments | Queue:

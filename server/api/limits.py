@@ -55,7 +55,7 @@ def _change(name: str, value: object) -> ConfigChange:
         )
     if value is None:
         return ConfigChange(config, ConfigOp.DELETE, None)
-    text = str(value) if type(value) is int else abbreviated(value)
+    text = abbreviated(value)
     expected = BROKER_KEYS[config].check(text)
     if type(value) is not int or expected is not None:
         raise HttpError(400, f"{name} is {text}: it must be {expected or 'a whole number'}")

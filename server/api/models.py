@@ -217,7 +217,7 @@ class Cancel(Struct, forbid_unknown_fields=True):
 
     everything: Literal[True] | UnsetType = msgspec.field(default=UNSET, name="all")
     topic: TopicName | UnsetType = UNSET
-    job: Annotated[int, Meta(extra={"expected": "a job's number"})] | UnsetType = UNSET
+    job: Annotated[int, Meta(ge=1, le=2**63 - 1, extra={"expected": "a job's number"})] | UnsetType = UNSET
     partitions: (
         Annotated[
             list[PartitionName], Meta(min_length=1, extra={"expected": "a list of topics and partitions"})
@@ -252,12 +252,12 @@ class Cancelled(Struct):
     """Cancelled reassignments."""
 
     cancelled: int
-    refused: list[Refused]
     partitions: Annotated[
         list[PlacedPartition],
         Meta(description="The replicas that the first 1,000 cancelled partitions return to."),
     ]
     throttle: CancelThrottle
+    refused: list[Refused]
 
 
 class Paused(Struct):

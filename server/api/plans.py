@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from common.large_lists import clear_lists, drained
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Replicas, TopicPartition
+from controller.model.names import display_name
 from controller.model.plan import Entry, PlanRow
 from controller.reassignment.alter import check_row
 from controller.state.state import State
@@ -16,7 +18,9 @@ def check_plan(state: State, entries: Sequence[Entry]) -> None:
     for number, (topic, partition, replicas) in enumerate(entries):
         outcome, _ = check_row(state, topic, AlterRow(partition, replicas), True)
         if not outcome.ok:
-            raise HttpError(422, f"partitions[{number}] ({topic}-{partition}): {outcome.message}")
+            raise HttpError(
+                422, f"partitions[{number}] ({display_name(topic)}-{partition}): {outcome.message}"
+            )
 
 
 def topics_of(entries: Sequence[Entry]) -> list[AlterTopic]:
@@ -25,6 +29,12 @@ def topics_of(entries: Sequence[Entry]) -> list[AlterTopic]:
         AlterTopic(topic, [AlterRow(entry.partition, entry.replicas) for entry in rows])
         for topic, rows in groupby(entries, key=lambda entry: entry.topic)
     ]
+
+
+def clear_topics(topics: list[AlterTopic]) -> None:
+    """Empty the rows of a request that has been answered, see `common.large_lists`."""
+    for topic in drained(topics):
+        clear_lists(topic.rows)
 
 
 Assignment = Sequence[tuple[TopicPartition, Replicas]]

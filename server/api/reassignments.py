@@ -1,13 +1,13 @@
 """`/v1/reassignments`: list the ongoing reassignments in the form of a plan (KIP-455's --list), and cancel them."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import groupby, islice
+from itertools import groupby
 
 from msgspec import UNSET
 from starlette.responses import Response
 
 from common.json_models import convert_model
+from common.large_lists import drained
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import TopicPartition
@@ -26,7 +26,8 @@ from server.api.models import (
     ReassignmentRow,
     Reassignments,
 )
-from server.api.rows import refused_rows
+from server.api.plans import clear_topics
+from server.api.rows import count_accepted, refused_rows
 from server.api.streams import streamed
 from server.api.table import Endpoint
 
@@ -42,63 +43,77 @@ async def reassignments(call: Call) -> Response:
     return streamed(Reassignments(1, []), _rows(state))
 
 
-async def cancel(call: Call) -> Cancelled:
+async def cancel(call: Call) -> Response:
     """Cancel reassignments: return to the original replicas, or stop, by `reassignment.cancel.mode`.
 
     Entries of the queue are withdrawn. The answer lists the replicas that the first partitions return to, and the
     throttles that remain (KIP-236).
     """
-    body = await call.read_body(_read)
-    event = AlterReassignments(await _targets(call, body), principal=call.principal)
-    reply = await call.submit(replace(event, client_id=call.client_id))
-    refused = list(refused_rows(reply.topics))
-    if body.topic is not UNSET and [row.partition for row in refused] == [-1]:
-        raise HttpError(404, refused[0].message)
+    body, partitions = await call.read_body(_read)
+    targets = await _targets(call, body, partitions)
+    event = AlterReassignments(targets, principal=call.principal, client_id=call.client_id)
+    reply = await call.submit(event)
+    await call.core.off_loop.run(clear_topics, targets or [])
+    if body.topic is not UNSET:
+        _require_topic(reply)
     state = call.state
-    return Cancelled(
-        cancelled=sum(len(rows) for _, rows in reply.topics) - len(refused),
-        refused=refused,
-        partitions=list(islice(_destinations(state, reply), NAMED)),
+    answer = Cancelled(
+        cancelled=await call.core.off_loop.run(count_accepted, reply.topics),
+        partitions=await call.collect(_destinations(state, reply), NAMED),
         throttle=CancelThrottle(
             throttle_rate(state) if state.in_flight else None, throttled_by_others(state)
         ),
+        refused=[],
     )
+    return streamed(answer, refused_rows(reply.topics))
 
 
-def _destinations(state: State, reply: AlterReply) -> Iterator[PlacedPartition]:
-    """Yield the replicas that each cancelled partition returns to, or already has."""
+def _require_topic(reply: AlterReply) -> None:
+    """Raise HttpError if the one topic of the request is unknown: its only row has no partition."""
+    for number, outcome in reply.topics[0].rows[:1]:
+        if number == -1:
+            raise HttpError(404, outcome.text)
+
+
+def _destinations(state: State, reply: AlterReply) -> Iterator[PlacedPartition | None]:
+    """Yield the replicas that each cancelled partition returns to, or already has; None for refused ones."""
     for topic, rows in reply.topics:
         for number, outcome in rows:
-            partition = state.partition(topic, number)
-            rollback = state.reassignments.get(TopicPartition(topic, number))
-            if outcome.ok and partition is not None:
+            partition = state.partition(topic, number) if outcome.ok else None
+            if partition is None:
+                yield None
+            else:
+                rollback = state.reassignments.get(partition.key)
                 replicas = partition.current if rollback is None else rollback.target
                 yield PlacedPartition(topic, number, replicas)
 
 
-async def _targets(call: Call, body: Cancel) -> list[AlterTopic] | None:
-    """Return the partitions to cancel; None for all."""
+async def _targets(call: Call, body: Cancel, partitions: list[AlterTopic]) -> list[AlterTopic] | None:
+    """Return the partitions to cancel; None for all. `partitions` are those that the body lists."""
     if body.topic is not UNSET:
         return [AlterTopic(body.topic, None)]
     if body.partitions is not UNSET:
-        return _cancels(TopicPartition(each.topic, each.partition) for each in body.partitions)
+        return partitions
     if body.job is UNSET:
         return None
     if body.job not in call.state.jobs:
         raise HttpError(404, f"There is no job {body.job}; `reassignd jobs` lists them.")
-    return _cancels(await call.collect(_partitions_of(call.state, body.job)))
+    of_job = await call.collect(_partitions_of(call.state, body.job))
+    return await call.compute(len(of_job), _cancels, of_job)
 
 
-def _read(value: object) -> Cancel:
-    if isinstance(value, dict) and isinstance(value.get("partitions"), list):
-        rows = [read_row(row, PartitionName, number) for number, row in enumerate(value["partitions"])]
-        value = {**value, "partitions": rows}
+def _read(value: object) -> tuple[Cancel, list[AlterTopic]]:
+    """Return the body, of whose partitions only the first is left, and the cancels of all its partitions."""
+    topics: list[AlterTopic] = []
+    if isinstance(value, dict) and isinstance(rows := value.get("partitions"), list):
+        value = {**value, "partitions": rows[:1]}
+        topics = _cancels(read_row(row, PartitionName, number) for number, row in enumerate(drained(rows)))
     body = convert_model(value, Cancel)
     given = [name for name in Cancel.__struct_fields__ if getattr(body, name) is not UNSET]
     if len(given) != 1:
         names = ", ".join(Cancel.__struct_encode_fields__)
         raise HttpError(400, f"expected one of {names}, not {len(given)} of them")
-    return body
+    return body, topics
 
 
 def _partitions_of(state: State, job: int) -> Iterator[TopicPartition | None]:
@@ -109,7 +124,7 @@ def _partitions_of(state: State, job: int) -> Iterator[TopicPartition | None]:
         yield pending.key if pending.job == job else None
 
 
-def _cancels(partitions: Iterable[TopicPartition]) -> list[AlterTopic]:
+def _cancels(partitions: Iterable[TopicPartition | PartitionName]) -> list[AlterTopic]:
     return [
         AlterTopic(topic, [AlterRow(each.partition, None) for each in group])
         for topic, group in groupby(partitions, key=lambda each: each.topic)

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from common.json_models import explain
 from server.api import brokers, jobs, limits, placement, queue, reassignments, snapshot, status, whoami
 from server.api.access import Access, require_role
-from server.api.call import CLIENT_ID_LENGTH, ApiServices, Call
+from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
 from server.api.models import Error
 from server.api.openapi import document
@@ -29,8 +29,8 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 SWITCHES = {"true": True, "false": False}
 
-SHOWN_LENGTH = 40
-"""Characters of a name or a value in an error message."""
+MAX_ERROR = 1_000
+"""Characters of an error message, however long the names in it are."""
 
 OpenApi = Annotated[dict[str, Any], Meta(title="OpenApi")]
 
@@ -139,6 +139,7 @@ def _value(text: str) -> object:
 
 def _refusal(status: int, text: str) -> Response:
     headers = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": str(RETRY_SECONDS)}}.get(status)
-    response = json_response(Error(" ".join(text.split())), status)
+    line = " ".join(text[: MAX_ERROR + 1].split())
+    response = json_response(Error(line if len(line) <= MAX_ERROR else f"{line[:MAX_ERROR]}..."), status)
     response.headers.update(headers or {})
     return response

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from common.large_lists import drained
 from controller.messages.job_events import TopicOutcomes
 from controller.model import cluster
 from controller.model.cluster import JobKind, TopicPartition
@@ -102,9 +103,13 @@ def other_reasons(reasons: Counter[str]) -> int:
     return sum(count for _, count in reasons.most_common()[LISTED_REASONS:])
 
 
-def refused_rows(topics: Sequence[TopicOutcomes]) -> Iterator[Refused]:
-    """Yield the partitions that the controller refused."""
-    for topic, rows in topics:
-        for partition, (error, message) in rows:
-            if error:
-                yield Refused(topic, partition, error.name, message or error.name)
+def count_accepted(topics: Sequence[TopicOutcomes]) -> int:
+    """Return the number of partitions that the controller accepted."""
+    return sum(outcome.ok for _, rows in topics for _, outcome in rows)
+
+
+def refused_rows(topics: Sequence[TopicOutcomes]) -> Iterator[Refused | None]:
+    """Yield the partitions that the controller refused, and None for the others. Empties the lists that it reads."""
+    for topic, rows in drained(topics):
+        for partition, (error, message) in drained(rows):
+            yield Refused(topic, partition, error.name, message or error.name) if error else None

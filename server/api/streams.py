@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from itertools import islice
 from typing import TypeVar
 
 import msgspec
@@ -29,9 +30,12 @@ async def in_slices(rows: Iterable[T]) -> AsyncIterator[T]:
 
 
 def streamed(
-    answer: msgspec.Struct, rows: Iterable[msgspec.Struct] = (), status: int = 200
+    answer: msgspec.Struct, rows: Iterable[msgspec.Struct | None] = (), status: int = 200
 ) -> StreamingResponse:
-    """Return the answer as one JSON document. The rows become the elements of its last list, which must be empty."""
+    """Return the answer as one JSON document.
+
+    The rows that are not None become the elements of its last list, which must be empty.
+    """
     return StreamingResponse(_document(answer, rows), status, media_type="application/json")
 
 
@@ -40,7 +44,7 @@ def json_lines(rows: Iterable[msgspec.Struct]) -> StreamingResponse:
     return StreamingResponse(_lines(rows), media_type="application/jsonl")
 
 
-async def _document(answer: msgspec.Struct, rows: Iterable[msgspec.Struct]) -> AsyncIterator[bytes]:
+async def _document(answer: msgspec.Struct, rows: Iterable[msgspec.Struct | None]) -> AsyncIterator[bytes]:
     head, empty_list, tail = _encoder.encode(answer).rpartition(b"[]")
     if empty_list:
         yield head + b"["
@@ -57,13 +61,10 @@ async def _lines(rows: Iterable[msgspec.Struct]) -> AsyncIterator[bytes]:
         yield _encoder.encode_lines(each)
 
 
-async def _slices(rows: Iterable[T]) -> AsyncIterator[list[T]]:
-    rows_of_slice: list[T] = []
-    for row in rows:
-        rows_of_slice.append(row)
-        if len(rows_of_slice) == ROWS_PER_SLICE:
-            yield rows_of_slice
-            await asyncio.sleep(0)
-            rows_of_slice = []
-    if rows_of_slice:
-        yield rows_of_slice
+async def _slices(rows: Iterable[T | None]) -> AsyncIterator[list[T]]:
+    """Yield the rows that are not None, in lists of at most `ROWS_PER_SLICE`, which are not empty."""
+    left = iter(rows)
+    while taken := list(islice(left, ROWS_PER_SLICE)):
+        if some := [row for row in taken if row is not None]:
+            yield some
+        await asyncio.sleep(0)

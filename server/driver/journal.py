@@ -8,7 +8,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from operator import attrgetter
 from typing import Any
 
 from common.clock import Clock
@@ -27,12 +26,11 @@ log = logging.getLogger(__name__)
 PROGRESS_SECONDS = 10.0
 
 NAMED = 5
-"""Names in one line; further ones are only counted."""
+"""Names in one line; further ones are only counted. Of client ids and values, which clients may make long, a line has 250
+characters."""
 
 SAMPLE = 1_000
 """Waiting partitions whose reasons are counted for one line."""
-
-_ending, _target = attrgetter("ending"), attrgetter("replicas")
 
 _ORDERS = {JobKind.PLAN: "accepted", JobKind.ROLLBACK: "accepted", JobKind.QUEUE: "queued"}
 
@@ -64,17 +62,17 @@ class Journal:
                 self._ended(job)
 
     def _ended(self, job: Job) -> None:
-        endings = list(map(_ending, self._state.finished.get(job.id, {}).values()))
-        counted = ((endings.count(each), PartState[each.name].value) for each in Ending)
+        endings = self._state.endings.get(job.id, Counter())
+        counted = ((endings[each], PartState[each.name].value) for each in Ending)
         parts = ", ".join(f"{number} {how}" for number, how in counted if number)
         log.info("job %d ended after %s: %s", job.id, _seconds(job), parts)
 
 
 def _accepted(job: Job) -> None:
-    client = f" {job.client_id}" if job.client_id else ""
+    client = f" {job.client_id:.250}" if job.client_id else ""
     undone = f", takes back job {job.undoes}" if job.undoes else ""
     size, verb = _count(job.total, "partition"), _ORDERS[job.kind]
-    log.info("job %d %s: %s, from %s%s%s", job.id, verb, size, job.principal, client, undone)
+    log.info("job %d %s: %s, from %.250s%s%s", job.id, verb, size, job.principal, client, undone)
 
 
 async def report_progress_periodically(state: State, clock: Clock) -> None:
@@ -148,17 +146,9 @@ def _stalled(_: State, event: events.Stalled, __: Decision) -> None:
 
 
 def _altered(_: State, event: events.AlterReassignments, d: Decision) -> None:
-    cancelled = 0
-    requested = [None] * len(d.reply.topics) if event.topics is None else [each.rows for each in event.topics]
-    for rows, answer in zip(requested, d.reply.topics, strict=True):
-        if rows is None:
-            cancelled += sum(not outcome.error for _, outcome in answer.rows)
-        elif None in map(_target, rows):
-            pairs = zip(rows, answer.rows, strict=True)
-            cancelled += sum(row.replicas is None and not outcome.error for row, (_, outcome) in pairs)
-    if cancelled:
-        client = f" {event.client_id}" if event.client_id else ""
-        log.info("%s cancelled, from %s%s", _count(cancelled, "partition"), event.principal, client)
+    if d.cancelled:
+        client = f" {event.client_id:.250}" if event.client_id else ""
+        log.info("%s cancelled, from %.250s%s", _count(d.cancelled, "partition"), event.principal, client)
 
 
 def _paused(_: State, event: job_events.Pause, d: Decision) -> None:
@@ -180,7 +170,7 @@ def _configs_altered(_: State, __: events.AlterConfigs, d: Decision) -> None:
 
 def _config(change: Change) -> str:
     if isinstance(change, Config):
-        return f"{_resource(change.resource, change.name)} {change.config}={change.value}"
+        return f"{_resource(change.resource, change.name)} {change.config}={change.value:.250}"
     if isinstance(change, Deleted) and change.kind is Config:
         key: Any = change.key
         resource, name, config = key

@@ -1,6 +1,9 @@
+import json
+from collections.abc import Iterator
+
 import pytest
 
-from common.json_text import abbreviated, parse
+from common.json_text import ROW_BYTES, abbreviated, parse
 from common.plan_errors import PlanError
 
 
@@ -19,9 +22,26 @@ def test_invalid_json_is_refused() -> None:
     assert refusal("{").startswith("not JSON: Expecting property name")
     assert refusal("[" * 100_000) == "not JSON that can be read: nested too deep"
     assert refusal("") == "not JSON: Expecting value: line 1 column 1 (char 0)"
-    assert refusal("1" * 5000).startswith("not JSON: Exceeds the limit")
+    assert refusal("[1, x]") == "not JSON: Expecting value: line 1 column 5 (char 4)"
     assert refusal("[NaN]") == "not JSON: NaN is no JSON number"
     assert refusal(b'["\xff"]') == "not JSON: byte 2 is not UTF-8 text"
+
+
+def test_an_integer_with_thousands_of_digits_is_refused() -> None:
+    text = "not JSON that can be read: an integer has more than 4300 digits"
+    assert refusal("1" * 4301) == refusal('{"a": [-' + "1" * 4301 + "]}") == text
+    assert parse(b"1" * 4300) == int("1" * 4300)
+
+
+def test_a_row_that_would_hold_the_interpreter_for_long_is_refused_by_its_number() -> None:
+    rows = '{"partitions": [{"replicas": [1]}, {"replicas": [1]}, {"replicas": [' + "1," * ROW_BYTES
+    assert refusal(rows).startswith(f"row 2 (counted from 0) is longer than {ROW_BYTES} bytes; ")
+    assert refusal('{"topic": "' + "x" * ROW_BYTES + '"}').startswith("row 0 ")
+
+
+def test_a_text_of_many_rows_may_be_longer_than_a_row() -> None:
+    rows = [{"topic": "x" * 1000}] * (ROW_BYTES // 500)
+    assert parse(json.dumps({"partitions": rows}).encode()) == {"partitions": rows}
 
 
 def test_a_repeated_key_is_refused() -> None:
@@ -30,7 +50,7 @@ def test_a_repeated_key_is_refused() -> None:
 
 
 def test_a_repeated_key_is_found_in_one_pass_and_shown_short() -> None:
-    keys = "".join(f'"{number}":0,' for number in range(300_000))
+    keys = "".join(f'"{number}":0,' for number in range(80_000))
     assert refusal("{" + keys + '"7":1}') == "not JSON: the key '7' comes twice in one object"
     long = "k" * 1000
     assert refusal(f'{{"{long}":0,"{long}":0}}').startswith("not JSON: the key 'kkk")
@@ -39,7 +59,24 @@ def test_a_repeated_key_is_found_in_one_pass_and_shown_short() -> None:
 
 def test_a_lone_surrogate_is_refused() -> None:
     assert refusal('["\\ud800"]') == "not JSON: a text has \\ud800, half of a surrogate pair"
+    for text in ('{"\\ud800": 1}', '{"a": {"b": "\\ud800"}}', '{"a": [["\\ud800"]]}', '[{}, "\\ud800"]'):
+        assert refusal(text) == "not JSON: a text has \\ud800, half of a surrogate pair"
     assert refusal(b'["\xed\xa0\x80"]') == "not JSON: byte 2 is not UTF-8 text"
+
+
+def test_a_short_value_is_shown_as_json() -> None:
+    for value in ("", "x" * 38, [], {}, [1, [None, True]], {"a": 1, "b": [1.5, "ä"]}):
+        assert abbreviated(value) == json.dumps(value, ensure_ascii=False)
+
+
+def test_only_the_beginning_of_a_long_value_is_read() -> None:
+    class Numbers(list[int]):
+        def __iter__(self) -> Iterator[int]:
+            yield from range(20)
+            raise AssertionError("more was read than can be shown")
+
+    assert abbreviated(Numbers([0])) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11..."
+    assert abbreviated({"a": {"b": ["x" * 100]}}) == '{"a": {"b": ["' + "x" * 23 + "..."
 
 
 def test_a_long_value_is_cut_short() -> None:

@@ -60,7 +60,10 @@ def test_a_value_that_is_not_a_plan_is_refused(value: Any) -> None:
             of(entry(replicas=[1.0])),
             "partitions[0] (foo-0): replicas[0] is 1.0, expected a broker id from 0 to 2147483647",
         ),
-        (of(entry(replicas=[])), "partitions[0] (foo-0): 'replicas' is [], expected a list of broker ids"),
+        (
+            of(entry(replicas=[])),
+            "partitions[0] (foo-0): 'replicas' is [], expected a list of 1 to 10000 broker ids",
+        ),
         (of(entry(replicas=[3, 3])), "partitions[0] (foo-0): broker 3 is in 'replicas' more than once"),
         (of(entry(), entry()), "partitions[1] (foo-0) is there twice, first in partitions[0]"),
         (of(entry(log_dirs=["/data", "any"])), LOG_DIRS),

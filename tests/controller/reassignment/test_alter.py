@@ -142,6 +142,12 @@ def test_a_large_request_is_taken_in_slices() -> None:
     assert len(d.reply.topics[0].rows) == len(controller.state.reassignments) == rows
 
 
+@pytest.mark.parametrize("rows", [None, []])
+def test_topics_without_rows_are_taken_in_slices(rows: list[AlterRow] | None) -> None:
+    topics = [AlterTopic(f"nope{number}", rows) for number in range(3 * ROWS_PER_SLICE)]
+    assert len(list(decide(Decision(InMemoryController().state), AlterReassignments(topics)))) == 3
+
+
 def test_the_reply_names_the_job_and_none_when_nothing_was_ordered(controller: InMemoryController) -> None:
     moved = alter(controller, [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])])
     again = alter(controller, [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])])

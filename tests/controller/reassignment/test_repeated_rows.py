@@ -9,6 +9,8 @@ from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE
+from controller.model.names import TopicPartition
+from controller.reassignment.repeated_rows import ROWS_PER_SLICE, find_repeated
 from tests.builders import InMemoryController, partition
 
 FROM = (1, 2, 3)
@@ -68,3 +70,28 @@ def test_a_rollback_goes_all_the_way_back(controller: InMemoryController, queued
     assert (controller.state.jobs[job].total, len(controller.state.finished[job])) == (1, 1)
     assert controller.do(RollBackJob(job)).reply.skipped == []
     assert controller.settle().replicas("foo-0") == FROM
+
+
+@pytest.mark.parametrize(("topics", "rows"), [(1, 3 * ROWS_PER_SLICE), (3 * ROWS_PER_SLICE, 1)])
+def test_a_large_request_is_searched_in_slices(topics: int, rows: int) -> None:
+    of_topic = [AlterRow(number, None) for number in range(rows)]
+    search = find_repeated([AlterTopic(f"foo{number}", of_topic) for number in range(topics)])
+    assert len(list(search)) >= 6
+
+
+def test_rows_are_repeated_across_slices_and_topics() -> None:
+    numbers = [*range(ROWS_PER_SLICE), 7, ROWS_PER_SLICE]
+    topics = [AlterTopic("foo", [AlterRow(number, None) for number in numbers])]
+    assert repeated(topics) == {TopicPartition("foo", 7)}
+    assert repeated([*topics, *topics]) == {TopicPartition("foo", number) for number in numbers}
+    assert repeated([AlterTopic("foo", [AlterRow(0, None)]), AlterTopic("bar", None)]) == set()
+
+
+def repeated(topics: Sequence[AlterTopic]) -> set[TopicPartition]:
+    """Return the repeated partitions of the request."""
+    search = find_repeated(topics)
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            return set() if end.value is None else set(end.value.partitions)

@@ -17,6 +17,7 @@ PREFIX = "The manual partition assignment includes "
         ((-3, -2, -1), "broker -3, but no such broker is registered."),
         ((3, 2, 3), "the broker 3 more than once."),
         ((9, 2, 2), "the broker 2 more than once."),
+        ((1,) * 10_001, "10001 replicas, but a partition can have at most 10000."),
     ],
 )
 def test_a_bad_replica_list_is_refused_and_its_smallest_bad_id_named(

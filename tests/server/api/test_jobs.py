@@ -183,10 +183,35 @@ async def test_an_unknown_job_is_refused_by_name(verb: str) -> None:
     assert (status, text) == (404, "There is no job 7; `reassignd jobs` lists them.")
 
 
-@pytest.mark.parametrize("name", ["x", "-1", "1e3", "9" * 30])
+@pytest.mark.parametrize("name", ["x", "-1", "1e3", "\u0663"])
 async def test_a_job_id_that_is_not_a_number_is_refused(name: str) -> None:
     status, text = await ApiClient().refusal("GET", f"/v1/jobs/{name}")
     assert (status, text) == (404, f"There is no job '{name}': expected a number.")
+
+
+async def test_a_job_number_may_have_any_number_of_digits() -> None:
+    client = ApiClient()
+    text = "There is no job 99999999999; `reassignd jobs` lists them."
+    assert await client.refusal("GET", "/v1/jobs/99999999999") == (404, text)
+    text = f"There is no job {'9' * 18}...: its number has too many digits."
+    assert await client.refusal("POST", f"/v1/jobs/{'9' * 5000}/pause") == (404, text)
+
+
+async def test_a_long_topic_name_is_cut_in_the_refusal() -> None:
+    status, text = await ApiClient().refusal("POST", "/v1/jobs", plan(**{"x" * 900_000 + "_0": [1]}))
+    named = "x" * 250 + "… (900000 characters)"
+    assert (status, text) == (422, f"partitions[0] ({named}-0): Unable to find a topic named {named}.")
+    _, text = await ApiClient().refusal("POST", "/v1/jobs", plan(**{"x" * 900_000 + "_0": [1, 1]}))
+    assert text == f"partitions[0] ({named}-0): broker 1 is in 'replicas' more than once"
+    _, text = await ApiClient().refusal("POST", "/v1/jobs", plan(**{"x" * 900_000 + "_0": [-1]}))
+    assert text.startswith(f"partitions[0] ({named}-0): replicas[0] is -1")
+
+
+async def test_a_row_with_too_many_replicas_is_refused_by_its_number() -> None:
+    body = plan(foo_0=[4, 5, 6], foo_1=list(range(10_001)))
+    status, text = await ApiClient().refusal("POST", "/v1/jobs", body)
+    expected = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11..., expected a list of 1 to 10000 broker ids"
+    assert (status, text) == (400, f"partitions[1] (foo-1): 'replicas' is {expected}")
 
 
 async def test_a_job_that_has_ended_cannot_be_paused() -> None:

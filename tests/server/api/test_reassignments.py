@@ -112,6 +112,8 @@ async def test_cancelling_a_job_withdraws_its_queued_partitions() -> None:
         ({"topic": 1}, 400, "'topic' is 1, expected a topic's name"),
         ({"topic": "nope"}, 404, "Unable to find a topic named nope."),
         ({"job": 9}, 404, "There is no job 9; `reassignd jobs` lists them."),
+        ({"job": 10**30}, 400, "'job' is 1" + "0" * 30 + ", expected a job's number"),
+        ({"job": 0}, 400, "'job' is 0, expected a job's number"),
         ({"partitions": []}, 400, "'partitions' is [], expected a list of topics and partitions"),
         (
             {"partitions": [{"topic": "foo"}]},
@@ -123,3 +125,12 @@ async def test_cancelling_a_job_withdraws_its_queued_partitions() -> None:
 async def test_an_invalid_cancel_is_refused_in_one_line(what: Any, status: int, text: str) -> None:
     found = await ApiClient().refusal("POST", CANCEL, what)
     assert (found[0], found[1].removesuffix(" from 0 to 2147483647")) == (status, text)
+
+
+async def test_the_refused_rows_of_a_large_cancel_are_complete_and_in_order() -> None:
+    rows = [{"topic": "foo" if number < 2 else "nope", "partition": number} for number in range(20_000)]
+    client = await moving()
+    answer = await client.post(CANCEL, {"partitions": rows})
+    assert (answer["cancelled"], len(answer["partitions"])) == (2, 2)
+    assert [row["partition"] for row in answer["refused"]] == list(range(2, 20_000))
+    assert await left(client) == [2]

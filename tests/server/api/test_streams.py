@@ -1,5 +1,6 @@
 """Large answers."""
 
+import asyncio
 import json
 
 from msgspec import Struct
@@ -45,3 +46,19 @@ async def test_lines_are_one_row_each() -> None:
 async def test_slices_leave_nothing_out() -> None:
     count = 2 * ROWS_PER_SLICE + 1
     assert [row async for row in in_slices(range(count))] == list(range(count))
+
+
+async def test_other_tasks_run_between_slices_of_rows_that_are_left_out() -> None:
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    rows = [None] * (10 * ROWS_PER_SLICE) + [Row(1)]
+    assert json.loads(await text(streamed(Rows([], []), rows)))["rows"] == [{"n": 1}]
+    counting.cancel()
+    assert turns >= 10

@@ -72,6 +72,18 @@ def test_an_ended_job_is_logged_with_its_result(journal: JournalRig) -> None:
     ]
 
 
+def test_a_long_client_id_is_cut(journal: JournalRig) -> None:
+    order = replace(journal.order((3, 4), 0), client_id="x" * 30_000)
+    assert journal.lines(order) == [f"job 1 accepted: 1 partition, from User:ann {'x' * 250}"]
+    assert journal.lines(replace(order, topics=journal.order(None, 0).topics))[0].endswith(f" {'x' * 250}")
+
+
+def test_each_cancelled_partition_counts_once(journal: JournalRig) -> None:
+    journal.lines(journal.order((3, 4), 0, 1))
+    lines = journal.lines(journal.order(None, 0, 1, 1, 2))
+    assert lines[0] == "2 partitions cancelled, from User:ann tool"
+
+
 def test_a_job_of_an_earlier_run_is_not_logged_as_accepted(
     journal: JournalRig, caplog: pytest.LogCaptureFixture
 ) -> None:
