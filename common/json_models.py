@@ -6,7 +6,7 @@ it. The text for "expected ..." follows from the declared type, or is its `Meta(
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import inspect
@@ -46,7 +46,7 @@ def explain(
         path.append(missing[1])
     inner, declared = _descend(value, inspect.type_info(model), path)
     place = _place(path, where, prefix)
-    if text.startswith(_UNKNOWN.partition("{")[0]):
+    if isinstance(inner, dict) and text.startswith(_UNKNOWN.partition("{")[0]):
         known = _fields(declared)
         unknown = next(key for key in inner if key not in known)
         return f"{place} has the unknown key {abbreviated(unknown)}; known: {', '.join(known)}"
@@ -63,16 +63,16 @@ def _path(text: str, value: object) -> list[str | int]:
     return [name or int(index) for name, index in _SEGMENT.findall(found[1] if found else "")]
 
 
-def _descend(value: Any, declared: inspect.Type, path: Sequence[str | int]) -> tuple[Any, inspect.Type]:
+def _descend(value: object, declared: inspect.Type, path: Sequence[str | int]) -> tuple[object, inspect.Type]:
     """Return the value and the declared type at the path. A missing value is None."""
     for segment in path:
         inner = _without_null(declared)
         if isinstance(segment, int):
-            value = value[segment]
+            value = value[segment] if isinstance(value, list) else None
             if isinstance(inner, _LISTS):
                 declared = inner.item_type
         else:
-            value = value.get(segment)
+            value = value.get(segment) if isinstance(value, dict) else None
             declared = _fields(inner)[segment]
     return value, declared
 

@@ -4,9 +4,12 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import NoReturn, Union
 
 from common.plan_errors import PlanError
+
+Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]  # noqa: UP007 (recursive)
+"""A JSON value."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape of one half of a surrogate pair. A half alone cannot be encoded."""
@@ -21,7 +24,7 @@ The interpreter can switch to the event loop only where an object ends, see `_ob
 """
 
 
-def parse(data: bytes) -> Any:
+def parse(data: bytes) -> Json:
     """Return the JSON value.
 
     Raises PlanError for invalid JSON, a repeated key, text that is not Unicode, an integer with thousands of digits, or
@@ -31,7 +34,7 @@ def parse(data: bytes) -> Any:
     try:
         text = data.decode(json.detect_encoding(data))
         made = _object_with_surrogates if _has_surrogates(text) else _object
-        value = json.loads(text, object_pairs_hook=made, parse_constant=_constant)
+        value: Json = json.loads(text, object_pairs_hook=made, parse_constant=_constant)
         if made is not _object:
             _encode_texts(value)
     except RecursionError as error:
@@ -94,7 +97,7 @@ def _check_rows(data: bytes) -> None:
         start = end + 1
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     # A Python function on purpose: between two objects of a large text the interpreter can switch to the event loop.
     made = dict(pairs)
     if len(made) != len(pairs):
@@ -107,7 +110,7 @@ def _has_surrogates(text: str) -> bool:
     return any(_SURROGATE.search(text, at, at + ROW_BYTES + 4) for at in range(0, len(text), ROW_BYTES))
 
 
-def _object_with_surrogates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_with_surrogates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     made = _object(pairs)
     _encode_texts([*made, *made.values()])
     return made
@@ -125,7 +128,7 @@ def _encode_texts(value: object) -> None:
             _encode_texts(element)
 
 
-def _first_twice(pairs: list[tuple[str, Any]]) -> str:
+def _first_twice(pairs: list[tuple[str, Json]]) -> str:
     """Return the first repeated key, truncated. One pass: an object may have millions of keys."""
     seen: set[str] = set()
     for key, _ in pairs:
@@ -135,5 +138,5 @@ def _first_twice(pairs: list[tuple[str, Any]]) -> str:
     raise AssertionError("no key comes twice")
 
 
-def _constant(name: str) -> Any:
+def _constant(name: str) -> NoReturn:
     raise PlanError(f"not JSON: {name} is no JSON number")

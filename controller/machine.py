@@ -72,6 +72,7 @@ def _handler(kind: type[E], handler: Handler[E]) -> tuple[type[AnyEvent], Handle
     return kind, handler
 
 
+# A dict cannot say that a class has the handler of its own events; `_handler` checks each pair.
 _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
     [
         _handler(events.AlterReassignments, alter_reassignments),

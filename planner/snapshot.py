@@ -115,7 +115,7 @@ def _text_or_none(value: object) -> bool:
     return value is None or isinstance(value, str)
 
 
-Check = tuple[Callable[[Any], bool], str]
+Check = tuple[Callable[[object], bool], str]
 
 _ID: Check = (lambda value: is_integer(value) and value < 2**31, "a number from 0 to 2147483647")
 _REPLICAS: Check = (is_replicas, "a list of different broker ids")

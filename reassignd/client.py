@@ -1,7 +1,7 @@
 """Client of the JSON API, for the commands. All failures are CommandError with a message of one line."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from ssl import SSLContext, SSLError
 from typing import Any, NamedTuple, Self
@@ -16,6 +16,9 @@ from reassignd.errors import CommandError, UnreachableError
 
 TIMEOUT = httpx.Timeout(600.0, connect=5.0)
 """In seconds. Accepting a plan of a million partitions takes a while."""
+
+JsonObject = dict[str, Any]
+"""A response. Its values have the types of the models in `server.api.models`, which the server has checked."""
 
 SERVICE_UNAVAILABLE = 503
 
@@ -62,15 +65,15 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def get(self, path: str, **query: object) -> Any:
-        """Return the JSON of the response. Raises CommandError for an error response, UnreachableError without a response."""
+    def get(self, path: str, **query: object) -> JsonObject:
+        """Return the JSON object of the response. Raises CommandError for an error response, UnreachableError without a response."""
         return self.ask("GET", path, **query)
 
-    def post(self, path: str, body: object = None, **query: object) -> Any:
+    def post(self, path: str, body: object = None, **query: object) -> JsonObject:
         """Like `get`. `body` is sent as JSON, or unchanged if it is bytes."""
         return self.ask("POST", path, body, **query)
 
-    def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
+    def ask(self, method: str, path: str, body: object = None, **query: object) -> JsonObject:
         """Like `get`, with any method."""
         content: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
         parameters = {name: _text(value) for name, value in query.items() if value is not None}
@@ -79,10 +82,11 @@ class Client:
                 method, path, params=parameters, **(content if body is not None else {})
             )
             self._check(response)
-            try:
-                return response.json()
-            except ValueError as error:
-                raise CommandError(f"{self._url} does not respond like reassignd; check --url") from error
+            with suppress(ValueError):
+                answer = response.json()
+                if isinstance(answer, dict):
+                    return answer
+            raise CommandError(f"{self._url} does not respond like reassignd; check --url")
 
     def stream(self, path: str) -> Iterator[bytes]:
         """Yield the bytes of the response as they arrive. Errors as for `get`."""

@@ -9,6 +9,7 @@ from typing import Any
 from controller.model.cluster import Record
 
 Row = Sequence[Any]
+"""The values of the columns. SQLite returns any of its types in any column; `to_record` raises if it is a wrong one."""
 
 _ROWS = 100
 """Rows per statement. Each statement releases the GIL once, and a busy event loop is slow to give it back."""

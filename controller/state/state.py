@@ -40,6 +40,7 @@ from controller.state.counters import count_down, count_up, toggle
 from controller.state.upstream import UpstreamState
 
 Handler = Callable[[Any], None]
+"""Takes a record, or the key of a deleted one, of the class that it is registered for."""
 
 
 @dataclass(eq=False, slots=True)

@@ -1,6 +1,6 @@
 """The forecast as a self-contained HTML page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -153,11 +153,13 @@ def _busy(waves: "pa.Table", shown: Sequence[Broker], bins: _Bins) -> str:
     return heat_map([_label(broker) for broker in shown], labels, cells, "wave")
 
 
-def _before_after(broker: Broker, what: str, form: Any) -> Pair:
+def _before_after(broker: Broker, what: str, form: Callable[[int], str]) -> Pair:
     return _pair(broker, broker["before"][what], broker["after"][what], "before", "after", form)
 
 
-def _pair(broker: Broker, first: int, second: int, first_name: str, second_name: str, form: Any) -> Pair:
+def _pair(
+    broker: Broker, first: int, second: int, first_name: str, second_name: str, form: Callable[[int], str]
+) -> Pair:
     title = f"broker {broker['broker']}: {form(first)} {first_name}, {form(second)} {second_name}"
     return Pair(_label(broker), first, second, title)
 

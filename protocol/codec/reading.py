@@ -22,6 +22,7 @@ unpack_short = Struct(">h").unpack_from
 unpack_long = Struct(">i").unpack_from
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
+"""Returns a value of one wire type and its end. Which type that is follows from the schema, at runtime only."""
 
 
 def read_varint(data: bytes, pos: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from protocol.schema import FIXED_SIZES, Field, default_of
 LENGTH_WIDTHS = {">B": 1, ">h": 2, ">i": 4}
 
 ReadRows = Callable[[bytes, int, int], tuple[tuple[Any, ...], int]]
+"""Returns rows of one struct and their end. The class of the rows follows from the schema, at runtime only."""
 
 
 class RunReader:

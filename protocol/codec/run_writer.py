@@ -22,6 +22,7 @@ from protocol.schema import Field, default_of
 
 Write = Callable[[bytes], object]
 WriteRows = Callable[[Sequence[Any], Write], None]
+"""Takes rows, which are tuples of field values. Their types follow from the schema, at runtime only."""
 PackRows = Callable[[Sequence[Any]], list[bytes]]
 
 
@@ -84,7 +85,7 @@ class RunWriter:
     def _make_shape(self, shape: Shape) -> "WriteShape":
         return WriteShape(self._layout, self._struct, shape)
 
-    def _shape_of(self, row: Any) -> Shape | None:
+    def _shape_of(self, row: Sequence[Any]) -> Shape | None:
         """Return the shape of `row`, or None if it has none."""
         lengths: list[int | None] = []
         for index, is_array, nullable in self._variable:

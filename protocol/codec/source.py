@@ -50,12 +50,12 @@ class Source:
         yield
         self._indent = self._indent[:-4]
 
-    def name(self, name: str, value: Any) -> str:
+    def name(self, name: str, value: object) -> str:
         """Let `name` stand for `value` in the text."""
         self.names[name] = value
         return name
 
-    def literal(self, name: str, value: Any) -> str:
+    def literal(self, name: str, value: object) -> str:
         """Return an expression for `value`: itself if it is plain, else `name`."""
         if value is None or value == () or type(value) in (int, bool, str, float):
             return repr(value)

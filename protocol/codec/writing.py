@@ -16,6 +16,7 @@ SHORT_ARRAY = 16
 ONE_BYTE = [bytes((value,)) for value in range(0x80)]
 
 Writer = Callable[[Any], bytes]
+"""Takes a value of one wire type. Which type that is follows from the schema, at runtime only."""
 
 
 def varint(value: int) -> bytes:

@@ -82,5 +82,5 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     return row["id"], state, f"{row['host']}:{row['port']}", row["rack"] or "", ", ".join(dirs)
 
 
-def _print(output_format: str, answer: Any, text: str) -> None:
+def _print(output_format: str, answer: object, text: str) -> None:
     echo(as_json(answer) if output_format == JSON else text)

@@ -1,10 +1,10 @@
 """Where commands read a cluster from: a running server, a snapshot file, or the brokers of any Kafka."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
@@ -15,8 +15,12 @@ from reassignd.config.setting_types import SERVERS
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
+    from backends.client.security import Security
     from backends.upstream.description import Description
+    from common.address import Address
     from reassignd.client import Client
+
+R = TypeVar("R")
 
 BOOTSTRAP_SERVER = click.option(
     "--bootstrap-server",
@@ -60,22 +64,22 @@ class Source(NamedTuple):
         return read_snapshot(self.snapshot) if self.snapshot is not None else read_server(client)
 
 
-def with_kafka(command: Callable[..., Any]) -> Callable[..., Any]:
+def with_kafka(command: Callable[..., R]) -> Callable[..., R]:
     """Add --bootstrap-server and --command-config."""
     return BOOTSTRAP_SERVER(COMMAND_CONFIG(command))
 
 
-def with_source(command: Callable[..., Any]) -> Callable[..., Any]:
+def with_source(command: Callable[..., R]) -> Callable[..., R]:
     """Add --snapshot and the options of `with_kafka`, and pass them as a `source`."""
 
     @wraps(command)
     def run(
-        *arguments: Any,
+        *arguments: object,
         snapshot: Path | None,
         bootstrap_server: str | None,
         command_config: Path | None,
-        **values: Any,
-    ) -> Any:
+        **values: object,
+    ) -> R:
         source = Source(snapshot, bootstrap_server, command_config)
         source.check()
         return command(*arguments, source=source, **values)
@@ -114,7 +118,7 @@ def read_kafka(bootstrap_server: str, command_config: Path | None = None) -> Sna
     return _snapshot(described)
 
 
-async def _described(servers: Any, security: Any) -> "Description":
+async def _described(servers: "Sequence[Address]", security: "Security") -> "Description":
     from backends.client.handshake import Caller
     from backends.upstream.client import UpstreamClient
     from backends.upstream.description import describe

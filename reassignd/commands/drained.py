@@ -71,7 +71,7 @@ class CheckFailed(click.ClickException):
 class Check(click.Command):
     """A command whose exit code 1 is an answer: all failures have exit code 2."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """See `click.Command.invoke`."""
         try:
             return super().invoke(ctx)

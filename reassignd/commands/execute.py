@@ -1,5 +1,6 @@
 """The command `execute`: submit a plan."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,7 +50,7 @@ def execute(
     plan_file: Path,
     wait: bool,
     timeout: float | None,
-    **options: Any,
+    **options: object,
 ) -> int:
     """Submit a plan as a job, and print the current replicas as a plan.
 
@@ -66,7 +67,7 @@ class WaitOptions(NamedTuple):
 
 
 def submit(
-    client: "Client", output_format: str, plan: bytes, options: dict[str, Any], wait: WaitOptions
+    client: "Client", output_format: str, plan: bytes, options: Mapping[str, object], wait: WaitOptions
 ) -> int:
     """Submit the plan with these query parameters of the API; return the exit code."""
     answer = client.post("/v1/jobs", plan, **options)

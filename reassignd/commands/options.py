@@ -4,11 +4,13 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import click
 
 from reassignd.errors import CommandError
+
+R = TypeVar("R")
 
 DEFAULT_URL = "http://127.0.0.1:9080"
 FILE = click.Path(path_type=Path)
@@ -77,7 +79,7 @@ _CONNECTION_OPTIONS = (
 )
 
 
-def with_client(command: Callable[..., Any]) -> Callable[..., Any]:
+def with_client(command: Callable[..., R]) -> Callable[..., R]:
     """Add the options of the connection, and pass an open client as the first argument."""
 
     @wraps(command)
@@ -86,8 +88,8 @@ def with_client(command: Callable[..., Any]) -> Callable[..., Any]:
         token_file: Path | None,
         ca_file: Path | None,
         certificate_file: Path | None,
-        **parameters: Any,
-    ) -> Any:
+        **parameters: object,
+    ) -> R:
         from reassignd.client import Client, Target
 
         with Client(Target(url, token_file, ca_file, certificate_file)) as client:

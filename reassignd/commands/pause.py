@@ -43,7 +43,7 @@ def priority(client: "Client", output_format: str, number: int, priority: int) -
     _print(output_format, answer, f"Job {number} has priority {priority}.")
 
 
-def _post(client: "Client", number: int | None, verb: str) -> Any:
+def _post(client: "Client", number: int | None, verb: str) -> dict[str, Any]:
     return client.post(f"/v1/{verb}" if number is None else f"/v1/jobs/{number}/{verb}")
 
 
@@ -51,5 +51,5 @@ def _subject(number: int | None) -> str:
     return "Everything" if number is None else f"Job {number}"
 
 
-def _print(output_format: str, answer: Any, text: str) -> None:
+def _print(output_format: str, answer: object, text: str) -> None:
     echo(as_json(answer) if output_format == JSON else text)

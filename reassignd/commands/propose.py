@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -25,6 +25,8 @@ from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client
+
+R = TypeVar("R")
 
 HELP = """Propose a plan that meets goals with the fewest moves. Nothing moves without --execute.
 
@@ -103,13 +105,13 @@ _GOAL_NAMES = (
 )  # fmt: skip
 
 
-def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _with_options(command: Callable[..., R]) -> Callable[..., R]:
     """Add the options. Those of the goal are passed together as `options`, those of the execution as `execution`."""
 
     @wraps(command)
-    def run(*arguments: Any, **values: Any) -> Any:
+    def run(*arguments: object, **values: object) -> R:
         options = {name: values.pop(name) for name in _GOAL_NAMES}
-        execution = Execution(**{name: values.pop(name) for name in Execution._fields})
+        execution = Execution._make(values.pop(name) for name in Execution._fields)
         return command(*arguments, options=options, execution=execution, **values)
 
     for option in reversed((*_GOAL_OPTIONS, *_EXECUTION_OPTIONS)):

@@ -7,7 +7,7 @@ Kafka's controller ignores their znodes.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
@@ -19,6 +19,7 @@ from reassignd.errors import CommandError
 if TYPE_CHECKING:
     from backends.zookeeper.admin.plans import Entry
     from backends.zookeeper.session.tree import Tree
+    from backends.zookeeper.znodes.formats import ControllerZnode
     from controller.model.cluster import TopicPartition
 
 P = ParamSpec("P")
@@ -172,7 +173,7 @@ async def _create(tree: "Tree", path: str, data: bytes) -> None:
         ) from conflict
 
 
-async def _controller(tree: "Tree") -> Any:
+async def _controller(tree: "Tree") -> "ControllerZnode | None":
     from backends.zookeeper.znodes import paths
     from backends.zookeeper.znodes.formats import decode_controller
 
@@ -188,7 +189,7 @@ async def _require_reassignd(tree: "Tree") -> None:
         )
 
 
-def _kind(controller: Any) -> str:
+def _kind(controller: "ControllerZnode | None") -> str:
     if controller is None:
         return "none"
     return "reassignd" if controller.is_reassignd else "a Kafka broker"

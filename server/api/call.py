@@ -139,7 +139,8 @@ class Handler(Protocol):
 
     __name__: str
 
-    def __call__(self, call: Call, /, *query: Any) -> Awaitable[Answer]: ...
+    # One table has all endpoints; a handler is called with the model of its own endpoint only.
+    def __call__(self, call: Call, /, *query: Any) -> Awaitable[Answer]: ...  # noqa: ANN401
 
 
 def skip_rows(rows: Iterator[T | None], offset: int) -> Iterator[T | None]:

@@ -18,7 +18,7 @@ Schema = Mapping[str, Any]
 
 def document(version: str, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """Return the document: every endpoint with its parameters, its body and its answer."""
-    models = [Error]
+    models: list[object] = [Error]
     for each in endpoints:
         models += [model for model in (each.gives, each.takes) if model is not None and model not in models]
     schemas, components = _schemas(models)
@@ -39,15 +39,15 @@ def document(version: str, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def model_name(model: Any) -> str:
+def model_name(model: object) -> str:
     """Return the model's name in the OpenAPI document: the class's, or the title of an annotated type."""
     for meta in get_args(model)[1:] if get_origin(model) is not None else ():
         if isinstance(meta, Meta) and meta.title is not None:
             return meta.title
-    return str(model.__name__)
+    return model.__name__ if isinstance(model, type) else str(model)
 
 
-def _schemas(models: Sequence[Any]) -> tuple[Mapping[str, Schema], dict[str, Schema]]:
+def _schemas(models: Sequence[object]) -> tuple[Mapping[str, Schema], dict[str, Schema]]:
     """Return a reference to each model by its name, and the components that they refer to."""
     schemas, components = msgspec.json.schema_components(models, ref_template=REFERENCE)
     references: dict[str, Schema] = {}

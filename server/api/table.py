@@ -1,6 +1,6 @@
 """The form of an endpoint. The table of endpoints makes the routes, the OpenAPI document and docs/api.md."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -19,8 +19,8 @@ class Endpoint(NamedTuple):
     path: str
     summary: str
     handle: Handler
-    gives: Any
-    takes: Any = None
+    gives: object
+    takes: object = None
     query: type[Struct] | None = None
     status: int = 200
     lines: bool = False

@@ -93,6 +93,7 @@ class Driver:
         self._unanswered = 0
         """Decisions that are not answered yet; while it is 0, a decision without records is answered at once."""
         self._replies: set[asyncio.Future[Any]] = set()
+        """Of all events. `submit` makes each one for the type of reply that its event declares."""
         self._stopped = False
         self._task: asyncio.Task[None] | None = None
         self._backend: Backend[BackendEffect]

@@ -22,6 +22,7 @@ class QueuedEvent(NamedTuple):
 
     event: AnyEvent
     reply: asyncio.Future[Any] | None
+    """Of the type that the event declares (`Event[Reply]`), which `Driver.submit` and `Decision.answer` check."""
 
 
 class EventQueue:

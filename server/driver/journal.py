@@ -8,13 +8,14 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from common.clock import Clock
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
 from controller.model.cluster import Change, Config, Deleted, Ending, Job, JobKind, ResourceType
+from controller.model.configs import ConfigName
 from controller.model.errors import Outcome
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -172,8 +173,7 @@ def _config(change: Change) -> str:
     if isinstance(change, Config):
         return f"{_resource(change.resource, change.name)} {change.config}={change.value:.250}"
     if isinstance(change, Deleted) and change.kind is Config:
-        key: Any = change.key
-        resource, name, config = key
+        resource, name, config = cast(ConfigName, change.key)
         return f"{_resource(resource, name)} {config} unset"
     return ""
 
@@ -208,6 +208,7 @@ def _named(what: str, outcomes: Sequence[tuple[str, Outcome]]) -> None:
         log.info("%s %s: %s", _count(len(names), "topic"), what, _some(names))
 
 
+# A dict cannot say that a class has a function for its own events.
 _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
     events.ControllerStarted: _controller_started,
     events.BrokerStarted: _broker_started,

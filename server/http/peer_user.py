@@ -7,6 +7,7 @@ secret is stored in a file.
 import contextlib
 import socket
 import struct
+from asyncio.trsock import TransportSocket
 from typing import Any
 
 SOCK_DIAG = 4
@@ -36,7 +37,7 @@ SECONDS = 1.0
 """Timeout for the kernel's answer, which comes at once."""
 
 
-def user_of(accepted: Any) -> int | None:
+def user_of(accepted: socket.socket | TransportSocket | None) -> int | None:
     """Return the user id of an accepted socket's peer.
 
     None when it is not known: the peer is on another machine or has closed, or this is not Linux.

@@ -20,8 +20,8 @@ from kazoo.exceptions import (
     RuntimeInconsistency,
     SessionClosedRequireSaslError,
 )
-from kazoo.handlers.threading import KazooTimeoutError
-from kazoo.protocol.states import KeeperState
+from kazoo.handlers.threading import AsyncResult, KazooTimeoutError
+from kazoo.protocol.states import KeeperState, WatchedEvent, ZnodeStat
 from kazoo.retry import KazooRetry
 
 from backends.zookeeper.session.handler import CallbackQueue, KazooHandler
@@ -176,13 +176,14 @@ class ZookeeperClient:
         if any(isinstance(result, Exception) for result in results):
             raise ZookeeperError("ZooKeeper rejected a multi without a reason")
 
-    async def _znode_or_none(self, pending: Any) -> Znode | None:
+    async def _znode_or_none(self, pending: AsyncResult) -> Znode | None:
         try:
             return _znode(await self._await(pending))
         except NoNodeError:
             return None
 
-    async def _await(self, pending: Any) -> Any:
+    # kazoo has no types: a result is whatever the request returns.
+    async def _await(self, pending: AsyncResult) -> Any:  # noqa: ANN401
         """Return the result of a kazoo request. Raises NoNodeError, ZookeeperError."""
         if not pending.ready():
             done = asyncio.Event()
@@ -195,7 +196,7 @@ class ZookeeperClient:
             raise ZookeeperError(self._describe(error)) from error
         raise error
 
-    def _bridged(self, watch: Watch | None) -> Callable[[Any], None] | None:
+    def _bridged(self, watch: Watch | None) -> Callable[[WatchedEvent], None] | None:
         return None if watch is None else lambda _event: self._call(watch)
 
     def _call(self, function: Callable[[], object]) -> None:
@@ -282,6 +283,6 @@ def _close(client: KazooClient) -> None:
     client.close()
 
 
-def _znode(answer: Any) -> Znode:
+def _znode(answer: tuple[bytes, ZnodeStat]) -> Znode:
     data, stat = answer
     return Znode(data, stat.version, stat.czxid, stat.mzxid, stat.ephemeralOwner)

@@ -14,10 +14,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import AsyncResult, SequentialThreadingHandler
+from kazoo.protocol.states import Callback
 
 BUFFER_BYTES = 64 * 1024
 
@@ -54,7 +54,7 @@ class KazooHandler(SequentialThreadingHandler):  # type: ignore[misc]
         super().__init__()
         self._tls = tls
 
-    def spawn(self, func: Callable[..., object], *args: Any, **kwargs: Any) -> threading.Thread:
+    def spawn(self, func: Callable[..., object], *args: object, **kwargs: object) -> threading.Thread:
         """Start a thread. A KazooException that ends it is suppressed: kazoo has logged it before."""
 
         def run() -> None:
@@ -68,12 +68,12 @@ class KazooHandler(SequentialThreadingHandler):  # type: ignore[misc]
         """Return the future of a new request."""
         return Result(self)
 
-    def dispatch_callback(self, callback: Any) -> None:
+    def dispatch_callback(self, callback: Callback) -> None:
         """Call a watch now, before the callbacks of responses that arrived after its event."""
         callback.func(*callback.args)
 
     def create_connection(
-        self, address: tuple[str, int], hostname: str | None = None, timeout: float | None = None, **_: Any
+        self, address: tuple[str, int], hostname: str | None = None, timeout: float | None = None, **_: object
     ) -> "BufferedSocket":
         """Connect to a server. kazoo's own TLS arguments are ignored. Raises OSError."""
         connection = super().create_connection(address, timeout=timeout)
@@ -151,7 +151,7 @@ class BufferedSocket:
         self._read = self._read[size:]
         return data
 
-    def send(self, data: Any) -> int:
+    def send(self, data: bytes | bytearray) -> int:
         """Buffer the data; `flush` sends it."""
         self._unsent += data
         return len(data)

@@ -22,6 +22,7 @@ from controller.model.cluster import (
 )
 
 Row = list[Any]
+"""The fields of a record in order, as decoded from JSON. `read_row` reports a field of another type."""
 
 
 class Dropped(NamedTuple):
@@ -97,9 +98,11 @@ CODECS: dict[type[StoredRecord], RecordCodec] = {
 """In the order in which the kinds are loaded."""
 
 
-def read_row(kind: type[StoredRecord], row: Any) -> StoredRecord:
+def read_row(kind: type[StoredRecord], row: object) -> StoredRecord:
     """Return the record of a row, as it was decoded from JSON. Raises ZnodeError."""
     try:
+        if not isinstance(row, list):
+            raise TypeError("a row is a list")
         return CODECS[kind].read(row)
     except (TypeError, ValueError) as error:
         raise ZnodeError(f"{str(row)[:80]} is not a {kind.__name__}") from error

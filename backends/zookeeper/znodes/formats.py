@@ -256,7 +256,7 @@ def _lists(value: Mapping[str, Any], *names: str) -> dict[int, Replicas]:
     return {int(key): ids(each, f"{name} of partition {key}") for key, each in lists.items()}
 
 
-def _topic_id(text: Any) -> bytes:
+def _topic_id(text: object) -> bytes:
     if text is None:
         return NO_ID
     try:
@@ -268,7 +268,7 @@ def _topic_id(text: Any) -> bytes:
     return made
 
 
-def _endpoint(text: Any, protocols: Mapping[str, Any]) -> Endpoint:
+def _endpoint(text: object, protocols: Mapping[str, Any]) -> Endpoint:
     listener, separator, address = str(text).partition("://")
     host, _, port = address.rpartition(":")
     known = number(port)
