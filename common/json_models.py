@@ -47,7 +47,7 @@ def explain(
     inner, declared = _descend(value, inspect.type_info(model), path)
     place = _place(path, where, prefix)
     if isinstance(inner, dict) and text.startswith(_UNKNOWN.partition("{")[0]):
-        known = _fields(declared)
+        known = fields_of(declared)
         unknown = next(key for key in inner if key not in known)
         return f"{place} has the unknown key {abbreviated(unknown)}; known: {', '.join(known)}"
     state = "is missing" if missing else f"is {abbreviated(inner)}"
@@ -66,27 +66,29 @@ def _path(text: str, value: object) -> list[str | int]:
 def _descend(value: object, declared: inspect.Type, path: Sequence[str | int]) -> tuple[object, inspect.Type]:
     """Return the value and the declared type at the path. A missing value is None."""
     for segment in path:
-        inner = _without_null(declared)
+        inner = without_null(declared)
         if isinstance(segment, int):
             value = value[segment] if isinstance(value, list) else None
             if isinstance(inner, _LISTS):
                 declared = inner.item_type
         else:
             value = value.get(segment) if isinstance(value, dict) else None
-            declared = _fields(inner)[segment]
+            declared = fields_of(inner)[segment]
     return value, declared
 
 
-def _without_null(declared: inspect.Type) -> inspect.Type:
+def without_null(declared: inspect.Type) -> inspect.Type:
+    """Return the type of a value that is given: without metadata, null and unset."""
     if isinstance(declared, inspect.Metadata):
-        return _without_null(declared.type)
+        return without_null(declared.type)
     if isinstance(declared, inspect.UnionType):
-        return _without_null(declared.types[0])
+        return without_null(declared.types[0])
     return declared
 
 
-def _fields(declared: inspect.Type) -> dict[str, inspect.Type]:
-    struct = _without_null(declared)
+def fields_of(declared: inspect.Type) -> dict[str, inspect.Type]:
+    """Return the types of a struct's fields by their names in JSON; empty for other types."""
+    struct = without_null(declared)
     return (
         {field.encode_name: field.type for field in struct.fields}
         if isinstance(struct, inspect.StructType)
@@ -117,6 +119,8 @@ def _expected(declared: inspect.Type) -> str:
             return " or ".join(map(_expected, declared.types))
         case inspect.LiteralType():
             return " or ".join(map(abbreviated, declared.values))
+        case inspect.EnumType():
+            return " or ".join(abbreviated(each.value) for each in declared.cls)
         case inspect.IntType(ge=int(), le=int()):
             return f"a number from {declared.ge} to {declared.le}"
         case inspect.IntType() | inspect.FloatType():

@@ -13,6 +13,18 @@ if TYPE_CHECKING:
 
 COUNT = click.IntRange(0, 10_000)
 
+STATES = (
+    "moving",
+    "waiting",
+    "queued",
+    "rolling back first",
+    "done",
+    "rolled back",
+    "taken over",
+    "topic deleted",
+    "stopped",
+)
+
 
 @click.command("list")
 @FORMAT_IGNORED
@@ -63,11 +75,28 @@ def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
 @click.option(
     "--offset", metavar="N", type=click.IntRange(0), default=0, help="Number of rows to skip.  [default: 0]"
 )
+@click.option("--state", type=click.Choice(STATES), help="Only partitions in this state.")
+@click.option("--topic", metavar="TEXT", help="Only partitions of topics whose name contains this text.")
+@click.option(
+    "--broker",
+    metavar="ID",
+    type=click.IntRange(0),
+    help="Only partitions with a replica on this broker, now, originally or in the target.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(["progress", "partition", "state", "bytes"]),
+    help="The order of the partitions.  [default: progress: moving ones first, ended ones last]",
+)
+@click.option("--descending", is_flag=True, help="Reverse the order.")
 @FORMAT
 @with_client
-def job(client: "Client", output_format: str, number: int, limit: int, offset: int) -> None:
+def job(
+    client: "Client", output_format: str, number: int, descending: bool, **query: str | int | None
+) -> None:
     """Show the progress of a job, its partitions, and the reasons of those that do not move."""
-    answer = client.get(f"/v1/jobs/{number}", limit=limit, offset=offset)
+    given = {name: value for name, value in query.items() if value is not None}
+    answer = client.get(f"/v1/jobs/{number}", **given, **({"descending": "true"} if descending else {}))
     if output_format == JSON:
         echo(as_json(answer))
         return
@@ -93,5 +122,5 @@ def _lines(answer: dict[str, Any]) -> list[str]:
     if answer["partitions"]:
         lines += ["", *part_lines(answer["partitions"])]
     if answer["next"] is not None:
-        lines.append(f"More partitions: --offset {answer['next']}")
+        lines.append(f"More of {counted(answer['matching'], 'partition')}: --offset {answer['next']}")
     return lines

@@ -13,8 +13,7 @@ from controller.messages.job_events import AlterTopic, Pause, Prioritize, Queue,
 from controller.model import cluster
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
-from controller.views.jobs import parts
-from server.api.call import Call, skip_rows
+from server.api.call import Call
 from server.api.errors import HttpError, require
 from server.api.models import (
     Accepted,
@@ -22,16 +21,17 @@ from server.api.models import (
     JobOptions,
     Jobs,
     Page,
+    PartsPage,
     Paused,
     Priority,
     RolledBack,
     Skipped,
 )
+from server.api.parts import part_page
 from server.api.plans import Assignment, check_plan, clear_topics, originals, plan_rows, topics_of
 from server.api.rows import (
     job_rows,
     other_reasons,
-    part_row,
     reason_rows,
     refused_rows,
     tally,
@@ -69,18 +69,20 @@ async def jobs(call: Call, page: Page) -> Jobs:
     return Jobs(len(numbers), await job_rows(call, [state.jobs[number] for number in listed]))
 
 
-async def job(call: Call, page: Page) -> JobDetail:
+async def job(call: Call, page: PartsPage) -> JobDetail:
     """Show the job, a page of its partitions, and the reasons of those that do not move."""
     number = _job(call).id
-    listed = await call.collect(skip_rows(parts(call.state, number), page.offset), page.limit)
     [row] = await job_rows(call, [_job(call)])
+    partitions, matching = await part_page(call, number, page, row.total)
     reasons = (await tally(call)).reasons.get(number, Counter())
+    shown = page.offset + len(partitions)
     return JobDetail(
         job=row,
         reasons=reason_rows(reasons),
         other_reasons=other_reasons(reasons),
-        partitions=[part_row(call, part) for part in listed],
-        next=page.offset + page.limit if listed and len(listed) == page.limit else None,
+        matching=matching,
+        partitions=partitions,
+        next=shown if partitions and shown < matching else None,
     )
 
 
@@ -161,7 +163,7 @@ ENDPOINTS = (
         JobOptions,
         202,
     ),
-    Endpoint("GET", "/v1/jobs/{job}", "Get a job and its partitions.", job, JobDetail, query=Page),
+    Endpoint("GET", "/v1/jobs/{job}", "Get a job and its partitions.", job, JobDetail, query=PartsPage),
     Endpoint(
         "POST",
         "/v1/jobs/{job}/rollback",

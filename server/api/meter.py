@@ -27,6 +27,10 @@ class Meter:
         elif not moving_now:
             intervals.clear()
 
+    def __bool__(self) -> bool:
+        """Whether data was copied since the last pause."""
+        return bool(self._intervals)
+
     @property
     def rate(self) -> float | None:
         """Bytes per second; None before `WINDOW_SECONDS` were measured."""

@@ -4,6 +4,7 @@ msgspec reads, checks and writes JSON by these structs, and makes the components
 order of the fields is their order in the JSON. A class's docstring and a field's `description` are part of the document.
 """
 
+from enum import Enum
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -147,6 +148,14 @@ class Part(Struct):
     target: Replicas
     original: Replicas
     step: Annotated[tuple[int, ...] | None, Meta(description="The replicas after the step in flight.")]
+    leader: Annotated[
+        int | None, Meta(description="The broker that the data is copied from; null without a leader.")
+    ]
+    bytes: Annotated[
+        int | None,
+        Meta(description="Bytes to copy from the originals to the target; null when the size is not known."),
+    ]
+    copied: Annotated[int | None, Meta(description="The part of `bytes` that is copied.")]
     reason: Annotated[
         str,
         Meta(
@@ -168,6 +177,9 @@ class JobDetail(Struct):
     job: Job
     reasons: list[Reason]
     other_reasons: OtherReasons
+    matching: Annotated[
+        int, Meta(description="Number of partitions that `state`, `topic` and `broker` select, of all pages.")
+    ]
     partitions: list[Part]
     next: Annotated[int | None, Meta(description="The `offset` of the next page.")]
 
@@ -523,6 +535,31 @@ class Page(Struct, forbid_unknown_fields=True):
 
     offset: Annotated[int, Meta(ge=0, le=2**31 - 1, description="Number of rows to skip.")] = 0
     limit: Annotated[int, Meta(ge=0, le=10_000, description="Maximum number of rows to return.")] = 100
+
+
+class PartSort(Enum):
+    """The order of a job's partitions."""
+
+    PROGRESS = "progress"
+    """Moving, rolling back first, waiting or queued, and ended."""
+    PARTITION = "partition"
+    STATE = "state"
+    BYTES = "bytes"
+
+
+class PartsPage(Page, forbid_unknown_fields=True):
+    """Query parameters of a job's partitions."""
+
+    state: Annotated[PartState | UnsetType, Meta(description="Only partitions in this state.")] = UNSET
+    topic: Annotated[
+        str | UnsetType, Meta(description="Only partitions of topics whose name contains this text.")
+    ] = UNSET
+    broker: Annotated[
+        int | UnsetType,
+        Meta(description="Only partitions with a replica on this broker, now, originally or in the target."),
+    ] = UNSET
+    sort: Annotated[PartSort, Meta(description="The order of the partitions.")] = PartSort.PROGRESS
+    descending: Annotated[bool, Meta(description="Reverse the order.")] = False
 
 
 class JobOptions(Struct, forbid_unknown_fields=True):

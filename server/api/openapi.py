@@ -97,5 +97,8 @@ def _in_query(each: Endpoint) -> Iterable[dict[str, Any]]:
         return
     _, components = msgspec.json.schema_components([each.query])
     for name, schema in components[each.query.__name__]["properties"].items():
+        if "$ref" in schema:
+            # The components of the document are those of bodies and answers: declare an enumeration in place.
+            schema["enum"] = components[schema.pop("$ref").rpartition("/")[2]]["enum"]
         described = {"description": schema.pop("description")} if "description" in schema else {}
         yield {"name": name, "in": "query", **described, "schema": schema}

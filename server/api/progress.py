@@ -6,7 +6,7 @@ number of reassignments so that measuring takes a few percent of the time. Reque
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -56,8 +56,12 @@ class _Copied:
 
     moved: Bytes = field(default_factory=Counter)
     left: Bytes = field(default_factory=Counter)
+    queued: Bytes = field(default_factory=Counter)
+    """The part of `left` that no step in flight copies."""
     waiting: Bytes = field(default_factory=Counter)
-    """The part of `left` that cannot start now, for another reason than the limits."""
+    """The part of `queued` that cannot start now, for another reason than the limits."""
+    receiving: set[int] = field(default_factory=set)
+    """The brokers to which steps in flight copy data."""
     moving: bool = False
     """A step of the job is in flight."""
 
@@ -91,6 +95,8 @@ class Progress:
         self._last: _Measurement | None = None
         self._job_meters: dict[int, Meter] = {}
         self._broker_meters: dict[int, Meter] = {}
+        self._busy_meters: dict[int, Meter] = {}
+        """As `_broker_meters`, but only of the time in which steps copy data to the broker."""
         self._stalled = StalledSteps(state, sizes)
         self._ended: dict[int, _Ended] = {}
 
@@ -121,17 +127,13 @@ class Progress:
     def of_job(self, number: int) -> CopyRate | None:
         """Return the job's progress; None when it is not known, or when there is nothing to copy."""
         copied = None if self._last is None else self._last.jobs.get(number)
-        if copied is None:
+        if copied is None or not (copied.moved or copied.left):
             return None
         moved, left = copied.moved.total(), copied.left.total()
         if not moved + left:
             return None
-        stopped = self._is_stopped(number)
-        rate = self._job_meters[number].rate if number in self._job_meters else None
-        if stopped and not copied.moving:
-            rate = None
-        known = rate is not None and not stopped and not copied.waiting.total()
-        return CopyRate(moved, moved + left, rounded(rate), self._job_seconds_left(copied, rate, known))
+        rate = self._rate_of_job(number, copied)
+        return CopyRate(moved, moved + left, rounded(rate), self._job_seconds_left(number, copied))
 
     @property
     def stalled(self) -> Mapping[TopicPartition, str]:
@@ -140,35 +142,61 @@ class Progress:
 
     def to_brokers(self) -> dict[int, CopyRate]:
         """Return the progress of all open jobs by the broker that receives the data."""
-        if self._last is None:
-            return {}
-        total = self._sum_of_open_jobs()
-        stopped, moving = self._stopped_and_moving_brokers()
         rates = {}
+        total = self._sum_of_open_jobs()
         for broker in sorted(total.left):
             moved, left = total.moved[broker], total.left[broker]
             if moved + left:
-                is_stopped = broker in stopped or total.waiting[broker] > 0
-                rate = self._broker_rate(broker)
-                if broker in stopped and broker not in moving:
-                    rate = None
-                seconds = None if is_stopped else seconds_left(left, rate)
-                rates[broker] = CopyRate(moved, moved + left, rounded(rate), seconds if left else 0)
+                rate, seconds = self._broker_rate_and_seconds_left(broker, left)
+                rates[broker] = CopyRate(moved, moved + left, rounded(rate), seconds)
         return rates
 
-    def _job_seconds_left(self, copied: _Copied, rate: float | None, known: bool) -> int | None:
-        """Return the time that the slowest broker takes at the least; None when the rest does not come to an end."""
-        left = copied.left.total()
-        if not left:
-            return 0
-        seconds = seconds_left(left, rate) if known else None
-        if seconds is None:
-            return None
-        of_brokers = (seconds_left(size, self._broker_rate(broker)) for broker, size in copied.left.items())
-        return max(seconds, *(each or 0 for each in of_brokers))
+    def _rate_of_job(self, number: int, copied: _Copied) -> float | None:
+        stands = self._is_stopped(number) and not copied.moving
+        return None if stands or number not in self._job_meters else self._job_meters[number].rate
 
-    def _broker_rate(self, broker: int) -> float | None:
-        return self._broker_meters[broker].rate if broker in self._broker_meters else None
+    def _job_seconds_left(self, number: int, copied: _Copied) -> int | None:
+        """Return the time that the rest takes at the job's rate, at least that of its slowest broker."""
+        if not copied.left.total():
+            return 0
+        mean = self._mean_seconds_left(number, copied)
+        if mean is None:
+            return None
+        known = [
+            seconds_left(size, rate)
+            for broker, size in copied.left.items()
+            if size and (rate := self._busy_rate(broker)) is not None
+        ]
+        return _longest([mean, *known])
+
+    def _mean_seconds_left(self, number: int, copied: _Copied) -> int | None:
+        """Return the time that the rest takes at the job's rate; None when the rest cannot start."""
+        if self._is_stopped(number) or copied.waiting.total():
+            return None
+        return seconds_left(copied.left.total(), self._rate_of_job(number, copied))
+
+    def _broker_rate_and_seconds_left(self, broker: int, left: int) -> tuple[float | None, int | None]:
+        """Return the broker's rate, and the time left: that of its own data, or of the jobs whose steps wait for a turn."""
+        jobs = {n: copied for n, copied in self._open_jobs() if copied.left[broker]}
+        rate = self._broker_meters[broker].rate if broker in self._broker_meters else None
+        if all(self._is_stopped(number) and not copied.moving for number, copied in jobs.items()):
+            rate = None
+        if not left:
+            return rate, 0
+        own = self._busy_rate(broker)
+        times = [] if own is None else [seconds_left(left, own)]
+        for number, copied in jobs.items():
+            if copied.queued[broker] or own is None or self._is_stopped(number):
+                times.append(self._mean_seconds_left(number, copied))
+        return rate, _longest(times)
+
+    def _busy_rate(self, broker: int) -> float | None:
+        return self._busy_meters[broker].rate if broker in self._busy_meters else None
+
+    def _open_jobs(self) -> Iterator[tuple[int, _Copied]]:
+        if self._last is not None:
+            for number in self._last.open_jobs & self._last.jobs.keys():
+                yield number, self._last.jobs[number]
 
     def _is_stopped(self, number: int) -> bool:
         """Whether the job starts no steps."""
@@ -182,25 +210,10 @@ class Progress:
 
     def _sum_of_open_jobs(self) -> _Copied:
         total = _Copied()
-        if self._last is not None:
-            for copied in (
-                self._last.jobs[number] for number in self._last.open_jobs & self._last.jobs.keys()
-            ):
-                total.moved.update(copied.moved)
-                total.left.update(copied.left)
-                total.waiting.update(copied.waiting)
+        for _, copied in self._open_jobs():
+            total.moved.update(copied.moved)
+            total.left.update(copied.left)
         return total
-
-    def _stopped_and_moving_brokers(self) -> tuple[set[int], set[int]]:
-        """Return the brokers that stopped jobs have data for, and those that jobs with steps in flight have data for."""
-        stopped: set[int] = set()
-        moving: set[int] = set()
-        for number, copied in () if self._last is None else self._last.jobs.items():
-            if self._is_stopped(number):
-                stopped |= copied.receivers
-            if copied.moving:
-                moving |= copied.receivers
-        return stopped, moving
 
     def _add_interval(self, before: _Measurement, now: _Measurement) -> None:
         """Add the interval between two measurements to the meters of the jobs and the brokers."""
@@ -211,17 +224,21 @@ class Progress:
             if number in before.jobs
         }
         self._job_meters = {
-            number: self._job_meters.get(number) or Meter() for number in now.open_jobs if number in now.jobs
+            number: self._job_meters.get(number, Meter()) for number in now.open_jobs if number in now.jobs
         }
         for number, meter in self._job_meters.items():
             if number in moved:
                 meter.add(seconds, moved[number].total(), before.jobs[number].moving, now.jobs[number].moving)
         to_brokers = sum(moved.values(), Counter[int]())
-        busy_before, busy_now = _busy_brokers(before), _busy_brokers(now)
-        brokers = self._broker_meters.keys() | busy_before | busy_now
-        self._broker_meters = {broker: self._broker_meters.get(broker) or Meter() for broker in brokers}
-        for broker, meter in self._broker_meters.items():
-            meter.add(seconds, to_brokers[broker], broker in busy_before, broker in busy_now)
+        self._broker_meters = _metered(
+            self._broker_meters, seconds, to_brokers, _busy_brokers(before), _busy_brokers(now)
+        )
+        receiving = _receiving_brokers(before) & _receiving_brokers(now)
+        self._busy_meters = {
+            broker: meter for broker, meter in self._busy_meters.items() if broker in self._broker_meters
+        }
+        for broker in receiving:
+            self._busy_meters.setdefault(broker, Meter()).add(seconds, to_brokers[broker], True, True)
 
     # ---- measuring ------------------------------------------------------------------------------------------
 
@@ -265,8 +282,10 @@ class Progress:
                 received = min(size, self._sizes.arrived(key, broker) or 0)
                 copied.moved[broker] += received
                 copied.left[broker] += size - received
+                copied.receiving.add(broker)
             elif broker not in partition.replicas:
                 copied.left[broker] += size
+                copied.queued[broker] += size
                 if waits:
                     copied.waiting[broker] += size
             elif broker not in reassignment.original:
@@ -293,6 +312,26 @@ class Progress:
 def _increase(before: Bytes, now: Bytes) -> Bytes:
     """Return the bytes that were copied in between. Data that a cancel dropped does not count as negative."""
     return Counter({broker: size - before[broker] for broker, size in now.items() if size > before[broker]})
+
+
+def _metered(
+    meters: Mapping[int, Meter], seconds: float, moved: Bytes, before: set[int], now: set[int]
+) -> dict[int, Meter]:
+    """Add an interval to the meters of the brokers. Those that receive nothing any more are left out."""
+    metered = {broker: meters.get(broker, Meter()) for broker in meters.keys() | before | now}
+    for broker, meter in metered.items():
+        meter.add(seconds, moved[broker], broker in before, broker in now)
+    return {broker: meter for broker, meter in metered.items() if meter or broker in now}
+
+
+def _longest(times: Sequence[int | None]) -> int | None:
+    """Return the longest time; None if one of them is not known, or there is none."""
+    known = [each for each in times if each is not None]
+    return max(known) if known and len(known) == len(times) else None
+
+
+def _receiving_brokers(measurement: _Measurement) -> set[int]:
+    return {broker for copied in measurement.jobs.values() for broker in copied.receiving}
 
 
 def _busy_brokers(measurement: _Measurement) -> set[int]:

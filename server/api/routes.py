@@ -6,12 +6,12 @@ from itertools import groupby
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, inspect
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from common.json_models import explain
+from common.json_models import explain, fields_of, without_null
 from server.api import brokers, jobs, limits, placement, queue, reassignments, snapshot, status, whoami
 from server.api.access import Access, require_role
 from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
@@ -120,13 +120,22 @@ def _query(model: type[Struct] | None, given: Iterable[tuple[str, str]]) -> tupl
         if name not in names:
             known = ", ".join(names) or "none"
             raise HttpError(400, f"unknown parameter '{name[:SHOWN_LENGTH]}'; known here: {known}")
-        values[name] = _value(text)
+        values[name] = text if name in _texts(model) else _value(text)
     if model is None:
         return ()
     try:
         return (msgspec.convert(values, model),)
     except msgspec.ValidationError as error:
         raise HttpError(400, explain(error, values, model, "the query", "parameter ")) from error
+
+
+@cache
+def _texts(model: type[Struct] | None) -> frozenset[str]:
+    """Return the names of the parameters that are texts, even if the text is a number."""
+    declared = {} if model is None else fields_of(inspect.type_info(model))
+    return frozenset(
+        name for name, each in declared.items() if isinstance(without_null(each), inspect.StrType)
+    )
 
 
 def _value(text: str) -> object:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from common.large_lists import drained
 from controller.messages.job_events import TopicOutcomes
 from controller.model import cluster
-from controller.model.cluster import JobKind, TopicPartition
+from controller.model.cluster import JobKind
 from controller.state.state import State
 from controller.views import jobs as views
 from controller.views.jobs import PartState
 from server.api.call import Call
 from server.api.counts import Tally
-from server.api.models import Copied, Job, JobKindName, Limit, Part, Reason, Refused
+from server.api.models import Copied, Job, JobKindName, Limit, Reason, Refused
 from server.api.progress import CopyRate
 
 LISTED_REASONS = 100
@@ -78,14 +78,6 @@ def _outcome(endings: Mapping[str, int]) -> str:
 
 def _copied(rate: CopyRate | None) -> Copied | None:
     return None if rate is None else Copied(*rate)
-
-
-def part_row(call: Call, part: views.Part) -> Part:
-    """Return one partition of a job as the API shows it."""
-    topic, partition, state, replicas, target, original, step, reason = part
-    if state is PartState.MOVING:
-        reason = call.core.progress.stalled.get(TopicPartition(topic, partition), "")
-    return Part(topic, partition, state, replicas, target, original, step, reason)
 
 
 def limit_rows(state: State) -> list[Limit]:

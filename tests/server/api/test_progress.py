@@ -29,17 +29,6 @@ async def test_received_bytes_of_adding_replicas_count() -> None:
     assert rows == [(4, 30, 201), (5, 0, 201), (6, 20, 201)]
 
 
-async def test_a_rate_is_the_mean_of_ten_seconds_or_more() -> None:
-    client = ApiClient()
-    await client.post("/v1/jobs", MOVE)
-    for second in range(int(WINDOW_SECONDS) + 1):
-        client.sizes.received_bytes = {("foo-0", 4): 5 * second}
-        await measure(client, second and 1.0)
-    copied = (await client.get("/v1/jobs/1"))["job"]["copied"]
-    assert copied == {"bytes": 50, "total": 603, "rate": 5, "seconds_left": 111}
-    assert (await client.get("/v1/status"))["incoming"][0]["rate"] == 5
-
-
 async def copy(client: ApiClient, seconds: int, rate: int, brokers: tuple[int, ...] = (4,)) -> None:
     """Let foo-0 receive `rate` bytes per second at each broker, with a measurement each second."""
     for _ in range(seconds):
@@ -47,6 +36,18 @@ async def copy(client: ApiClient, seconds: int, rate: int, brokers: tuple[int, .
             have = client.sizes.received_bytes.get(("foo-0", broker), 0)
             client.sizes.received_bytes["foo-0", broker] = have + rate
         await measure(client, 1.0)
+
+
+async def test_a_rate_is_the_mean_of_ten_seconds_or_more() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    await measure(client)
+    await copy(client, 9, 5, (4, 5, 6))
+    assert (await client.get("/v1/jobs/1"))["job"]["copied"]["rate"] is None
+    await copy(client, 1, 5, (4, 5, 6))
+    copied = (await client.get("/v1/jobs/1"))["job"]["copied"]
+    assert copied == {"bytes": 150, "total": 603, "rate": 15, "seconds_left": 31}
+    assert (await client.get("/v1/status"))["incoming"][0]["rate"] == 5
 
 
 async def test_time_before_a_job_does_not_count_for_rates() -> None:
@@ -96,16 +97,35 @@ async def test_a_pause_does_not_count_for_the_rate_after_it() -> None:
 
 
 async def test_a_job_takes_as_long_as_its_slowest_broker() -> None:
-    client = ApiClient(three_partitions())
+    client = ApiClient()
     await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))
     await measure(client)
-    for _ in range(10):
+    for second in range(1, 11):
+        client.sizes.received_bytes["foo-0", 6] = second
         await copy(client, 1, 8, (4, 5))
-        client.sizes.received_bytes["foo-0", 6] = client.sizes.received_bytes.get(("foo-0", 6), 0) + 1
-    await measure(client, 1.0)
     status = await client.get("/v1/status")
-    slowest = max(row["seconds_left"] for row in status["incoming"])
-    assert status["jobs"][0]["copied"]["seconds_left"] == slowest == 90
+    assert [row["seconds_left"] for row in status["incoming"]] == [3, 3, 90]
+    assert status["jobs"][0]["copied"]["seconds_left"] == 90
+
+
+async def test_a_broker_that_receives_nothing_leaves_the_time_left_unknown() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 3]))
+    await measure(client)
+    await copy(client, 10, 5)
+    status = await client.get("/v1/status")
+    assert [row["seconds_left"] for row in status["incoming"]] == [10, None]
+    assert status["jobs"][0]["copied"]["seconds_left"] is None
+
+
+async def test_brokers_whose_steps_wait_for_a_turn_take_as_long_as_the_job() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", plan(foo_0=[4, 2, 3], foo_1=[5, 2, 3], foo_2=[6, 2, 3]))
+    await measure(client)
+    await copy(client, 10, 5)
+    status = await client.get("/v1/status")
+    assert [row["seconds_left"] for row in status["incoming"]] == [10, 51, 51]
+    assert status["jobs"][0]["copied"]["seconds_left"] == 51
 
 
 async def test_partitions_that_cannot_start_leave_the_time_left_unknown() -> None:

@@ -1,0 +1,30 @@
+"""The options of `job`."""
+
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from controller.views.jobs import PartState
+from reassignd.commands import jobs
+from reassignd.commands.jobs import STATES
+
+
+def test_every_state_can_be_selected() -> None:
+    assert sorted(STATES) == sorted(state.value for state in PartState)
+
+
+def test_filters_and_order_are_sent_to_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def get(_: object, path: str, **query: Any) -> Any:
+        asked.append((path, query))
+        return {"job": {}}
+
+    monkeypatch.setattr("reassignd.client.Client.get", get)
+    options = "7 --state moving --topic foo --broker 3 --sort bytes --descending --limit 5 --format json"
+    assert CliRunner().invoke(jobs.job, options.split()).exit_code == 0
+    [(path, query)] = asked
+    assert path == "/v1/jobs/7"
+    expected = {"state": "moving", "topic": "foo", "broker": 3, "sort": "bytes", "descending": "true"}
+    assert query == expected | {"limit": 5, "offset": 0}
