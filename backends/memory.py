@@ -1,16 +1,9 @@
 """A store in memory, for tests. Commits can be delayed, and a crash after any commit can be simulated."""
 
 import asyncio
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from controller.model.cluster import Change, Deleted, Record
-
-
-class _Completed:
-    """An awaitable that is complete and needs no event loop."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield from ()
 
 
 class MemoryStore:
@@ -35,14 +28,14 @@ class MemoryStore:
         for table in tables.values():
             yield from table.values()
 
-    def commit(self, changes: Sequence[Change]) -> asyncio.Future[None] | _Completed:
+    def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
         """Make the changes durable: at once, or on `release` after the limit of `hold`."""
-        if self.failure is None and (self._limit is None or len(self.commits) < self._limit):
-            self.commits.append(changes)
-            return _Completed()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.failure is not None:
             done.set_exception(self.failure)
+        elif self._limit is None or len(self.commits) < self._limit:
+            self.commits.append(changes)
+            done.set_result(None)
         else:
             self._waiting.append((changes, done))
         return done

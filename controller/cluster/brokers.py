@@ -35,7 +35,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     d.put(ControllerEpoch(state.controller_epoch + 1))
     d.answer(event, {broker.id: _register(d, broker) for broker in event.brokers})
     for broker in event.brokers:
-        d.emit(BrokerJoined(broker.id))
+        d.effects.append(BrokerJoined(broker.id))
     for _ in drop_lost_reassignments(d):
         yield
     for _ in recover(d, state.all_partitions()):
@@ -60,7 +60,7 @@ def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
     if event.broker.id in state.live:
         yield from broker_stopped(d, BrokerStopped(event.broker.id))
     d.answer(event, _register(d, event.broker))
-    d.emit(BrokerJoined(event.broker.id))
+    d.effects.append(BrokerJoined(event.broker.id))
     for _ in recover(d, state.all_partitions() if state.offline else ()):
         yield
     for seen, key in enumerate(list(state.waiting)):
@@ -78,7 +78,7 @@ def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
     state.live.discard(event.broker)
     state.shutting_down.discard(event.broker)
     state.metadata_revision += 1
-    d.emit(BrokerLeft(event.broker))
+    d.effects.append(BrokerLeft(event.broker))
     for _ in recover(d, state.all_partitions()):
         yield
 
@@ -119,7 +119,7 @@ def update(d: Decision, before: Partition, after: Partition) -> None:
         return
     wanted = d.state.reassignments.get(after.key)
     d.put(after)
-    d.emit(Publish(after, target=() if wanted is None else wanted.target))
+    d.effects.append(Publish(after, target=() if wanted is None else wanted.target))
     fire(d, after, Trigger.PROGRESS)
 
 

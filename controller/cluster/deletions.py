@@ -81,10 +81,10 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
     while partitions:
         partition = partitions[-1]
         d.delete(Partition, partition.key)
-        d.emit(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
+        d.effects.append(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
         if len(partitions) % PARTITIONS_PER_SLICE == 0:
             yield
     for key in list(state.configs.get((ResourceType.TOPIC, name), ())):
         d.delete(Config, (ResourceType.TOPIC, name, key))
     d.delete(Topic, name)
-    d.emit(TopicDeleted(name))
+    d.effects.append(TopicDeleted(name))

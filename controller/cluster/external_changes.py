@@ -33,7 +33,7 @@ def partitions_stored(d: Decision, event: PartitionsStored) -> Iterator[None]:
             fire(d, changed, Trigger.PROGRESS)
             if state.partitions[seen.topic][seen.partition] is changed:
                 wanted = state.reassignments.get(changed.key)
-                d.emit(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
+                d.effects.append(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
         if number % ROWS_PER_SLICE == 0:
             yield
 
@@ -52,7 +52,7 @@ def topic_stored(d: Decision, event: TopicStored) -> Iterator[None]:
         partition = after_loss(bare, state.live, unclean=False)
         if partition is not bare:
             d.put(partition)
-            d.emit(Publish(partition, new=partition.replicas))
+            d.effects.append(Publish(partition, new=partition.replicas))
         if number % ROWS_PER_SLICE == 0:
             yield
 
@@ -69,7 +69,7 @@ def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
     for key, value in after.items():
         if before.get(key) != value:
             state.put(Config(resource, name, key, value))
-    d.emit(ConfigsChanged(resource, name))
+    d.effects.append(ConfigsChanged(resource, name))
     changed = {key for key, _ in before.items() ^ after.items()}
     if DECIDES_STEPS & changed:
         for _ in retry(d):
@@ -91,7 +91,7 @@ def broker_changed(d: Decision, event: BrokerChanged) -> None:
     if known is not None and event.broker.id in d.state.live:
         number, host, port, rack, epoch = event.broker
         d.put(Broker(number, host, port, rack, known.epoch if epoch is None else epoch))
-        d.emit(BrokerJoined(number))
+        d.effects.append(BrokerJoined(number))
 
 
 def halt(d: Decision, event: Halt) -> None:

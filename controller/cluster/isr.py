@@ -45,7 +45,7 @@ def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:
     after = state.partitions[key.topic][key.partition]
     if after is changed:
         wanted = state.reassignments.get(key)
-        d.emit(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
+        d.effects.append(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
     return DONE if after.leader == broker else Outcome(ErrorCode.NEW_LEADER_ELECTED)
 
 

@@ -104,7 +104,7 @@ def _add_partitions(d: Decision, topic: str, first: int, layout: Iterable[Replic
         isr = tuple(r for r in replicas if r in live) or replicas
         partition = Partition(topic, number, replicas, isr, first_eligible(replicas, isr, live))
         d.put(partition)
-        d.emit(Publish(partition, new=replicas))
+        d.effects.append(Publish(partition, new=replicas))
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
 

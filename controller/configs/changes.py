@@ -88,7 +88,7 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
     for seen, resource in enumerate(event.resources, 1):
         outcome, values = _plan(d.state, resource)
         outcomes.append(outcome)
-        if outcome.ok and not event.validate_only:
+        if outcome is DONE and not event.validate_only:
             _write(d, resource, values)
             if d.state.profile.has_upstream and HEALTH_GUARD in values:
                 evaluate_health(d)
@@ -107,8 +107,8 @@ def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:
             return Outcome(
                 ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {display_name(name)}"
             )
-        outcome = _check_value(ResourceType.TOPIC, name, value)
-        if not outcome.ok:
+        outcome = _check_value(ResourceType.TOPIC, "", name, value)
+        if outcome is not DONE:
             return outcome
     return DONE
 
@@ -130,33 +130,29 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
 def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str | None]]:
     """Return the outcome and, if it is accepted, the values to write; None deletes a value."""
     outcome = check_resource(state, wanted.resource, wanted.name)
-    if not outcome.ok:
+    if outcome is not DONE:
         return outcome, {}
     values: dict[str, str | None] = {}
     if wanted.replace:
         values = dict.fromkeys(state.configs.get((wanted.resource, wanted.name), ()))
     seen = set()
-    for change in map(_canonical, wanted.changes):
-        if change.config in seen:
+    for change in wanted.changes:
+        name = ALIASES.get(change.config, change.config)
+        if name in seen:
             return Outcome(
-                ErrorCode.INVALID_REQUEST,
-                f"The config {display_name(change.config)} is named more than once.",
+                ErrorCode.INVALID_REQUEST, f"The config {display_name(name)} is named more than once."
             ), {}
-        seen.add(change.config)
-        outcome, value = _new_value(state, wanted, change)
-        if not outcome.ok:
+        seen.add(name)
+        outcome, values[name] = _new_value(state, wanted, name, change)
+        if outcome is not DONE:
             return outcome, {}
-        values[change.config] = value
     return DONE, values
 
 
-def _canonical(change: ConfigChange) -> ConfigChange:
-    """Replace a name of KIP-435's drafts with the name of the config."""
-    return change._replace(config=ALIASES.get(change.config, change.config))
-
-
-def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> tuple[Outcome, str | None]:
-    name = change.config
+def _new_value(
+    state: State, wanted: ResourceChanges, name: str, change: ConfigChange
+) -> tuple[Outcome, str | None]:
+    """Return the value of the config `name` after the change; None if the change deletes it."""
     if change.op is ConfigOp.DELETE:
         known = name in KEYS[wanted.resource]
         return (DONE if known else _unknown(wanted.resource, name)), None
@@ -176,18 +172,7 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
             ), None
         before = state.config(wanted.resource, wanted.name, name)
         value = _combine(key.default if before is None else before, change.op, value)
-    outcome = _check_level(wanted, name)
-    return (outcome if not outcome.ok else _check_value(wanted.resource, name, value)), value
-
-
-def _check_level(wanted: ResourceChanges, name: str) -> Outcome:
-    key = KEYS[wanted.resource].get(name)
-    one_broker = wanted.resource is ResourceType.BROKER and wanted.name != CLUSTER_DEFAULT
-    if not one_broker or key is None or not key.cluster_wide:
-        return DONE
-    topics = ", or set it on topics" if name in TOPIC_KEYS else ""
-    text = f"{name} is cluster-wide and cannot be set on broker {wanted.name}: use --entity-default{topics}."
-    return Outcome(ErrorCode.INVALID_CONFIG, text)
+    return _check_value(wanted.resource, wanted.name, name, value), value
 
 
 def _combine(before: str, op: ConfigOp, value: str) -> str:
@@ -197,10 +182,15 @@ def _combine(before: str, op: ConfigOp, value: str) -> str:
     return ",".join(items + [item for item in changed if item not in items])
 
 
-def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
+def _check_value(resource: ResourceType, owner: str, name: str, value: str) -> Outcome:
+    """Check that the value can be set on the topic or broker `owner`."""
     key = KEYS[resource].get(name)
     if key is None:
         return _unknown(resource, name)
+    if key.cluster_wide and resource is ResourceType.BROKER and owner != CLUSTER_DEFAULT:
+        topics = ", or set it on topics" if name in TOPIC_KEYS else ""
+        text = f"{name} is cluster-wide and cannot be set on broker {owner}: use --entity-default{topics}."
+        return Outcome(ErrorCode.INVALID_CONFIG, text)
     valid = key.check(value)
     if valid is None:
         return DONE
@@ -231,7 +221,7 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
             d.put(Config(wanted.resource, wanted.name, name, value))
         elif state.config(wanted.resource, wanted.name, name) is not None:
             d.delete(Config, (wanted.resource, wanted.name, name))
-    d.emit(ConfigsChanged(wanted.resource, wanted.name))
+    d.effects.append(ConfigsChanged(wanted.resource, wanted.name))
 
 
 def retry(d: Decision) -> Iterator[None]:

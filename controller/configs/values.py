@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from controller.configs.names import CANCEL_MODE, EXCLUDED_BROKERS, MIN_ISR, UNCLEAN_ELECTION
-from controller.model.cluster import Config, ResourceType
+from controller.model.cluster import ResourceType
 from controller.model.configs import list_items
 
 CLUSTER_DEFAULT = ""
@@ -56,12 +56,3 @@ class ConfigValues:
         """Return the brokers that get no new partitions (`reassignment.excluded.brokers`)."""
         value = self.config(ResourceType.BROKER, CLUSTER_DEFAULT, EXCLUDED_BROKERS)
         return frozenset(map(int, list_items(value)))
-
-    def _set_config(self, record: Config) -> None:
-        self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value
-
-    def _unset_config(self, resource: ResourceType, name: str, key: str) -> None:
-        values = self.configs[resource, name]
-        del values[key]
-        if not values:
-            del self.configs[resource, name]

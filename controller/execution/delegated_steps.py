@@ -111,7 +111,7 @@ def ended(d: Decision, key: TopicPartition) -> None:
 def send(d: Decision, key: TopicPartition, replicas: Replicas | None) -> None:
     """Send the row. Until it is answered, polls of the partition are inconclusive."""
     d.state.request_sent(key)
-    d.emit(Submit(*key, replicas))
+    d.effects.append(Submit(*key, replicas))
 
 
 def undo(d: Decision, partition: Partition) -> None:
@@ -145,7 +145,7 @@ def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
         return False
     sighting = state.sighted(key, Discrepancy.NOT_LEADING, d.now_ms)
     if sighting.polls.bit_count() == 1:
-        d.emit(Elect(*key))
+        d.effects.append(Elect(*key))
     return not sighting.is_confirmed
 
 

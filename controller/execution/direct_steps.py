@@ -41,8 +41,9 @@ def begin(
         partition_epoch=partition.partition_epoch + 1,
     )
     d.put(step)
-    d.emit(Publish(step, new=without(adding, isr), target=target))
-    _drop(d, step, dropped)
+    d.effects.append(Publish(step, new=without(adding, isr), target=target))
+    if dropped:
+        d.effects.append(DropReplica(step.topic, step.partition, dropped, step.leader_epoch))
     return False
 
 
@@ -55,7 +56,7 @@ def advance(d: Decision, partition: Partition, target: Replicas, preferred: int 
     stays = partition.leader in partition.isr and partition.leader in d.state.live
     end = partition
     if not _complete(d.state, partition, target):
-        if not stays or not _arrived(partition):
+        if not stays or any(r not in partition.isr for r in partition.adding):
             return False
         end = partition._replace(removing=())
     _finish(d, partition, end, (), target, preferred)
@@ -93,14 +94,12 @@ def _survivor(current: Replicas, state: State) -> Replicas:
     return (next((r for r in current if r in state.live), current[0]),)
 
 
-def _arrived(step: Partition) -> bool:
-    return all(r in step.isr for r in step.adding)
-
-
 def _complete(state: State, step: Partition, target: Replicas) -> bool:
     """Whether the added replicas are in sync, and enough of the next list to drop the rest (docs/how-it-works.md)."""
-    if not _arrived(step) or not step.removing:
-        return _arrived(step)
+    if any(r not in step.isr for r in step.adding):
+        return False
+    if not step.removing:
+        return True
     following = step.next
     in_sync = tuple(r for r in following if r in step.isr)
     loses = any(r in step.isr for r in step.removing)
@@ -130,10 +129,8 @@ def _finish(
         partition_epoch=before.partition_epoch + (not reordered_only),
     )
     d.put(final)
-    d.emit(Publish(final, target=() if final.replicas == target else target, lead=not reordered_only))
-    _drop(d, final, gone)
-
-
-def _drop(d: Decision, partition: Partition, brokers: Replicas) -> None:
-    if brokers:
-        d.emit(DropReplica(partition.topic, partition.partition, brokers, partition.leader_epoch))
+    d.effects.append(
+        Publish(final, target=() if final.replicas == target else target, lead=not reordered_only)
+    )
+    if gone:
+        d.effects.append(DropReplica(final.topic, final.partition, gone, final.leader_epoch))

@@ -18,7 +18,7 @@ from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order
 from controller.reassignment.repeated_rows import Outcomes, RepeatedRows, find_repeated
-from controller.reassignment.validation import check_target
+from controller.reassignment.validation import check_factor, check_replicas
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -79,11 +79,12 @@ def check_row(
     if partition is None:
         missing = f"Unable to find partition {topic}:{row.partition}."
         return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, missing), None
-    if row.replicas is not None:
-        outcome = check_target(state, partition, row.replicas, allow_factor_change)
-        if outcome is not DONE:
-            return outcome, None
-    return DONE, partition
+    if row.replicas is None:
+        return DONE, partition
+    outcome = check_replicas(state, row.replicas)
+    if outcome is DONE and not allow_factor_change:
+        outcome = check_factor(state, partition, row.replicas)
+    return outcome, partition if outcome is DONE else None
 
 
 def _alter(

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from controller.execution.executor import executor_of
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
+from controller.model.names import without
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
-from controller.scheduling.limits import Cost, cost_of
+from controller.scheduling.limits import Cost, shared_cost
 from controller.state.state import State
 
 
@@ -26,7 +27,7 @@ def plan_step(state: State, partition: Partition, reassignment: Reassignment) ->
     target = reassignment.target
     following = following_step(state, partition, partition.current, target)
     healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
-    cost = _cost(state, partition, following or partition.replicas, target)
+    cost = _step_cost(state, partition, following or partition.replicas, target)
     job = state.jobs.get(reassignment.job)
     rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
     waits_for = ""
@@ -43,13 +44,14 @@ def plan_step(state: State, partition: Partition, reassignment: Reassignment) ->
 
 def charge(state: State, partition: Partition, reassignment: Reassignment) -> None:
     """Count the step in flight against the limits."""
-    state.backlog.charge(partition.key, _cost(state, partition, partition.next, reassignment.target))
+    cost = _step_cost(state, partition, partition.next, reassignment.target)
+    state.backlog.charge(partition.key, cost)
 
 
 def charge_external(state: State, partition: Partition) -> None:
     """Record a move by another client in `State.external`, and count it against the limits."""
     state.add_external(partition.key)
-    state.backlog.charge(partition.key, _cost(state, partition, partition.next, None))
+    state.backlog.charge(partition.key, _step_cost(state, partition, partition.next, None))
 
 
 def release(state: State, key: TopicPartition) -> None:
@@ -72,7 +74,7 @@ def following_step(
         isr=partition.isr,
         live=state.live,
         min_isr=state.min_isr(partition.topic),
-        limit=state.backlog.usage.limits.step,
+        limit=state.backlog.usage.step,
     )
     following = step_led_by(leader=partition.leader)
     if following == current != target and not executor_of(state).ELECTS:
@@ -83,7 +85,7 @@ def following_step(
 
 def has_room(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
     """Return whether the limits allow the step in flight to be turned to `following`."""
-    return state.backlog.fits(partition.key, _cost(state, partition, following, target))
+    return state.backlog.fits(partition.key, _step_cost(state, partition, following, target))
 
 
 def preferred_leader(state: State, partition: Partition, reassignment: Reassignment) -> int:
@@ -91,28 +93,29 @@ def preferred_leader(state: State, partition: Partition, reassignment: Reassignm
 
     A step that did not count as a leader movement when it started moves leadership only if limit L has room.
     """
-    preferred = steps.preferred_leader(reassignment.target, state.backlog.usage.limits.step)
+    preferred = steps.preferred_leader(reassignment.target, state.backlog.usage.step)
     allowed = preferred == partition.leader or state.backlog.may_lead(partition.key)
     return preferred if allowed else NO_LEADER
 
 
-def _cost(state: State, partition: Partition, following: Replicas, target: Replicas | None) -> Cost:
+def _step_cost(state: State, partition: Partition, following: Replicas, target: Replicas | None) -> Cost:
     """Return the cost of the step to `following`. `target` is None for a move by another client."""
     key = partition.key
     healthy = partition.leader != NO_LEADER and key not in state.under_replicated
-    limit = state.backlog.usage.limits.step
+    current = partition.current
     leader = steps.leader_after(
-        partition.current,
+        current,
         following,
         isr=partition.isr,
         live=state.live,
         leader=partition.leader,
-        preferred=NO_LEADER if target is None else steps.preferred_leader(target, limit),
+        preferred=NO_LEADER if target is None else steps.preferred_leader(target, state.backlog.usage.step),
     )
-    return cost_of(
-        partition,
-        following,
-        leads=leader != partition.leader,
-        size=state.sizes.get(key, 0),
-        repairs=not (state.profile.has_upstream and healthy),
+    size = state.sizes.get(key, 0)
+    return shared_cost(
+        without(following, current),
+        partition.leader,
+        leader != partition.leader,
+        1 << (size - 1).bit_length() if size else 0,
+        not (state.profile.has_upstream and healthy),
     )

@@ -32,6 +32,7 @@ from controller.reassignment.next_step import (
     release,
 )
 from controller.scheduling.buckets import Planned
+from controller.scheduling.limits import Cost
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -151,7 +152,7 @@ def start(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     elif state.backlog.usage.exhausted(plan.cost) is not None:
         _await_turn(state, reassignment, plan)
     else:
-        _begin(d, partition, plan.following, reassignment)
+        _begin(d, partition, plan.following, reassignment, plan.cost)
     return DONE
 
 
@@ -204,7 +205,8 @@ def end_reassignment(d: Decision, reassignment: Reassignment, ending: Ending) ->
     d.delete(Reassignment, key)
     executor_of(state).ended(d, key)
     _record_finished(d, reassignment, ending, 0)
-    start_queued(d, key)
+    if key in state.pending:
+        start_queued(d, key)
     topic = state.topics.get(key.topic)
     if topic is not None and topic.deleting and key.topic not in state.reassigning:
         state.deletable.append(key.topic)
@@ -284,7 +286,14 @@ def _await_turn(state: State, reassignment: Reassignment, plan: Plan) -> None:
     state.backlog.add(reassignment.key, plan.rank, plan.cost, planned)
 
 
-def _begin(d: Decision, partition: Partition, following: Replicas, reassignment: Reassignment) -> None:
+def _begin(
+    d: Decision,
+    partition: Partition,
+    following: Replicas,
+    reassignment: Reassignment,
+    cost: Cost | None = None,
+) -> None:
+    """Begin the step, or turn the one in flight. `cost` is that of a planned step."""
     waves = d.state.backlog.planned.pop(reassignment.key, ())
     if len(waves) > 1:
         d.state.backlog.planned[reassignment.key] = waves[1:]
@@ -292,8 +301,12 @@ def _begin(d: Decision, partition: Partition, following: Replicas, reassignment:
     preferred = preferred_leader(d.state, partition, reassignment)
     if executor_of(d.state).begin(d, partition, following, reassignment.target, preferred):
         _step_ended(d, partition)
+        return
+    after = d.state.partitions[partition.topic][partition.partition]
+    if cost is not None and after.leader == partition.leader:
+        d.state.backlog.charge(reassignment.key, cost)
     else:
-        charge(d.state, d.state.partitions[partition.topic][partition.partition], reassignment)
+        charge(d.state, after, reassignment)
 
 
 def _step_ended(d: Decision, before: Partition) -> None:

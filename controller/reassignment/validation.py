@@ -33,14 +33,11 @@ def check_replicas(state: State, replicas: Replicas) -> Outcome:
     return DONE
 
 
-def check_target(state: State, partition: Partition, target: Replicas, allow_factor_change: bool) -> Outcome:
-    """As `check_replicas`; also check the replication factor unless it may change (KIP-860).
+def check_factor(state: State, partition: Partition, target: Replicas) -> Outcome:
+    """Check that the target keeps the replication factor (KIP-860).
 
     The factor is that of the original if the partition is being reassigned.
     """
-    outcome = check_replicas(state, target)
-    if outcome is not DONE or allow_factor_change:
-        return outcome
     reassignment = state.reassignments.get(partition.key)
     factor = len(partition.replicas if reassignment is None else reassignment.original)
     if len(target) == factor:

@@ -24,17 +24,21 @@ def fill(d: Decision) -> None:
     backlog = state.backlog
     budget = max(0, STEPS_PER_DECISION - d.rows)
     stopped = state.paused or backlog.halted
-    if not stopped:
+    only = backlog.take_only_step() if budget and not stopped else None
+    if only is not None:
+        _fire_unless_paused(d, only, Trigger.TURN)
+    waiting = not stopped and len(backlog) > 0
+    if waiting:
         for key in backlog.next_to_plan(budget):
             _fire_unless_paused(d, key, Trigger.PLAN)
         for step in islice(backlog.candidates(), budget):
             if step is not None:
                 _fire_unless_paused(d, step[0], Trigger.TURN)
     backlog.end_decision()
-    more = not stopped and not backlog.idle
+    more = waiting and not backlog.idle
     if (more or state.deletable) and not state.woken:
         state.woken = True
-        d.emit(Wake())
+        d.effects.append(Wake())
 
 
 def _fire_unless_paused(d: Decision, key: TopicPartition, trigger: Trigger) -> None:

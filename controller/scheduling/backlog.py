@@ -152,13 +152,13 @@ class Backlog:
 
     def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Set the limits. They apply to waiting steps; steps in flight continue."""
-        self.usage.limits, self.usage.bytes = limits, most_bytes
+        self.usage.set_limits(limits, most_bytes, self.usage.held)
         self._freed.update(self._parked)
 
     def hold(self, steps: int | None) -> None:
         """Limit the steps in flight that repair nothing, for the health guard; None removes this limit."""
         if steps != self.usage.held:
-            self.usage.held = steps
+            self.usage.set_limits(self.usage.limits, self.usage.bytes, steps)
             self._freed.update(self._parked)
 
     def bucket_of(self, key: TopicPartition) -> Bucket | None:
@@ -174,6 +174,16 @@ class Backlog:
         """Do as `enqueue` for each partition."""
         self._to_plan.extend([key for key in keys if key not in self._to_plan_keys])
         self._to_plan_keys.update(keys)
+
+    def take_only_step(self) -> TopicPartition | None:
+        """Remove and return the partition to be planned, if it is the only one and no step waits; else None.
+
+        Its step needs no turn. A partition with waves from a plan does, because its turn advances the waves.
+        """
+        if len(self._to_plan) != 1 or self._size or self._to_plan[0] in self.planned:
+            return None
+        self._to_plan_keys.clear()
+        return self._to_plan.popleft()
 
     def next_to_plan(self, most: int) -> Iterator[TopicPartition]:
         """Remove and yield at most `most` partitions whose step is to be planned, in the order in which they were enqueued."""

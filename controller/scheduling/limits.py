@@ -9,8 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from controller.model.cluster import NO_LEADER, Partition, Replicas
-from controller.model.names import without
+from controller.model.cluster import NO_LEADER, Replicas
 from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED
 
@@ -109,20 +108,8 @@ def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
     return tuple(taken)
 
 
-def cost_of(
-    partition: Partition, following: Replicas, *, leads: bool, size: int = 0, repairs: bool = True
-) -> Cost:
-    """Return the cost of the step from the current list to `following`. `leads`: the step changes the leader.
-
-    `size` is the bytes of a replica; 0 if unknown or not counted.
-    """
-    incoming = without(following, partition.current)
-    rounded = 1 << (size - 1).bit_length() if size else 0
-    return _cost(incoming, partition.leader, leads, rounded, repairs)
-
-
 @lru_cache(maxsize=65_536)
-def _cost(incoming: Replicas, source: int, leads: bool, size: int, repairs: bool) -> Cost:
+def shared_cost(incoming: Replicas, source: int, leads: bool, size: int, repairs: bool) -> Cost:
     """Return one shared object for equal costs."""
     return Cost(incoming, source, leads, size, repairs)
 
@@ -130,18 +117,25 @@ def _cost(incoming: Replicas, source: int, leads: bool, size: int, repairs: bool
 class Usage:
     """The limits, and what the steps in flight use of them."""
 
-    def __init__(self) -> None:
-        self.limits = PlanLimits()
-        self.bytes = UNLIMITED_BYTES
-        self.held: int | None = None
-        """How many steps other than repairs may be in flight while the cluster is not healthy; None while it is healthy."""
+    limits: PlanLimits
+    step: int
+    """Maximum number of replicas that a planned step adds."""
+    bytes: int
+    held: int | None
+    """How many steps other than repairs may be in flight while the cluster is not healthy; None while it is healthy."""
+    unlimited: bool
+    """Whether no limit is set."""
+
+    def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
+        self.set_limits(limits, UNLIMITED_BYTES, None)
         self._taken: dict[Place, int] = {}
         self._bytes_to: Counter[int] = Counter()
 
-    @property
-    def unlimited(self) -> bool:
-        """Whether no limit is set."""
-        return self.limits == NO_LIMITS and self.bytes == UNLIMITED_BYTES and self.held is None
+    def set_limits(self, limits: PlanLimits, most_bytes: int, held: int | None) -> None:
+        """Set the limits and the values derived from them."""
+        self.limits, self.bytes, self.held = limits, most_bytes, held
+        self.step = limits.step
+        self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
 
     def exhausted(self, cost: Cost) -> Place | None:
         """Return a place whose limit the cost would exceed, or None. A step that exceeds a limit by itself may run alone."""

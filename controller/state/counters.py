@@ -1,5 +1,6 @@
-"""Helpers for counters and sets that the state updates with each record."""
+"""Counters and sets that the state updates with each record."""
 
+from collections import Counter
 from typing import TypeVar
 
 from controller.model.cluster import Partition, TopicPartition
@@ -7,12 +8,7 @@ from controller.model.cluster import Partition, TopicPartition
 K = TypeVar("K")
 
 
-def count_up(counts: dict[K, int], key: K, by: int = 1) -> None:
-    """Add `by` to the count of the key; a missing key counts 0."""
-    counts[key] = counts.get(key, 0) + by
-
-
-def count_down(counts: dict[K, int], key: K) -> None:
+def count_down(counts: Counter[K], key: K) -> None:
     """Subtract 1 from the count of the key, and remove a key whose count is 0."""
     left = counts[key] - 1
     if left:

@@ -1,6 +1,6 @@
 """The state of the controller: all records, and counters and indexes derived from them.
 
-Only the driver changes it, through `put` and `delete`. Between two decisions it is consistent, so that others may read it
+Only the driver changes it, through `Decision.put` and `delete`. Between two decisions it is consistent, so that others may read it
 then. Loading the store puts every record, so the state after a restart equals the state before.
 """
 
@@ -36,7 +36,7 @@ from controller.model.profile import EMBEDDED, ClusterProfile
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.in_flight import MOVING
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
-from controller.state.counters import count_down, count_up, toggle
+from controller.state.counters import count_down, toggle
 from controller.state.upstream import UpstreamState
 
 Handler = Callable[[Any], None]
@@ -62,7 +62,7 @@ class State(UpstreamState):
     jobs: dict[int, Job] = field(default_factory=dict)
     last_job: int = 0
     """Ids are never used twice, because the newest job is always kept."""
-    open: dict[int, int] = field(default_factory=dict)
+    open: Counter[int] = field(default_factory=Counter)
     """Number of a job's partitions that have not ended, pending ones included. Jobs without one are absent."""
     finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
     """By job, in the order in which the partitions ended."""
@@ -75,7 +75,7 @@ class State(UpstreamState):
     """The rate for which the leases were made."""
     adding: int = 0
     """Number of replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
-    reassigning: dict[str, int] = field(default_factory=dict)
+    reassigning: Counter[str] = field(default_factory=Counter)
     """Number of a topic's partitions with a reassignment, in flight or not. Topics without one are absent."""
     offline: set[TopicPartition] = field(default_factory=set)
     under_replicated: set[TopicPartition] = field(default_factory=set)
@@ -91,14 +91,13 @@ class State(UpstreamState):
     """A `Continue` event was requested and has not been decided yet."""
     metadata_revision: int = 0
     """Incremented whenever Metadata responses may change. Caches use it as their key."""
-    _put: dict[type, Handler] = field(init=False, repr=False)
-    _delete: dict[type, Handler] = field(init=False, repr=False)
+    put_by_class: dict[type[Record], Handler] = field(init=False, repr=False)
+    """Class of a record -> the function that inserts or replaces it."""
+    delete_by_class: dict[type[Record], Handler] = field(init=False, repr=False)
+    """Class of a record -> the function that deletes it by key; it must exist."""
 
     def __post_init__(self) -> None:
-        self._put, self._delete = self._by_kind()
-
-    def _by_kind(self) -> tuple[dict[type, Handler], dict[type, Handler]]:
-        put: dict[type, Handler] = {
+        self.put_by_class = {
             ControllerEpoch: self._put_epoch,
             Broker: self._put_broker,
             Topic: self._put_topic,
@@ -112,7 +111,7 @@ class State(UpstreamState):
             Lease: self._put_lease,
             UpstreamStep: self._put_upstream_step,
         }
-        delete: dict[type, Handler] = {
+        self.delete_by_class = {
             Broker: self._delete_broker,
             Topic: self._delete_topic,
             Partition: self._delete_partition,
@@ -124,7 +123,6 @@ class State(UpstreamState):
             Lease: self._delete_lease,
             UpstreamStep: self._delete_upstream_step,
         }
-        return put, delete
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Apply changes that are durable already, as at start."""
@@ -136,20 +134,20 @@ class State(UpstreamState):
 
     def put(self, record: Record) -> None:
         """Insert or replace the record under its key."""
-        self._put[type(record)](record)
+        self.put_by_class[type(record)](record)
 
     def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
         """As `put` of each, for partitions of one topic without a reassignment that one job orders."""
         self.reassignments.update(records)
         for key in self.under_min_isr and records:
             self.under_min_isr.pop(key, None)
-        count_up(self.reassigning, topic, len(records))
-        count_up(self.open, job, len(records))
+        self.reassigning[topic] += len(records)
+        self.open[job] += len(records)
         self.reassigning_revision += 1
 
     def delete(self, deleted: Deleted) -> None:
         """Remove the record; it must exist."""
-        self._delete[deleted.kind](deleted.key)
+        self.delete_by_class[deleted.kind](deleted.key)
 
     def partition(self, topic: str, index: int) -> Partition | None:
         """The partition, or None when the topic or the index is unknown."""
@@ -179,15 +177,16 @@ class State(UpstreamState):
         partitions = self.partitions[record.topic]
         before = self.partition(record.topic, record.partition)
         self.adding += len(record.adding) - (len(before.adding) if before is not None else 0)
-        self.in_flight.note(record.topic, record.partition, MOVING, record.moving)
-        if before is not None and before.leader != record.leader:
+        moving = record.moving
+        self.in_flight.note(record.topic, record.partition, MOVING, moving)
+        if moving and before is not None and before.leader != record.leader:
             self.backlog.relead(record.key, record.leader)
         if record.partition == len(partitions):
             partitions.append(record)
         else:
             partitions[record.partition] = record
         self.metadata_revision += 1
-        if record.topic in self.reassigning or record.moving or (before is not None and before.moving):
+        if record.topic in self.reassigning or moving or (before is not None and before.moving):
             self.reassigning_revision += 1
         toggle(self.offline, record, record.leader == NO_LEADER)
         toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
@@ -198,11 +197,11 @@ class State(UpstreamState):
         key = record.key
         before = self.reassignments.get(key)
         if before is None:
-            count_up(self.reassigning, record.topic)
+            self.reassigning[record.topic] += 1
             self.under_min_isr.pop(key, None)
         else:
             count_down(self.open, before.job)
-        count_up(self.open, record.job)
+        self.open[record.job] += 1
         self.reassignments[key] = record
         self.waiting.pop(key, None)
         if record.blocked:
@@ -211,7 +210,7 @@ class State(UpstreamState):
         self.reassigning_revision += 1
 
     def _put_config(self, record: Config) -> None:
-        self._set_config(record)
+        self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value
         self._heed_limits(record.resource, record.name)
 
     def _put_job(self, record: Job) -> None:
@@ -224,13 +223,13 @@ class State(UpstreamState):
         if key in rows:
             count_down(counted, rows[key].ending)
         rows[key] = record
-        count_up(counted, record.ending)
+        counted[record.ending] += 1
 
     def _put_pending(self, record: Pending) -> None:
         before = self.pending.get(record.key)
         if before is not None:
             count_down(self.open, before.job)
-        count_up(self.open, record.job)
+        self.open[record.job] += 1
         self.pending[record.key] = record
         self.reassigning_revision += 1
 
@@ -291,7 +290,10 @@ class State(UpstreamState):
 
     def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
         resource, name, config = key
-        self._unset_config(resource, name, config)
+        values = self.configs[resource, name]
+        del values[config]
+        if not values:
+            del self.configs[resource, name]
         self._heed_limits(resource, name)
 
     def _heed_limits(self, resource: ResourceType, name: str) -> None:

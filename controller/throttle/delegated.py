@@ -34,7 +34,7 @@ def adjust_delegated(d: Decision) -> None:
     touched = state.in_flight.take_changed_topics()
     if rate != state.throttle or (rate is not None and touched):
         # First, so that the rows of the new steps wait for their throttle.
-        d.emit_first(ReadThrottle())
+        d.effects.insert(0, ReadThrottle())
     state.throttle = rate
 
 
@@ -66,14 +66,14 @@ def throttle_read(d: Decision, event: ThrottleRead) -> Iterator[None]:
         if count % RESOURCES_PER_SLICE == 0:
             yield
     if changes:
-        d.emit(AlterThrottle(changes))
+        d.effects.append(AlterThrottle(changes))
 
 
 def leases_imported(d: Decision, event: LeasesImported) -> None:
     """Add the leases to the existing ones."""
     for lease in event.leases:
         _own(d, lease.key, [*owned_by(d.state.leases.get(lease.key)), *lease.owned])
-    d.emit(ReadThrottle())
+    d.effects.append(ReadThrottle())
 
 
 def _reconcile(

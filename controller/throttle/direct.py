@@ -51,13 +51,13 @@ def _throttle_topic(d: Decision, topic: str, throttled: bool) -> None:
     changed = _set_or_restore(d, ResourceType.TOPIC, topic, LEADER_REPLICAS, ",".join(leaders))
     changed |= _set_or_restore(d, ResourceType.TOPIC, topic, FOLLOWER_REPLICAS, ",".join(followers))
     if changed and topic in d.state.topics:
-        d.emit(ConfigsChanged(ResourceType.TOPIC, topic))
+        d.effects.append(ConfigsChanged(ResourceType.TOPIC, topic))
 
 
 def _throttle_broker(d: Decision, broker: int, rate: int | None) -> None:
     changed = [_set_or_restore(d, ResourceType.BROKER, str(broker), key, str(rate or "")) for key in RATES]
     if any(changed):
-        d.emit(ConfigsChanged(ResourceType.BROKER, str(broker)))
+        d.effects.append(ConfigsChanged(ResourceType.BROKER, str(broker)))
 
 
 def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str, desired: str) -> bool:

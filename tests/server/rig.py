@@ -52,7 +52,7 @@ class Rig:
     def change(self, decision: Decision, event: AnyEvent) -> None:
         assert isinstance(event, BrokerStopped)
         decision.put(ControllerEpoch(event.broker))
-        decision.emit(BrokerLeft(event.broker))
+        decision.effects.append(BrokerLeft(event.broker))
         decision.reply = event.broker
 
     def look(self, decision: Decision, event: AnyEvent) -> None:

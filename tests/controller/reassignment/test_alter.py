@@ -132,6 +132,11 @@ def test_the_factor_guard_of_version_1_is_asked_for_by_the_request(controller: I
     assert controller.alter({"foo-0": (4, 5, 6)}, allow_replication_factor_change=False)["foo-0"] is DONE
 
 
+def test_an_invalid_list_is_refused_before_its_length_is_compared(controller: InMemoryController) -> None:
+    outcome = controller.alter({"foo-0": (1, 1)}, allow_replication_factor_change=False)["foo-0"]
+    assert outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
 def test_a_large_request_is_taken_in_slices() -> None:
     rows = 3 * ROWS_PER_SLICE + 1
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(rows)))

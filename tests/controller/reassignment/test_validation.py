@@ -3,7 +3,7 @@ import pytest
 from common.error_codes import ErrorCode
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE
-from controller.reassignment.validation import check_replicas, check_target
+from controller.reassignment.validation import check_factor, check_replicas
 from tests.builders import InMemoryController, partition
 
 PREFIX = "The manual partition assignment includes "
@@ -40,11 +40,10 @@ def test_a_dead_broker_is_fine_as_long_as_it_is_registered() -> None:
     assert check_replicas(InMemoryController(live=()).state, (1, 2, 3)) is DONE
 
 
-def test_the_replication_factor_may_change_unless_the_client_says_no() -> None:
+def test_a_target_of_another_length_changes_the_replication_factor() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
-    assert check_target(controller.state, controller["foo-0"], (1, 2), allow_factor_change=True) is DONE
-    assert check_target(controller.state, controller["foo-0"], (4, 5, 6), allow_factor_change=False) is DONE
-    assert check_target(controller.state, controller["foo-0"], (1, 2), allow_factor_change=False) == (
+    assert check_factor(controller.state, controller["foo-0"], (4, 5, 6)) is DONE
+    assert check_factor(controller.state, controller["foo-0"], (1, 2)) == (
         ErrorCode.INVALID_REPLICATION_FACTOR,
         "The replication factor is changed from 3 to 2",
     )
@@ -53,11 +52,5 @@ def test_the_replication_factor_may_change_unless_the_client_says_no() -> None:
 def test_while_it_moves_the_factor_is_compared_with_the_original() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
     controller.alter({"foo-0": (4, 5)})
-    assert check_target(controller.state, controller["foo-0"], (4, 6, 5), allow_factor_change=False) is DONE
-    assert not check_target(controller.state, controller["foo-0"], (4, 6), allow_factor_change=False).ok
-
-
-def test_a_bad_list_is_told_before_a_changed_factor() -> None:
-    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
-    outcome = check_target(controller.state, controller["foo-0"], (1, 1), allow_factor_change=False)
-    assert outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert check_factor(controller.state, controller["foo-0"], (4, 6, 5)) is DONE
+    assert not check_factor(controller.state, controller["foo-0"], (4, 6)).ok

@@ -156,6 +156,25 @@ def test_a_partition_arrives_once() -> None:
     assert list(backlog.next_to_plan(10)) == []
 
 
+def test_the_only_partition_to_be_planned_needs_no_turn() -> None:
+    backlog = waiting()
+    backlog.enqueue(key("a-0"))
+    assert backlog.take_only_step() == key("a-0")
+    assert backlog.take_only_step() is None
+    assert backlog.idle
+
+
+def test_a_partition_takes_its_turn_among_others() -> None:
+    two = waiting()
+    two.enqueue_all([key("a-0"), key("a-1")])
+    behind_another = waiting(("b-0", INTO_4))
+    behind_another.enqueue(key("a-0"))
+    planned = waiting()
+    planned.planned[key("a-0")] = (3,)
+    planned.enqueue(key("a-0"))
+    assert [backlog.take_only_step() for backlog in (two, behind_another, planned)] == [None] * 3
+
+
 def test_what_was_parked_goes_before_a_later_step_of_lower_rank() -> None:
     backlog = waiting(("first-0", INTO_4), limits=PlanLimits(partitions=1))
     backlog.add(key("urgent-0"), Rank(-1, True, False), INTO_5)

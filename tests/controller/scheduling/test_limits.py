@@ -1,14 +1,12 @@
-from controller.scheduling.limits import CONFIGS, Cost, LimitKind, Place, Usage, cost_of, limits_of
+from controller.scheduling.limits import CONFIGS, Cost, LimitKind, Place, Usage, limits_of
 from controller.scheduling.plan_limits import PlanLimits
-from tests.builders import partition
 
 INTO_4 = Cost(incoming=(4,), source=1, leads=False)
 INTO_5 = Cost(incoming=(5,), source=1, leads=False)
 
 
 def using(limits: PlanLimits, *costs: Cost) -> Usage:
-    usage = Usage()
-    usage.limits = limits
+    usage = Usage(limits)
     for cost in costs:
         usage.take(cost)
     return usage
@@ -76,10 +74,6 @@ def test_places_are_released_when_the_step_ends() -> None:
 
 def test_brokers_returns_senders_and_receivers() -> None:
     assert using(PlanLimits(), INTO_4).brokers() == {1, 4}
-
-
-def test_a_step_costs_what_it_adds_and_its_leader_sends() -> None:
-    assert cost_of(partition("foo-0", [1, 2, 3]), (1, 4, 5), leads=False) == Cost((4, 5), 1, False)
 
 
 def test_the_text_of_a_place() -> None:

@@ -1,12 +1,13 @@
-from controller.state.counters import count_down, count_up, toggle
+from collections import Counter
+
+from controller.state.counters import count_down, toggle
 from tests.builders import partition
 
 PAIR = (1, 2)
 
 
-def test_what_was_counted_up_and_down_is_absent() -> None:
-    counts: dict[str, int] = {}
-    count_up(counts, "a", 2)
+def test_a_key_whose_count_is_0_is_absent() -> None:
+    counts = Counter(a=2)
     count_down(counts, "a")
     assert counts == {"a": 1}
     count_down(counts, "a")

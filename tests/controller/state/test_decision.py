@@ -30,14 +30,14 @@ def test_a_missing_record_cannot_be_deleted() -> None:
 
 def test_effects_are_kept_in_order_and_nothing_is_replied_yet() -> None:
     d = Decision(InMemoryController().state)
-    d.emit(TopicDeleted("foo"))
-    d.emit(TopicDeleted("bar"))
+    d.effects.append(TopicDeleted("foo"))
+    d.effects.append(TopicDeleted("bar"))
     assert d.effects == [TopicDeleted("foo"), TopicDeleted("bar")]
     assert d.reply is None
 
 
 def test_an_effect_can_be_asked_for_before_all_others() -> None:
     d = Decision(InMemoryController().state)
-    d.emit(TopicDeleted("foo"))
-    d.emit_first(TopicDeleted("bar"))
+    d.effects.append(TopicDeleted("foo"))
+    d.effects.insert(0, TopicDeleted("bar"))
     assert d.effects == [TopicDeleted("bar"), TopicDeleted("foo")]

@@ -27,7 +27,7 @@ async def test_wake_queues_a_continue_and_is_not_passed_to_the_backend(rig: Rig)
     def waking(decision: Decision, event: AnyEvent) -> None:
         events.append(event)
         if isinstance(event, BrokerStopped):
-            decision.emit(Wake())
+            decision.effects.append(Wake())
 
     rig.decide = waking
     await rig.submit(1)
@@ -43,7 +43,7 @@ async def taken_after_a_wake(rig: Rig, later: int) -> list[AnyEvent]:
     def waking(decision: Decision, event: AnyEvent) -> None:
         events.append(event)
         if event == BrokerStopped(0):
-            decision.emit(Wake())
+            decision.effects.append(Wake())
 
     rig.decide = waking
     await asyncio.gather(*(rig.submit(number) for number in range(later + 1)))
