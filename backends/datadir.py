@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import IO
 
+from backends.sqlite.audit import AUDIT_SCHEMA
 from backends.sqlite.tables import SCHEMA, UPGRADES
 from common.durable_file import open_private
 
@@ -144,3 +145,4 @@ def _prepare(database: sqlite3.Connection, directory: Path) -> None:
         database.executescript("BEGIN; " + UPGRADES[version])
         database.execute("UPDATE meta SET value = ? WHERE name = 'format'", (version + 1,))
         database.execute("COMMIT")
+    database.executescript(AUDIT_SCHEMA)

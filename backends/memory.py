@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
+from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Record
 
 
@@ -23,7 +24,7 @@ class MemoryStore:
         for change in (change for commit in self.commits for change in commit):
             if isinstance(change, Deleted):
                 del tables[change.kind][change.key]
-            else:
+            elif not isinstance(change, AuditEntry | AuditTrim):
                 tables[type(change)][change.key] = change
         for table in tables.values():
             yield from table.values()

@@ -30,6 +30,7 @@ def _settings_options(command: CommandFunction) -> CommandFunction:
 
 
 SUBCOMMANDS = {
+    "audit": "audit",
     "broker": "brokers",
     "cancel": "cancel",
     "drained": "drained",

@@ -88,9 +88,10 @@ class Client:
                     return answer
             raise CommandError(f"{self._url} does not respond like reassignd; check --url")
 
-    def stream(self, path: str) -> Iterator[bytes]:
+    def stream(self, path: str, **query: object) -> Iterator[bytes]:
         """Yield the bytes of the response as they arrive. Errors as for `get`."""
-        with self._errors(), self._http.stream("GET", path) as response:
+        parameters = {name: _text(value) for name, value in query.items() if value is not None}
+        with self._errors(), self._http.stream("GET", path, params=parameters) as response:
             if response.is_error:
                 response.read()
             self._check(response)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
+from controller.model.audit import AuditEntry, AuditFilter
 from controller.model.cluster import TopicPartition
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
@@ -77,6 +78,18 @@ class Stats(Protocol):
 
     def connection(self, change: int) -> None:
         """Count an opened (+1) or closed (-1) connection."""
+        ...
+
+
+class AuditLog(Protocol):
+    """The stored audit log. Each method takes milliseconds, and runs on any thread, one call at a time."""
+
+    def newest(self, chosen: AuditFilter, limit: int, before: int | None = None) -> list[AuditEntry]:
+        """Return up to `limit` entries, the newest first; those with ids below `before` if it is given."""
+        ...
+
+    def oldest(self, chosen: AuditFilter, limit: int, after: int = 0) -> list[AuditEntry]:
+        """Return up to `limit` entries with ids above `after`, the oldest first."""
         ...
 
 

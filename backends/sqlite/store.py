@@ -14,9 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from backends.datadir import StoreError, damaged, lock, open_database
+from backends.datadir import DATABASE, StoreError, damaged, lock, open_database
+from backends.sqlite.audit import AuditReader, insert_entries, trim_entries
 from backends.sqlite.sql_table import Table
 from backends.sqlite.tables import TABLES
+from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Record
 
 _CHUNK = 2_000
@@ -72,6 +74,10 @@ class SqliteStore:
             self._wake.notify()
         return done
 
+    def audit_reader(self) -> AuditReader:
+        """Return a new reader of the audit log. The caller closes it."""
+        return AuditReader(self._directory / DATABASE)
+
     def close(self) -> None:
         """Write the waiting commits, then release the directory. Blocks until then."""
         with self._wake:
@@ -115,15 +121,23 @@ class SqliteStore:
 
 def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> None:
     """Apply the changes table by table: their order matters only within a table."""
-    by_table: defaultdict[Table, list[Change]] = defaultdict(list)
+    by_table: defaultdict[Table, list[Record | Deleted]] = defaultdict(list)
     with_deletes: set[Table] = set()
+    entries: list[AuditEntry] = []
     for change in changes:
         if isinstance(change, Deleted):
             table = TABLES[change.kind]
             with_deletes.add(table)
+        elif isinstance(change, AuditEntry):
+            entries.append(change)
+            continue
+        elif isinstance(change, AuditTrim):
+            trim_entries(database, change.before)
+            continue
         else:
             table = TABLES[type(change)]
         by_table[table].append(change)
+    insert_entries(database, entries)
     for table, rows in by_table.items():
         if table in with_deletes:
             _apply_mixed(table, database, rows)
@@ -131,7 +145,7 @@ def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> None:
             table.upsert(database, rows)
 
 
-def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[Change]) -> None:
+def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[Record | Deleted]) -> None:
     """Apply all deletes, then all upserts. Of several changes of a key only the last one has an effect."""
     deleted: dict[object, None] = {}
     put: dict[object, Record] = {}

@@ -1,6 +1,6 @@
 """The base of all events, and the type of the reply that each one has."""
 
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Reply = TypeVar("Reply")
 
@@ -15,3 +15,13 @@ class Event(AnyEvent, Generic[Reply]):
     """An event whose submitter receives a `Reply`; None where there is nothing to say."""
 
     __slots__ = ()
+
+
+class Requester(NamedTuple):
+    """The client that sent a request, for the audit log."""
+
+    principal: str = "User:ANONYMOUS"
+    client_id: str | None = None
+
+
+UNKNOWN_REQUESTER = Requester()

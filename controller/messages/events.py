@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from controller.messages.event import Event
+from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
 from controller.messages.job_events import AlterReply, AlterTopic
 from controller.model.cluster import Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange
@@ -108,6 +108,7 @@ class AlterConfigs(Event[list[Outcome]]):
 
     resources: Sequence[ResourceChanges]
     validate_only: bool = False
+    requester: Requester = UNKNOWN_REQUESTER
 
 
 # ---- elections --------------------------------------------------------------------------------------------

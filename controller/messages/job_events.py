@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from controller.messages.event import Event
+from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.errors import Outcome
 
@@ -81,6 +81,7 @@ class Pause(Event[Outcome]):
 
     job: int | None
     paused: bool
+    requester: Requester = UNKNOWN_REQUESTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Prioritize(Event[Outcome]):
 
     job: int
     priority: int
+    requester: Requester = UNKNOWN_REQUESTER
 
 
 class PlannedSteps(NamedTuple):

@@ -9,6 +9,7 @@ KIP-455: `Partition.adding` and `Partition.removing`. KIP-236: `Reassignment.ori
 
 from typing import NamedTuple
 
+from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.configs import Config, Lease, ResourceType
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from controller.model.names import NO_ID, NO_LEADER, Replicas, TopicPartition, without
@@ -196,4 +197,5 @@ class Deleted(NamedTuple):
     key: object
 
 
-Change = Record | Deleted
+Change = Record | Deleted | AuditEntry | AuditTrim
+"""What a store commits. Entries of the audit log are no records: `Store.load` does not return them."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.configs.values import CLUSTER_DEFAULT
+from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
     NO_ID,
     NO_LEADER,
@@ -129,7 +130,7 @@ class State(UpstreamState):
         for change in changes:
             if isinstance(change, Deleted):
                 self.delete(change)
-            else:
+            elif not isinstance(change, AuditEntry | AuditTrim):
                 self.put(change)
 
     def put(self, record: Record) -> None:

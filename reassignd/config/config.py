@@ -149,6 +149,16 @@ class Settings(HttpKeys, ZookeeperKeys):
         "2000000",
         "Maximum number of partitions of all ended jobs. Beyond it the oldest jobs are deleted, regardless of the two settings above.",
     )
+    audit_retention_ms = Key(
+        integer(1, 2**53),
+        "31536000000",
+        "Time that an entry of the audit log is kept. The newest entry is always kept.",
+    )
+    audit_retention_entries = Key(
+        integer(1, 100_000_000),
+        "1000000",
+        "Maximum number of entries in the audit log. Beyond it the oldest entries are deleted.",
+    )
     planner_spark_min_partitions = Key(
         integer(0, 2**31 - 1),
         "50000",

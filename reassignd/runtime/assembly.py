@@ -22,6 +22,7 @@ from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.errors import CommandError
 from reassignd.runtime.adapter import BuildAdapter, Hooks
+from reassignd.runtime.audit_store import AuditStore
 from reassignd.runtime.retention import Retention, prune_periodically
 from reassignd.runtime.runtime import HttpContent
 from reassignd.spark.helper_process import exchange_lines
@@ -30,6 +31,7 @@ from reassignd.spark.worker import worker
 from server.api.call import ApiServices
 from server.api.counts import JobCounts
 from server.api.progress import Progress
+from server.audit.trail import AuditTrail
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.router import Router
@@ -48,6 +50,8 @@ class ProcessParts(NamedTuple):
 
     off_loop: WorkerThread
     stats: Counters
+    audit: AuditStore | None = None
+    """None in ZooKeeper mode, which keeps no audit log."""
 
 
 class Failure(NamedTuple):
@@ -83,6 +87,8 @@ class Assembly:
         self.is_serving = False
         self.failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
         """The first failure of a part; pending as long as there is none."""
+        self._audit = parts.audit
+        self._trail = None if self._audit is None else AuditTrail(state, *self._audit.reader.span()[1:])
         self._driver = self._new_driver(store)
         self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
         self.router = self._new_router(cluster_id)
@@ -117,6 +123,8 @@ class Assembly:
             spawn(self._progress.run(), "bytes"),
             spawn(self._spark.run(), "planning on Spark"),
         ]
+        if self._audit is not None:
+            self._tasks.append(spawn(self._audit.trim_periodically(wall_clock, self._clock), "audit log"))
         self.is_serving = True
 
     @property
@@ -141,7 +149,7 @@ class Assembly:
         return Driver(
             self.state,
             store,
-            decide,
+            decide if self._trail is None else self._trail.audited(decide),
             stats=self._parts.stats,
             on_failure=on_failure,
             on_decision=Journal(self.state).log_decision,
@@ -185,6 +193,7 @@ class Assembly:
             self._spark.view,
             self.adapter.brokers,
             lambda: self.adapter.upstream_cluster_id or cluster_id,
+            None if self._audit is None else self._audit.reader,
         )
 
     def _new_metrics(self) -> Metrics:
@@ -199,5 +208,6 @@ class Assembly:
                 lambda: self.is_serving,
                 adapter.relayed,
                 adapter.znodes,
+                audited={} if self._trail is None else self._trail.counts,
             )
         )

@@ -11,6 +11,7 @@ from controller.state.state import State
 from reassignd.config.config import Settings
 from reassignd.runtime.adapter import ClusterAdapter, Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.audit_store import AuditStore, audit_retention
 from reassignd.runtime.identity import claim, cluster_id
 from reassignd.runtime.records import load, open_store
 from reassignd.runtime.runtime import HttpContent, Publish
@@ -38,7 +39,9 @@ class DataDirRuntime(ABC):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._store = open_store(settings.data_dir)
-        self._parts = ProcessParts(WorkerThread(), Counters())
+        self._audit_reader, off_loop = self._store.audit_reader(), WorkerThread()
+        audit = AuditStore(self._store, self._audit_reader, off_loop, audit_retention(settings))
+        self._parts = ProcessParts(off_loop, Counters(), audit)
         self._assembly: Assembly | None = None
         self._adapter: ListeningAdapter
 
@@ -91,6 +94,7 @@ class DataDirRuntime(ABC):
     def close(self) -> None:
         """Unlock the data directory."""
         self._parts.off_loop.close()
+        self._audit_reader.close()
         self._store.close()
 
     def abort(self) -> None:  # noqa: B027 (not every runtime has something to give up)

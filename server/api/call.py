@@ -13,7 +13,7 @@ from common.json_text import parse
 from common.large_lists import clear_lists
 from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
-from controller.messages.event import Event, Reply
+from controller.messages.event import Event, Reply, Requester
 from controller.ports import Submitter
 from controller.state.state import State
 from server.api.counts import JobCounts
@@ -23,7 +23,7 @@ from server.api.roles import Identity
 from server.api.spark import Spark
 from server.api.streams import in_slices
 from server.dispatch.context import LARGE_ROWS
-from server.ports import OwnedBrokers, Sizes
+from server.ports import AuditLog, OwnedBrokers, Sizes
 
 MAX_BODY = 100 * 1024 * 1024
 """Maximum bytes of a plan or a list of partitions."""
@@ -62,6 +62,8 @@ class ApiServices:
     """The embedded cluster's brokers; None with other backends."""
     brokers_cluster_id: Callable[[], str] | None = None
     """Returns the id of the cluster that clients of its brokers see. A gateway has an id of its own, `cluster_id`."""
+    audit: AuditLog | None = None
+    """The audit log; None in ZooKeeper mode, which keeps none."""
 
 
 class Call(NamedTuple):
@@ -80,6 +82,10 @@ class Call(NamedTuple):
     @property
     def principal(self) -> str:
         return self.identity.principal
+
+    @property
+    def requester(self) -> Requester:
+        return Requester(self.principal, self.client_id or None)
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event to the controller; return its reply once the decision is durable."""

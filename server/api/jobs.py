@@ -106,13 +106,13 @@ async def resume(call: Call) -> Paused:
 async def prioritize(call: Call) -> Priority:
     """Change the job's priority. Jobs of higher priority start their steps first."""
     body = await call.body(Priority)
-    outcome = await call.submit(Prioritize(_job(call).id, body.priority))
+    outcome = await call.submit(Prioritize(_job(call).id, body.priority, call.requester))
     require(outcome)
     return body
 
 
 async def _set_paused(call: Call, *, paused: bool) -> Paused:
-    outcome = await call.submit(Pause(_job(call).id, paused))
+    outcome = await call.submit(Pause(_job(call).id, paused, call.requester))
     require(outcome)
     return Paused(paused)
 

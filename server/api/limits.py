@@ -35,7 +35,7 @@ async def change(call: Call) -> Limits:
     """Change all of the given limits, or none if one of them is invalid. They apply from the next step on."""
     changes = await call.read_body(_read, MAX_SMALL_BODY)
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-    [outcome] = await call.submit(AlterConfigs([resource]))
+    [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
     require(outcome)
     return await limits(call)
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from common.json_models import explain, fields_of, without_null
-from server.api import brokers, jobs, limits, placement, queue, reassignments, snapshot, status, whoami
+from server.api import audit, brokers, jobs, limits, placement, queue, reassignments, snapshot, status, whoami
 from server.api.access import Access, require_role
 from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
@@ -54,6 +54,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *queue.ENDPOINTS,
     *snapshot.ENDPOINTS,
     *brokers.ENDPOINTS,
+    *audit.ENDPOINTS,
     *whoami.ENDPOINTS,
     Endpoint("GET", "/v1/openapi.json", "Get the OpenAPI description of this API.", openapi, OpenApi),
 )

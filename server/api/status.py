@@ -62,7 +62,7 @@ async def resume(call: Call) -> Paused:
 
 
 async def _set_paused(call: Call, *, paused: bool) -> Paused:
-    outcome = await call.submit(Pause(None, paused))
+    outcome = await call.submit(Pause(None, paused, call.requester))
     require(outcome)
     return Paused(paused)
 

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from controller.configs.names import OWN_PREFIX
+from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
@@ -51,7 +52,8 @@ async def alter(
         for each, error in zip(requested, refusals, strict=True)
         if error is None
     ]
-    outcomes = await context.services.driver.submit(AlterConfigs(accepted, validate_only))
+    requester = Requester(context.principal, context.client_id)
+    outcomes = await context.services.driver.submit(AlterConfigs(accepted, validate_only, requester))
     return merged(refusals, outcomes)
 
 

@@ -5,13 +5,14 @@ result row tells whether the principal may alter it. Reassignd's keys are valida
 changed completely or not at all.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from controller.configs.changes import check_changes
 from controller.configs.names import OWN_PREFIX
 from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -80,7 +81,7 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
     """Return the interceptor of IncrementalAlterConfigs."""
 
     def split(
-        request: IncrementalAlterConfigsRequest,
+        request: IncrementalAlterConfigsRequest, requester: Requester
     ) -> Split[IncrementalAlterConfigsResponse] | None:
         own_changes = {
             key_of(each): _checked(services, each.resource_name, changes_of(own_configs(each.configs)))
@@ -98,7 +99,8 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
         ]
 
         async def finish(response: IncrementalAlterConfigsResponse) -> IncrementalAlterConfigsResponse:
-            results = await _results(services, request, response.responses, own_changes)
+            apply = _changer(services, request.validate_only, requester)
+            results = await _results(apply, request, response.responses, own_changes)
             rows = response_rows(AlterConfigsResourceResponse, request.resources, results)
             return response._replace(responses=rows)
 
@@ -116,7 +118,7 @@ def alter(services: GatewayServices) -> Interceptor:
     """
 
     def split(
-        request: AlterConfigsRequest,
+        request: AlterConfigsRequest, requester: Requester
     ) -> Split[AlterConfigsResponse] | Split[IncrementalAlterConfigsResponse] | None:
         own_changes: dict[ResourceKey, OwnChanges] = {}
         resources = []
@@ -138,7 +140,8 @@ def alter(services: GatewayServices) -> Interceptor:
         async def finish(
             response: AlterConfigsResponse | IncrementalAlterConfigsResponse,
         ) -> AlterConfigsResponse:
-            results = await _results(services, request, response.responses, own_changes)
+            apply = _changer(services, request.validate_only, requester)
+            results = await _results(apply, request, response.responses, own_changes)
             rows = response_rows(ReplacedRow, request.resources, results)
             return AlterConfigsResponse(response.throttle_time_ms, rows)
 
@@ -194,8 +197,12 @@ def _checked(services: GatewayServices, broker: str, changes: Sequence[ConfigCha
     return OwnChanges(changes, None if outcome.ok else outcome)
 
 
+ApplyChanges = Callable[[Sequence[ConfigChange]], Awaitable[RowError]]
+"""Applies changes to the default of all brokers, and returns the result."""
+
+
 async def _results(
-    services: GatewayServices,
+    apply: ApplyChanges,
     request: AlterConfigsRequest | IncrementalAlterConfigsRequest,
     rows: Iterable[ResultRow],
     own_changes: Mapping[ResourceKey, OwnChanges],
@@ -206,17 +213,17 @@ async def _results(
         code, message = results.get(key, RIGHTS_UNKNOWN)
         result: RowError = (code, reason(code, message))
         if code == ErrorCode.NONE:
-            result = own.refused or await _changed(services, own.changes, request.validate_only)
+            result = own.refused or await apply(own.changes)
         results[key] = result
     return [results[key_of(resource)] for resource in request.resources]
 
 
-async def _changed(
-    services: GatewayServices, changes: Sequence[ConfigChange], validate_only: bool
-) -> RowError:
-    """Apply the changes to the default of all brokers; return the result."""
-    if not changes:
-        return Outcome(ErrorCode.NONE)
-    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-    outcomes = await services.submit(AlterConfigs([resource], validate_only))
-    return outcomes[0]
+def _changer(services: GatewayServices, validate_only: bool, requester: Requester) -> ApplyChanges:
+    async def apply(changes: Sequence[ConfigChange]) -> RowError:
+        if not changes:
+            return Outcome(ErrorCode.NONE)
+        resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
+        outcomes = await services.submit(AlterConfigs([resource], validate_only, requester))
+        return outcomes[0]
+
+    return apply

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 from controller.configs.changes import describe_configs
 from controller.configs.names import OWN_PREFIX
 from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.event import Requester
 from controller.model.cluster import ResourceType
 from protocol.codec.wire import schema_of
 from protocol.errors import DecodeError
@@ -99,7 +100,7 @@ def key_of(resource: Resource) -> ResourceKey:
 def intercept_configs(
     request_class: type[ConfigsRequest],
     marks: Iterable[bytes],
-    split: Callable[[ConfigsRequest], AnySplit | None],
+    split: Callable[[ConfigsRequest, Requester], AnySplit | None],
 ) -> Interceptor:
     """Return an interceptor for a config request; `split` returns None for a request that passes unchanged.
 
@@ -107,7 +108,7 @@ def intercept_configs(
     decoding. A request that names the default of all brokers twice passes, and the upstream refuses it.
     """
 
-    def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
         if missing := incoming.missing(LARGEST_DECODED, "for configs"):
             return missing
         payload = bytes(incoming.frame)
@@ -117,7 +118,9 @@ def intercept_configs(
         request, all_of_it = decode_within(frame, request_class, CONFIG_BOUNDS)
         if not all_of_it:
             raise DecodeError(f"a request for configs with more than {CONFIG_BOUNDS.rows} rows")
-        parts = None if DEFAULT_BROKER in repeated(map(key_of, request.resources)) else split(request)
+        requester = Requester(client.caller.principal, frame.client_id)
+        repeats = DEFAULT_BROKER in repeated(map(key_of, request.resources))
+        parts = None if repeats else split(request, requester)
         if parts is None:
             return PASSED
         version = incoming.api_version if parts.version is None else parts.version
@@ -134,7 +137,7 @@ def describe(services: GatewayServices) -> Interceptor:
     defaults: there is no other place to look them up, and tools show them only with `--all`.
     """
 
-    def split(request: DescribeConfigsRequest) -> Split[DescribeConfigsResponse] | None:
+    def split(request: DescribeConfigsRequest, _: Requester) -> Split[DescribeConfigsResponse] | None:
         requested = next((each for each in request.resources if key_of(each) == DEFAULT_BROKER), None)
         if requested is None:
             return None

@@ -43,6 +43,8 @@ class Sources(NamedTuple):
     relayed: RelayCounters = RelayCounters()
     """Requests that were relayed to brokers."""
     znodes: Znodes = Znodes()
+    audited: Mapping[str, int] = NONE
+    """Entries of the audit log since the start by action."""
 
 
 class Scrape(NamedTuple):

@@ -253,6 +253,13 @@ METRICS = (
         "Records that were written or deleted.",
     ),
     Metric(
+        "reassignd_audit_entries",
+        "counter",
+        ("action",),
+        lambda r: [((action,), n) for action, n in r.sources.audited.items()],
+        "Entries of the audit log since the start, by action.",
+    ),
+    Metric(
         "reassignd_zookeeper_refused_documents",
         "counter",
         ("znode",),

@@ -12,6 +12,7 @@ from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set
 from backends.zookeeper.store.records import CODECS, Dropped, StoredRecord, read_row
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode
+from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Record
 
 CHUNK_RECORDS = 200
@@ -88,7 +89,7 @@ class RecordChunks:
         """Put or remove a record."""
         if isinstance(change, Deleted):
             self.remove(change.kind, change.key)
-        else:
+        elif not isinstance(change, AuditEntry | AuditTrim):
             self.put(change)
 
     def put(self, record: StoredRecord) -> None:

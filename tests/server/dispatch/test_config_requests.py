@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -36,4 +37,7 @@ async def test_a_refused_resource_does_not_affect_others() -> None:
     wanted = [RequestedChanges(2, "bar", None), FOO, BROKER, BROKER, RequestedChanges(16, "x", CHANGES)]
     errors = await alter(wanted, False, context(1, driver=driver), replace=False)
     assert [code for code, _ in errors] == [42, 0, 42, 42, 42]
-    assert driver.events == [AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", CHANGES)])]
+    expected = AlterConfigs(
+        [ResourceChanges(ResourceType.TOPIC, "foo", CHANGES)], requester=Requester("User:ANONYMOUS", "me")
+    )
+    assert driver.events == [expected]

@@ -1,5 +1,6 @@
 """AlterConfigs (33)."""
 
+from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -15,7 +16,8 @@ async def test_the_configs_of_a_resource_are_replaced() -> None:
     driver = FakeDriver([DONE])
     response = encodable(await answer(handle, REQUEST, context(2, driver=driver)), 33)
     changes = [ConfigChange("a", ConfigOp.SET, "5")]
-    assert driver.events == [AlterConfigs([ResourceChanges(ResourceType.BROKER, "1", changes, True)], True)]
+    resource = ResourceChanges(ResourceType.BROKER, "1", changes, True)
+    assert driver.events == [AlterConfigs([resource], True, Requester("User:ANONYMOUS", "me"))]
     assert [tuple(row) for row in response.responses] == [(0, None, 4, "1")]
 
 

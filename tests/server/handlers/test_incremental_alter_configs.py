@@ -1,5 +1,6 @@
 """IncrementalAlterConfigs (44)."""
 
+from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -27,7 +28,8 @@ async def test_each_operation_reaches_the_controller() -> None:
         ConfigChange("a", ConfigOp.APPEND, "5"),
         ConfigChange("a", ConfigOp.SUBTRACT, "5"),
     ]
-    assert driver.events == [AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", changes)])]
+    resource = ResourceChanges(ResourceType.TOPIC, "foo", changes)
+    assert driver.events == [AlterConfigs([resource], requester=Requester("User:ANONYMOUS", "me"))]
     assert [tuple(row) for row in response.responses] == [(0, None, 2, "foo")]
 
 

@@ -98,7 +98,9 @@ async def test_own_keys_are_not_altered_without_permission(endpoint_rig: Endpoin
     endpoint_rig.activate([])
     talk = Talk(interceptor(endpoint_rig), change(BROKER, "", (MOVEMENTS, "1")), 1)
     assert [row.error_code for row in (await talk.answer(MetadataResponse())).responses] == [31]
-    assert endpoint_rig.driver.events == [AlterConfigs([], validate_only=False)]
+    [event] = endpoint_rig.driver.events
+    assert isinstance(event, AlterConfigs)
+    assert (event.resources, event.validate_only) == ([], False)
 
 
 @pytest.mark.parametrize("value", ["1", "0"])

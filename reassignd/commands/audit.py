@@ -1,0 +1,131 @@
+"""The command `audit`: who ordered what."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from planner.report.units import in_bytes
+from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.text import columns, counted, echo, when
+from reassignd.printable import as_json
+
+if TYPE_CHECKING:
+    from reassignd.client import Client
+
+Row = dict[str, Any]
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def _time(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    """Return milliseconds since 1970. `text` is an age such as 2h, or a local time."""
+    if text is None:
+        return None
+    age = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    try:
+        if age is not None:
+            then = datetime.now(UTC) - timedelta(**{UNITS[age[2]]: int(age[1])})
+        else:
+            then = datetime.fromisoformat(text).astimezone()
+        return max(0, int(then.timestamp() * 1000))
+    except (ValueError, OverflowError, OSError) as error:
+        raise click.BadParameter(
+            f"'{text}', expected an age such as 30m, 2h, 7d, or 2030-01-31T18:00"
+        ) from error
+
+
+@click.command()
+@click.option(
+    "--action",
+    metavar="ACTION,...",
+    help="Only these: order, queue, cancel, rollback, pause, resume, limits, priority.",
+)
+@click.option("--principal", metavar="NAME", help="Only requests of this principal, for example User:ann.")
+@click.option("--client", "client_id", metavar="ID", help="Only requests with this client id or user agent.")
+@click.option(
+    "--job", metavar="JOB", type=click.IntRange(1), help="Only requests that created or changed this job."
+)
+@click.option(
+    "--since", metavar="TIME", callback=_time, help="Only from this time: an age (2h, 7d) or a local time."
+)
+@click.option("--until", metavar="TIME", callback=_time, help="Only before this time.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1, 1_000),
+    default=20,
+    help="Maximum number of entries.  [default: 20]",
+)
+@click.option(
+    "--before", metavar="ID", type=click.IntRange(0), help="Only entries with a smaller id: the next page."
+)
+@click.option("--export", "exported", is_flag=True, help="Print all entries as JSON lines, oldest first.")
+@FORMAT
+@with_client
+def audit(
+    client: "Client",
+    output_format: str,
+    exported: bool,
+    limit: int,
+    before: int | None,
+    client_id: str | None,
+    **given: str | int | None,
+) -> None:
+    """Show who ordered, cancelled, rolled back, paused or changed what, newest first."""
+    chosen = {**given, "client": client_id}
+    if exported:
+        for chunk in client.stream("/v1/audit/export", **chosen):
+            click.echo(chunk, nl=False)
+        return
+    answer = client.get("/v1/audit", limit=limit, before=before, **chosen)
+    if output_format == JSON:
+        echo(as_json(answer))
+        return
+    for line in _lines(answer):
+        echo(line)
+
+
+def _lines(answer: Row) -> Iterator[str]:
+    if not answer["entries"]:
+        yield "No entries."
+        return
+    yield from columns(("id", "time", "action", "job", "by", "what"), map(_cells, answer["entries"]))
+    if answer["next"] is not None:
+        yield f"Older entries: --before {answer['next']}"
+
+
+def _cells(entry: Row) -> tuple[object, ...]:
+    who = entry["principal"].removeprefix("User:") + (
+        f" ({entry['client_id']})" if entry["client_id"] else ""
+    )
+    return entry["id"], when(entry["time_ms"]), entry["action"], entry["job"] or "", who, _what(entry)
+
+
+def _what(entry: Row) -> str:
+    detail = entry["detail"]
+    return ", ".join(part for part in (*_counts(detail), *_settings(entry["action"], detail)) if part)
+
+
+def _counts(detail: Row) -> Iterator[str]:
+    if "rolled_back" in detail:
+        yield f"of job {detail['rolled_back']}"
+    if "partitions" in detail:
+        yield counted(detail["partitions"], "partition")
+    for name in ("cancelled", "skipped"):
+        if name in detail:
+            yield f"{detail[name]:,} {name}"
+    if "topics" in detail:
+        more = detail["topic_count"] - len(detail["topics"])
+        yield "of " + " ".join(detail["topics"]) + (f" and {counted(more, 'more topic')}" if more else "")
+
+
+def _settings(action: str, detail: Row) -> Iterator[str]:
+    if "throttle" in detail:
+        yield f"throttle {in_bytes(detail['throttle'])}/s"
+    if "priority" in detail or action == "priority":
+        yield f"priority {detail.get('priority', 0)}"
+    for name, value in detail.get("configs", {}).items():
+        yield f"{name}={'none' if value is None else value}"

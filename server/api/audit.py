@@ -1,0 +1,114 @@
+"""`/v1/audit`: who ordered what, newest first, and the whole log as JSON lines."""
+
+from collections.abc import AsyncIterator
+from difflib import get_close_matches
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from starlette.responses import StreamingResponse
+
+from controller.model.audit import AuditAction, AuditEntry, AuditFilter
+from server.api.call import Call
+from server.api.errors import HttpError
+from server.api.models import Audit, AuditMatch, AuditPage, AuditRow
+from server.api.table import Endpoint
+from server.audit.detail import AuditDetail
+from server.ports import AuditLog
+
+EXPORT_PAGE = 2_000
+"""Entries that are read at a time."""
+
+ACTIONS = {action.value: action for action in AuditAction}
+
+_encoder = msgspec.json.Encoder()
+_detail = msgspec.json.Decoder(AuditDetail)
+
+
+async def audit(call: Call, page: AuditPage) -> Audit:
+    """List the entries, newest first."""
+    log, chosen = _log(call), _filter(page)
+    before = None if page.before is UNSET else page.before
+    entries = await call.core.off_loop.run(log.newest, chosen, page.limit, before)
+    more = entries and len(entries) == page.limit
+    return Audit([_row(entry) for entry in entries], entries[-1].id if more else None)
+
+
+async def export(call: Call, match: AuditMatch) -> StreamingResponse:
+    """Return all entries, oldest first."""
+    return StreamingResponse(_lines(call, _log(call), _filter(match)), media_type="application/jsonl")
+
+
+async def _lines(call: Call, log: AuditLog, chosen: AuditFilter) -> AsyncIterator[bytes]:
+    after = 0
+    while entries := await call.core.off_loop.run(log.oldest, chosen, EXPORT_PAGE, after):
+        yield await call.core.off_loop.run(_encoded, entries)
+        after = entries[-1].id
+
+
+def _encoded(entries: list[AuditEntry]) -> bytes:
+    return _encoder.encode_lines([_row(entry) for entry in entries])
+
+
+def _log(call: Call) -> AuditLog:
+    if call.core.audit is None:
+        raise HttpError(
+            409, "a controller in ZooKeeper mode keeps no audit log; its log lines name each request"
+        )
+    return call.core.audit
+
+
+def _filter(match: AuditMatch) -> AuditFilter:
+    return AuditFilter(
+        None if match.action is UNSET else {_action(name) for name in match.action.split(",")},
+        _text(match.principal),
+        _text(match.client),
+        _number(match.job),
+        _number(match.since),
+        _number(match.until),
+    )
+
+
+def _action(name: str) -> AuditAction:
+    if name not in ACTIONS:
+        similar = get_close_matches(name[:40], ACTIONS, 1)
+        hint = f"did you mean {similar[0]}?" if similar else f"known: {', '.join(ACTIONS)}"
+        raise HttpError(400, f"unknown action '{name[:40]}'; {hint}")
+    return ACTIONS[name]
+
+
+def _text(value: str | int | bool | UnsetType) -> str | None:
+    # A parameter that looks like a number or a truth value was converted to one.
+    if value is UNSET:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _number(value: int | UnsetType) -> int | None:
+    return None if value is UNSET else value
+
+
+def _row(entry: AuditEntry) -> AuditRow:
+    detail = _detail.decode(entry.detail)
+    return AuditRow(
+        entry.id,
+        entry.time_ms,
+        entry.action.value,
+        entry.principal,
+        entry.client_id,
+        entry.job or None,
+        detail,
+    )
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/audit", "List the audit log, newest first.", audit, Audit, query=AuditPage),
+    Endpoint(
+        "GET",
+        "/v1/audit/export",
+        "Get the audit log, oldest first.",
+        export,
+        AuditRow,
+        query=AuditMatch,
+        lines=True,
+    ),
+)

@@ -1,0 +1,1 @@
+"""The audit log: one entry for each accepted request that changes reassignments or limits."""

@@ -1,0 +1,23 @@
+"""The numbers of an audit entry, as they are stored and as the API returns them."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class AuditDetail(Struct, omit_defaults=True):
+    """The numbers of a request. A field that does not apply is missing."""
+
+    requested: Annotated[int, Meta(description="Rows of the request.")] = 0
+    partitions: Annotated[int, Meta(description="Partitions of the job that the request created.")] = 0
+    cancelled: Annotated[int, Meta(description="Cancelled partitions.")] = 0
+    skipped: Annotated[int, Meta(description="Partitions that a rollback skipped.")] = 0
+    rolled_back: Annotated[int, Meta(description="The job that a rollback undoes.")] = 0
+    throttle: Annotated[int, Meta(description="Bytes per second of the job's own throttle.")] = 0
+    priority: int = 0
+    topics: Annotated[list[str], Meta(description="The first topics of the request.")] = []
+    topic_count: Annotated[int, Meta(description="Number of topics of the request.")] = 0
+    configs: Annotated[
+        dict[str, str | None],
+        Meta(description="Changed configs with their new values; null for a reset to the default."),
+    ] = {}

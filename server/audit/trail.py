@@ -1,0 +1,175 @@
+"""Makes the entries of the audit log from the decisions of the driver."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from controller.messages import events, job_events
+from controller.messages.event import AnyEvent
+from controller.model.audit import AuditAction, AuditEntry
+from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigOp
+from controller.model.errors import Outcome
+from controller.scheduling.limits import ALIASES
+from controller.state.decision import Decision
+from controller.state.state import State
+from server.audit.detail import AuditDetail
+
+NAMED = 10
+"""Topics that an entry names."""
+LENGTH = 250
+"""Characters of a config's value in an entry."""
+
+_target = attrgetter("replicas")
+
+Decide = Callable[[Decision, AnyEvent], Iterator[None]]
+
+_Made = tuple[AuditAction, str, str | None, int, AuditDetail]
+"""Action, principal, client id, job, detail."""
+
+
+class AuditTrail:
+    """Numbers and dates the entries. `last_id` and `last_ms` are those of the newest stored entry.
+
+    `counts` has the number of entries since the start by action.
+    """
+
+    def __init__(self, state: State, last_id: int = 0, last_ms: int = 0) -> None:
+        self._state = state
+        self._last_id, self._last_ms = last_id, last_ms
+        self.counts: Counter[str] = Counter({action.value: 0 for action in AuditAction})
+
+    def audited(self, decide: Decide) -> Decide:
+        """Return `decide` with the entry among the records of each decision that changes something."""
+
+        def decide_audited(decision: Decision, event: AnyEvent) -> Iterator[None]:
+            yield from decide(decision, event)
+            entry = self.entry(event, decision) if decision.changes else None
+            if entry is not None:
+                decision.changes.append(entry)
+
+        return decide_audited
+
+    def entry(self, event: AnyEvent, decision: Decision) -> AuditEntry | None:
+        """Return the entry of the decision, which is complete but not durable; None if it needs none."""
+        make = _MAKERS.get(type(event))
+        made = None if make is None else make(self._state, event, decision.reply)
+        if made is None:
+            return None
+        action, principal, client_id, job, detail = made
+        self._last_id += 1
+        # Searches by time need times that never decrease, also if the clock is set back.
+        self._last_ms = max(self._last_ms, decision.now_ms)
+        self.counts[action.value] += 1
+        text = msgspec.json.encode(detail).decode()
+        return AuditEntry(self._last_id, self._last_ms, action, principal, client_id, job, text)
+
+
+def _altered(state: State, event: events.AlterReassignments, reply: job_events.AlterReply) -> _Made | None:
+    rows = sum(len(answer.rows) for answer in reply.topics)
+    partitions = _total(state, reply.job)
+    # Usually each row is a target, and counting cancels would visit all of them.
+    cancelled = 0 if rows == partitions else _cancelled(event, reply)
+    if not reply.job and not cancelled:
+        return None
+    action = AuditAction.ORDER if reply.job else AuditAction.CANCEL
+    detail = AuditDetail(
+        requested=rows,
+        partitions=partitions,
+        cancelled=cancelled,
+        throttle=event.throttle,
+        priority=event.priority,
+        **_topics(reply.topics),
+    )
+    return action, event.principal, event.client_id, reply.job, detail
+
+
+def _cancelled(event: events.AlterReassignments, reply: job_events.AlterReply) -> int:
+    requested = [None] * len(reply.topics) if event.topics is None else [each.rows for each in event.topics]
+    count = 0
+    for rows, (_, outcomes) in zip(requested, reply.topics, strict=True):
+        if rows is None:
+            count += sum(not outcome.error for _, outcome in outcomes)
+        elif None in map(_target, rows):
+            pairs = zip(rows, outcomes, strict=True)
+            count += sum(row.replicas is None and not outcome.error for row, (_, outcome) in pairs)
+    return count
+
+
+def _queued(state: State, event: job_events.Queue, reply: job_events.AlterReply) -> _Made | None:
+    if not reply.job:
+        return None
+    detail = AuditDetail(
+        requested=sum(len(answer.rows) for answer in reply.topics),
+        partitions=_total(state, reply.job),
+        throttle=event.throttle,
+        priority=event.priority,
+        **_topics(reply.topics),
+    )
+    return AuditAction.QUEUE, event.principal, event.client_id, reply.job, detail
+
+
+def _rolled_back(
+    state: State, event: job_events.RollBackJob, reply: job_events.RollBackReply
+) -> _Made | None:
+    if not reply.outcome.ok:
+        return None
+    detail = AuditDetail(
+        partitions=_total(state, reply.job), skipped=len(reply.skipped), rolled_back=event.job
+    )
+    return AuditAction.ROLLBACK, event.principal, event.client_id, reply.job, detail
+
+
+def _paused(_: State, event: job_events.Pause, reply: Outcome) -> _Made | None:
+    action = AuditAction.PAUSE if event.paused else AuditAction.RESUME
+    return (action, *event.requester, event.job or 0, AuditDetail()) if reply.ok else None
+
+
+def _prioritized(_: State, event: job_events.Prioritize, reply: Outcome) -> _Made | None:
+    detail = AuditDetail(priority=event.priority)
+    return (AuditAction.PRIORITY, *event.requester, event.job, detail) if reply.ok else None
+
+
+def _configs_altered(_: State, event: events.AlterConfigs, reply: Sequence[Outcome]) -> _Made | None:
+    if event.validate_only:
+        return None
+    accepted = (
+        resource
+        for resource, outcome in zip(event.resources, reply, strict=True)
+        if outcome.ok and resource.resource is ResourceType.BROKER
+    )
+    configs = dict(_changed_configs(accepted))
+    if not configs:
+        return None
+    return AuditAction.LIMITS, *event.requester, 0, AuditDetail(configs=configs)
+
+
+def _changed_configs(resources: Iterable[events.ResourceChanges]) -> Iterator[tuple[str, str | None]]:
+    for resource in resources:
+        broker = f"broker {resource.name}: " if resource.name else ""
+        for change in resource.changes:
+            value = None if change.op is ConfigOp.DELETE else (change.value or "")[:LENGTH]
+            yield broker + ALIASES.get(change.config, change.config), value
+
+
+def _total(state: State, job: int) -> int:
+    return state.jobs[job].total if job else 0
+
+
+def _topics(answers: Sequence[job_events.TopicOutcomes]) -> dict[str, Any]:
+    names = {answer.topic: None for answer in answers}
+    return {"topics": list(islice(names, NAMED)), "topic_count": len(names)}
+
+
+_MAKERS: dict[type, Callable[[State, Any, Any], _Made | None]] = {
+    events.AlterReassignments: _altered,
+    events.AlterConfigs: _configs_altered,
+    job_events.Queue: _queued,
+    job_events.RollBackJob: _rolled_back,
+    job_events.Pause: _paused,
+    job_events.Prioritize: _prioritized,
+}

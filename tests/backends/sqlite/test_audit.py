@@ -1,0 +1,125 @@
+"""The audit log in the database of the records."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends.sqlite.audit import AuditReader, AuditSpan
+from backends.sqlite.store import SqliteStore
+from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditTrim
+from controller.model.cluster import ControllerEpoch
+
+ALL = AuditFilter()
+
+
+def entry(number: int, action: str = "order", principal: str = "User:ann", job: int = 0) -> AuditEntry:
+    """Return an entry of client `c` at the time of ten times its id."""
+    return AuditEntry(number, 10 * number, AuditAction(action), principal, "c", job, "{}")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(tmp_path)) as made:
+        yield made
+
+
+@pytest.fixture
+def reader(store: SqliteStore) -> Iterator[AuditReader]:
+    with closing(store.audit_reader()) as made:
+        yield made
+
+
+async def test_an_entry_is_durable_with_the_records_of_its_commit(store: SqliteStore, tmp_path: Path) -> None:
+    await store.commit([ControllerEpoch(7), entry(1)])
+    with closing(AuditReader(tmp_path / "records.db")) as reader:
+        assert reader.newest(ALL, 10) == [entry(1)]
+    assert list(store.load()) == [ControllerEpoch(7)]
+
+
+async def test_a_failed_transaction_stores_neither_records_nor_entries(
+    store: SqliteStore, reader: AuditReader
+) -> None:
+    with pytest.raises(OverflowError):
+        await store.commit([entry(1), ControllerEpoch(2**70)])
+    assert (reader.newest(ALL, 10), list(store.load())) == ([], [])
+
+
+async def test_pages_continue_at_an_id(store: SqliteStore, reader: AuditReader) -> None:
+    await store.commit([entry(number) for number in range(1, 6)])
+    assert [each.id for each in reader.newest(ALL, 2)] == [5, 4]
+    assert [each.id for each in reader.newest(ALL, 9, before=4)] == [3, 2, 1]
+    assert [each.id for each in reader.oldest(ALL, 2, after=3)] == [4, 5]
+
+
+async def test_an_empty_log_has_no_span(reader: AuditReader) -> None:
+    assert reader.span() == AuditSpan(0, 0, 0)
+    assert reader.newest(AuditFilter(since_ms=5), 10) == []
+
+
+async def test_old_entries_are_deleted(store: SqliteStore, reader: AuditReader) -> None:
+    await store.commit([entry(number) for number in range(1, 6)])
+    await store.commit([AuditTrim(4)])
+    assert reader.span() == AuditSpan(4, 5, 50)
+    assert reader.first_at(0) <= 4
+
+
+ACTIONS = st.sampled_from(["order", "cancel", "pause"])
+PRINCIPALS = st.sampled_from(["User:ann", "User:bob"])
+ENTRIES = st.lists(
+    st.builds(lambda action, name, job: (action, name, job), ACTIONS, PRINCIPALS, st.integers(0, 3)),
+    max_size=30,
+)
+FILTERS = st.builds(
+    AuditFilter,
+    st.none() | st.sets(ACTIONS.map(AuditAction)),
+    st.none() | PRINCIPALS,
+    st.none() | st.sampled_from(["c", "d"]),
+    st.none() | st.integers(1, 3),
+    st.none() | st.integers(0, 300),
+    st.none() | st.integers(0, 300),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ENTRIES, FILTERS, st.integers(1, 40), st.integers(0, 5))
+def test_filters_select_what_a_scan_selects(
+    made: list[tuple[str, str, int]], chosen: AuditFilter, limit: int, trimmed: int
+) -> None:
+    entries = [entry(number, *fields) for number, fields in enumerate(made, 1)]
+
+    async def stored(store: SqliteStore) -> None:
+        await store.commit(entries)
+        await store.commit([AuditTrim(trimmed)])
+
+    expected = [each for each in entries if each.id >= trimmed and _matches(chosen, each)]
+    with TemporaryDirectory() as directory, closing(SqliteStore(Path(directory))) as store:
+        asyncio.run(stored(store))
+        with closing(store.audit_reader()) as reader:
+            assert reader.newest(chosen, limit) == expected[::-1][:limit]
+            assert reader.oldest(chosen, limit) == expected[:limit]
+
+
+def _matches(chosen: AuditFilter, each: AuditEntry) -> bool:
+    return (
+        (chosen.actions is None or each.action in chosen.actions)
+        and chosen.principal in (None, each.principal)
+        and chosen.client_id in (None, each.client_id)
+        and chosen.job in (None, each.job)
+        and (chosen.since_ms is None or each.time_ms >= chosen.since_ms)
+        and (chosen.until_ms is None or each.time_ms < chosen.until_ms)
+    )
+
+
+def test_an_older_database_gets_the_log(tmp_path: Path) -> None:
+    SqliteStore(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "records.db")) as database:
+        database.execute("DROP TABLE audit")
+    with closing(SqliteStore(tmp_path)) as store, closing(store.audit_reader()) as reader:
+        assert reader.span() == AuditSpan()

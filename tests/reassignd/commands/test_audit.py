@@ -1,0 +1,118 @@
+"""The command `audit`."""
+
+import re
+from typing import Any, Self
+
+import pytest
+
+from reassignd import client
+from reassignd.cli import main
+
+ENTRY = {
+    "id": 7,
+    "time_ms": 0,
+    "action": "order",
+    "principal": "User:ann",
+    "client_id": "tool",
+    "job": 3,
+    "detail": {
+        "requested": 5,
+        "partitions": 4,
+        "cancelled": 1,
+        "throttle": 1048576,
+        "priority": 2,
+        "topics": ["a", "b"],
+        "topic_count": 4,
+    },
+}
+
+
+class Server:
+    """Stands in for the client; answers with ENTRY, and notes the query."""
+
+    def __init__(self) -> None:
+        self.query: dict[str, Any] = {}
+        self.entry: dict[str, Any] = ENTRY
+
+    def __call__(self, _: object) -> Self:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def get(self, path: str, **query: object) -> Any:
+        assert path == "/v1/audit"
+        self.query = query
+        return {"entries": [self.entry], "next": 7}
+
+    def stream(self, path: str, **query: object) -> list[bytes]:
+        assert path == "/v1/audit/export"
+        self.query = query
+        return [b'{"id":1}\n', b'{"id":2}\n']
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    made = Server()
+    monkeypatch.setattr(client, "Client", made)
+    return made
+
+
+@pytest.mark.usefixtures("server")
+def test_an_order_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit"]) == 0
+    head, line, more = capsys.readouterr().out.splitlines()
+    assert head.split() == ["ID", "TIME", "ACTION", "JOB", "BY", "WHAT"]
+    text = "4 partitions, 1 cancelled, of a b and 2 more topics, throttle 1 MiB/s, priority 2"
+    assert line.endswith(f"order     3  ann (tool)  {text}")
+    assert more == "Older entries: --before 7"
+
+
+@pytest.mark.parametrize(
+    ("action", "detail", "text"),
+    [
+        ("rollback", {"rolled_back": 2, "partitions": 1, "skipped": 3}, "of job 2, 1 partition, 3 skipped"),
+        ("limits", {"configs": {"x": "3", "y": None}}, "x=3, y=none"),
+        ("priority", {}, "priority 0"),
+    ],
+)
+def test_the_numbers_of_other_actions(
+    server: Server, capsys: pytest.CaptureFixture[str], action: str, detail: dict[str, Any], text: str
+) -> None:
+    server.entry = ENTRY | {"action": action, "detail": detail}
+    main(["audit"])
+    assert capsys.readouterr().out.splitlines()[1].endswith(f"  {text}")
+
+
+def test_filters_are_sent(server: Server) -> None:
+    assert (
+        main(
+            ["audit", "--action", "order", "--principal", "p", "--client", "c", "--job", "3", "--limit", "5"]
+        )
+        == 0
+    )
+    sent = {name: value for name, value in server.query.items() if value is not None}
+    assert sent == {"action": "order", "principal": "p", "client": "c", "job": 3, "limit": 5}
+
+
+def test_times_are_ages_or_dates(server: Server) -> None:
+    main(["audit", "--since", "2h", "--until", "2030-01-31T18:00+00:00"])
+    assert server.query["until"] == 1896112800000
+    main(["audit", "--since", "1d"])
+    day_ago = server.query["since"]
+    main(["audit", "--since", "2h"])
+    assert 21 * 3600_000 < server.query["since"] - day_ago < 23 * 3600_000
+
+
+def test_an_invalid_time_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--since", "yesterday"]) == 2
+    assert re.search("'yesterday', expected an age such as 30m", capsys.readouterr().err)
+
+
+def test_the_export_is_printed_unchanged(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--export", "--job", "4"]) == 0
+    assert capsys.readouterr().out == '{"id":1}\n{"id":2}\n'
+    assert server.query["job"] == 4
