@@ -1,12 +1,16 @@
 """Input of a proposal: the brokers, the partitions and what the new plan must achieve."""
 
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from math import floor
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from controller.scheduling.steps import Replicas
+from planner.proposals.network import MissingSolverError
 from planner.snapshot import TOPIC_PARTITION, Snapshot
+
+if TYPE_CHECKING:
+    from planner.proposals.table import Table
 
 ONE = Fraction(1)
 
@@ -30,6 +34,8 @@ class Node(NamedTuple):
     usable: bool
     receives: bool
     weight: Fraction = ONE
+    room: int | None = None
+    """Bytes that it can receive before its disks are full up to the headroom; None if their size is not known."""
 
 
 class Row(NamedTuple):
@@ -40,11 +46,6 @@ class Row(NamedTuple):
     replicas: Replicas
     factor: int
     bytes: int = 0
-
-
-def replica_counts(rows: Iterable[Row]) -> Counter[int]:
-    """Count the replicas of each broker."""
-    return Counter(broker for row in rows for broker in row.replicas)
 
 
 class Goal(NamedTuple):
@@ -97,23 +98,45 @@ class LeftOut(NamedTuple):
     reason: str
 
 
+class CountRange(NamedTuple):
+    """Least and most replicas (or bytes) of a broker, out-of-scope partitions included."""
+
+    least: int
+    most: int
+
+
 class Problem(NamedTuple):
     """A cluster and a goal, as the solver reads them."""
 
     nodes: tuple[Node, ...]
     """In order of id."""
-    rows: tuple[Row, ...]
-    """Partitions that may change, in order of topic and partition."""
-    fixed: tuple[Row, ...]
-    """All other partitions. They count for evenness."""
+    table: "Table"
+    """The partitions; `free` tells which may change. The others count for evenness."""
     goal: Goal
     left_out: tuple[LeftOut, ...] = ()
-    """Partitions of `fixed` that the goal names, but that cannot be changed now."""
+    """Partitions that the goal names, but that cannot be changed now."""
 
     @property
     def usable(self) -> tuple[Node, ...]:
         """Brokers that may hold replicas."""
         return tuple(node for node in self.nodes if node.usable)
+
+    def row(self, number: int) -> Row:
+        """Return a row of the table."""
+        table = self.table
+        return Row(
+            *table.name(number), table.list_of(number), int(table.factor[number]), int(table.bytes[number])
+        )
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Partitions that may change."""
+        return tuple(self.row(number) for number in range(self.table.size) if self.table.free[number])
+
+    @property
+    def fixed(self) -> tuple[Row, ...]:
+        """All other partitions."""
+        return tuple(self.row(number) for number in range(self.table.size) if not self.table.free[number])
 
 
 def problem_of(
@@ -125,33 +148,21 @@ def problem_of(
     """Build the problem of a snapshot. `topics` tells which topics may change.
 
     Partitions that are `moving` already, or whose replicas are all offline, are left out. Raises ProposalError if the goal
-    contradicts the cluster.
+    contradicts the cluster, and MissingSolverError if numpy is not installed.
     """
+    try:
+        from planner.proposals.table import table_of
+    except ModuleNotFoundError as error:
+        raise MissingSolverError from error
     _check_brokers(snapshot, goal)
-    nodes = tuple(_node(snapshot, goal, broker) for broker in sorted(snapshot.brokers))
-    rows: list[Row] = []
-    fixed: list[Row] = []
-    left_out: list[LeftOut] = []
-    for key in sorted(snapshot.partitions):
-        each = snapshot.partitions[key]
-        chosen = topics(each.topic)
-        factor = goal.factor if chosen and goal.factor is not None else len(each.replicas)
-        row = Row(each.topic, each.partition, each.replicas, factor, each.bytes)
-        obstacle = _obstacle(snapshot, row, moving) if chosen else None
-        if obstacle is not None:
-            left_out.append(LeftOut(*key, obstacle))
-        (rows if chosen and obstacle is None else fixed).append(row)
-    problem = Problem(nodes, tuple(rows), tuple(fixed), goal, tuple(left_out))
+    table, left_out = table_of(snapshot, goal.factor, topics, moving)
+    held = dict(zip(table.brokers.tolist(), table.sizes(table.factor >= 0).tolist(), strict=True))
+    nodes = tuple(_node(snapshot, goal, broker, held[broker]) for broker in sorted(snapshot.brokers))
+    problem = Problem(
+        nodes, table, goal, tuple(LeftOut(*table.name(row), reason) for row, reason in left_out)
+    )
     _check_rows(problem)
     return problem
-
-
-def _obstacle(snapshot: Snapshot, row: Row, moving: Container[TOPIC_PARTITION]) -> str | None:
-    """Return why the partition cannot be changed now."""
-    if (row.topic, row.partition) in moving:
-        return "being reassigned"
-    live = {broker for broker in row.replicas if broker in snapshot.brokers and snapshot.brokers[broker].live}
-    return None if live else f"all replicas are offline ({', '.join(map(str, row.replicas))})"
 
 
 def own_rack(broker: int) -> str:
@@ -159,12 +170,14 @@ def own_rack(broker: int) -> str:
     return f"broker {broker}"
 
 
-def _node(snapshot: Snapshot, goal: Goal, broker: int) -> Node:
+def _node(snapshot: Snapshot, goal: Goal, broker: int, held: int) -> Node:
     state = snapshot.brokers[broker]
     rack = state.rack if goal.rack_aware and state.rack is not None else own_rack(broker)
     usable = broker not in goal.drain
-    receives = usable and state.live and broker not in goal.receive_nothing
-    return Node(broker, rack, usable, receives, goal.weights.get(broker, ONE))
+    disk: int | None = getattr(state, "disk_bytes", None)
+    room = None if disk is None else floor(disk * (1 - goal.headroom)) - held
+    receives = usable and state.live and broker not in goal.receive_nothing and (room is None or room > 0)
+    return Node(broker, rack, usable, receives, goal.weights.get(broker, ONE), room)
 
 
 def _check_brokers(snapshot: Snapshot, goal: Goal) -> None:
@@ -186,15 +199,20 @@ def _check_brokers(snapshot: Snapshot, goal: Goal) -> None:
 
 def _check_rows(problem: Problem) -> None:
     """Every partition needs as many brokers as replicas: those that keep one, and those that may get one."""
+    import numpy as np
+
+    table = problem.table
     usable = {node.id for node in problem.usable}
     receivers = {node.id for node in problem.usable if node.receives}
+    keepers = np.isin(table.brokers, sorted(usable - receivers))
+    keep = (keepers[table.replicas] & (table.replicas >= 0)).sum(axis=1)
     reasons = []
-    for row in problem.rows:
+    for number in np.flatnonzero(table.free & (keep + len(receivers) < table.factor)).tolist():
+        row = problem.row(number)
         allowed = receivers | (usable & set(row.replicas))
-        if len(allowed) < row.factor:
-            names = ", ".join(map(str, sorted(allowed))) or "none"
-            reasons.append(
-                f"{row.topic}-{row.partition} needs {row.factor} replicas, but the brokers that can hold it are: {names}"
-            )
+        names = ", ".join(map(str, sorted(allowed))) or "none"
+        reasons.append(
+            f"{row.topic}-{row.partition} needs {row.factor} replicas, but the brokers that can hold it are: {names}"
+        )
     if reasons:
         raise ProposalError(reasons)

@@ -1,95 +1,111 @@
-"""Even out preferred leaders by reordering replica lists. No data moves.
+"""Preferred leaders: who takes over where the leader's replica is gone, and even numbers of leaders by reordering lists.
 
-A broker with too many leaders hands one over along a shortest path of brokers: each hop changes the leader of one partition
-that has a replica on both. When no path is left, the leaders are as even as the replica lists allow.
+Partitions with the same leader and the same set of replicas form a class. Even leaders are a minimum-cost flow from classes over
+brokers to a sink: the deviation from the even share is least, then the number of changes, then the number of new replicas that
+lead. No data moves.
 """
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Mapping
+import numpy as np
 
-from controller.scheduling.steps import Replicas
-from planner.proposals.goal import Row
+from planner.proposals.arrays import Flags, Ints, group_codes
+from planner.proposals.network import Network
+
+UNBOUNDED = 2**40
 
 
-def even_out(
-    lists: Mapping[Row, Replicas], fixed: Mapping[int, int], brokers: frozenset[int]
-) -> dict[Row, Replicas]:
-    """Return the lists with leaders spread evenly over `brokers`. `fixed` counts the leaders of other partitions."""
-    return _Leaders(lists, fixed, brokers).solve()
+def taken_over(lists: Ints, sets: Ints, leaders: Ints) -> Ints:
+    """Return the leader of each partition: the old one if it keeps its replica, else the member with the fewest leaders.
+
+    Replicas that a partition had before come before new ones. `leaders` counts the leaders of other partitions.
+    """
+    old = lists[:, 0]
+    stays = (sets == old[:, None]).any(axis=1)
+    counts = (leaders + np.bincount(old[stays], minlength=len(leaders))).tolist()
+    result = np.where(stays, old, -1)
+    gone = np.flatnonzero(~stays)
+    had = {broker: set(row) for broker, row in zip(gone.tolist(), lists[gone].tolist(), strict=True)}
+    for row, members in zip(gone.tolist(), sets[gone].tolist(), strict=True):
+        candidates = [each for each in members if each >= 0]
+        kept = [each for each in candidates if each in had[row]]
+        chosen = min(kept or candidates, key=lambda broker: (counts[broker], broker))
+        counts[chosen] += 1
+        result[row] = chosen
+    return result
+
+
+def even_leaders(lists: Ints, sets: Ints, leaders: Ints, brokers: Flags) -> tuple[Ints, int]:
+    """Return the leader of each partition with leaders spread evenly over `brokers`, and the least number of changes.
+
+    No other choice of leaders for these sets deviates less from the even share, or needs fewer changes for that. Partitions that
+    are led by other brokers keep their leaders. `leaders` counts the leaders of other partitions.
+    """
+    result = taken_over(lists, sets, leaders)
+    old = lists[:, 0]
+    stays = (sets == old[:, None]).any(axis=1)
+    mine = np.flatnonzero(np.where(stays, brokers[old], ((sets >= 0) & brokers[sets]).any(axis=1)))
+    others = np.setdiff1d(np.arange(len(lists)), mine)
+    leaders = leaders + np.bincount(result[others], minlength=len(leaders))
+    if len(mine):
+        result[mine] = _Leaders(lists[mine], sets[mine], stays[mine], leaders, brokers).solve()
+    return result, int((result != old).sum())
 
 
 class _Leaders:
-    def __init__(
-        self, lists: Mapping[Row, Replicas], fixed: Mapping[int, int], brokers: frozenset[int]
-    ) -> None:
-        self._lists, self._brokers = dict(lists), brokers
-        self._counts = Counter({broker: fixed.get(broker, 0) for broker in brokers})
-        self._led: dict[int, dict[int, dict[Row, None]]] = defaultdict(lambda: defaultdict(dict))
-        """Leader → other replica → partitions, in order."""
-        for row, replicas in lists.items():
-            self._counts[replicas[0]] += 1
-            self._index(row, replicas)
-        total = sum(self._counts[broker] for broker in brokers)
-        self._least, rest = divmod(total, max(1, len(brokers)))
-        self._most = self._least + (rest > 0)
+    def __init__(self, lists: Ints, sets: Ints, stays: Flags, leaders: Ints, brokers: Flags) -> None:
+        self._leaders, self._brokers = leaders, brokers
+        had = (sets[:, :, None] == lists[:, None, :]).any(axis=2)
+        candidates = np.where((sets >= 0) & brokers[sets], sets * 2 + ~had, -1)
+        candidates.sort(axis=1)
+        leader = np.where(stays, lists[:, 0], -1)
+        self._of_row = group_codes([leader, *candidates.T])
+        _, first, self._size = np.unique(self._of_row, return_index=True, return_counts=True)
+        self._leader, self._candidates = leader[first], candidates[first]
 
-    def solve(self) -> dict[Row, Replicas]:
-        # A path from a broker above the most to one below the least mends both, so these paths come first.
-        for accepts in (self._lacks, self._has_room):
-            for broker in sorted(self._brokers):
-                while self._counts[broker] > self._most and self._hand_over(broker, accepts):
-                    pass
-        for broker in sorted(self._brokers):
-            while self._counts[broker] < self._least and self._take_over(broker):
-                pass
-        return self._lists
+    def solve(self) -> Ints:
+        """Return the leader of each partition."""
+        brokers, groups = len(self._leaders), len(self._size)
+        group, column = np.nonzero(self._candidates >= 0)
+        member, new = np.divmod(self._candidates[group, column], 2)
+        change = 2 * (int(self._brokers.sum()) + 1) + 1
+        moves = (self._leader[group] >= 0) & (self._leader[group] != member)
+        # The present leader comes first in its class, so that partitions keep theirs in order.
+        order = np.lexsort((member, moves, group))
+        group, member, new, moves = group[order], member[order], new[order], moves[order]
+        network = Network()
+        where = network.add(1 + brokers + group, 1 + member, self._size[group], change * moves + new)
+        self._add_sinks(network, change * change)
+        supplies = np.zeros(1 + brokers + groups, np.int64)
+        supplies[1 + brokers :] = self._size
+        supplies[0] = -self._size.sum()
+        flow = network.cheapest_flow(supplies)
+        if flow is None:  # every class has a candidate, and sinks are unbounded
+            raise RuntimeError("leaders have no flow")
+        result = np.empty(len(self._of_row), np.int64)
+        result[np.argsort(self._of_row, kind="stable")] = np.repeat(member, flow[where])
+        return result
 
-    def _lacks(self, broker: int) -> bool:
-        return self._counts[broker] < self._least
+    def _add_sinks(self, network: Network, deviation: int) -> None:
+        """Add arcs to the sink that cost more with each doubling of the distance from the even share."""
+        even = np.flatnonzero(self._brokers)
+        least, rest = divmod(int(self._size.sum() + self._leaders[even].sum()), max(1, len(even)))
+        most = least + (rest > 0)
+        steps = 2 ** np.arange(32)
+        for broker in even.tolist():
+            base = int(self._leaders[broker])
+            starts = np.unique(np.concatenate([[base, least, most], least - steps, most + steps]))
+            starts = starts[starts >= base]
+            costs = np.where(starts < least, -1, np.where(starts >= most, 1, 0)).astype(np.int64)
+            costs = costs * (1 + _doublings(np.where(starts < least, least - starts, starts - most + 1)))
+            capacities = np.diff(starts, append=starts[-1] + UNBOUNDED)
+            network.add(
+                np.full(len(starts), 1 + broker),
+                np.zeros(len(starts), np.int64),
+                capacities,
+                deviation * costs,
+            )
 
-    def _has_room(self, broker: int) -> bool:
-        return self._counts[broker] < self._most
 
-    def _take_over(self, broker: int) -> bool:
-        """Find any broker above the least that can hand a leader over to this one."""
-        donors = sorted(self._brokers, key=lambda each: (-self._counts[each], each))
-        return any(
-            self._hand_over(donor, lambda each: each == broker)
-            for donor in donors
-            if self._counts[donor] > self._least
-        )
-
-    def _hand_over(self, start: int, accepts: Callable[[int], bool]) -> bool:
-        """Move a leader from `start` to the nearest broker that accepts it; prefer the emptiest of the nearest."""
-        came_from = {start: start}
-        frontier = deque([start])
-        while frontier:
-            reached = []
-            for broker in frontier:
-                for other in sorted(self._led[broker]):
-                    if self._led[broker][other] and other not in came_from and other in self._brokers:
-                        came_from[other] = broker
-                        reached.append(other)
-            ends = [broker for broker in reached if accepts(broker)]
-            if ends:
-                self._shift(min(ends, key=lambda each: (self._counts[each], each)), came_from)
-                return True
-            frontier = deque(reached)
-        return False
-
-    def _shift(self, end: int, came_from: Mapping[int, int]) -> None:
-        self._counts[end] += 1
-        while came_from[end] != end:
-            leader = came_from[end]
-            row = next(iter(self._led[leader][end]))
-            replicas = self._lists[row]
-            for other in replicas[1:]:
-                del self._led[leader][other][row]
-            self._lists[row] = (end, *(broker for broker in replicas if broker != end))
-            self._index(row, self._lists[row])
-            end = leader
-        self._counts[end] -= 1
-
-    def _index(self, row: Row, replicas: Replicas) -> None:
-        for other in replicas[1:]:
-            self._led[replicas[0]][other][row] = None
+def _doublings(distance: Ints) -> Ints:
+    """Return the number of times that 1 has to be doubled to reach each distance."""
+    result: Ints = np.ceil(np.log2(np.maximum(1, distance))).astype(np.int64)
+    return result

@@ -1,7 +1,9 @@
 """Minimum-cost flow with integer capacities and costs, solved by OR-tools (the extra `propose`)."""
 
-from array import array
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planner.proposals.arrays import Ints
 
 MISSING = "propose needs OR-tools: pip install 'reassignd[propose]'"
 
@@ -14,32 +16,22 @@ class MissingSolverError(Exception):
 
 
 class Network:
-    """A directed graph. Nodes and arcs are numbered in the order in which they are added."""
+    """A directed graph whose arcs are added in bulk. Nodes are numbers from 0."""
 
     def __init__(self) -> None:
-        self._nodes = 0
-        self._tails, self._heads = array("i"), array("i")
-        self._capacities, self._costs = array("q"), array("q")
+        self._parts: list[tuple[Ints, Ints, Ints, Ints]] = []
+        self._arcs = 0
 
-    def node(self) -> int:
-        """Add a node."""
-        self._nodes += 1
-        return self._nodes - 1
+    def add(self, tails: "Ints", heads: "Ints", capacities: "Ints", costs: "Ints") -> slice:
+        """Add arcs; parallel ones are allowed. Return where their flows will be."""
+        self._parts.append((tails, heads, capacities, costs))
+        first, self._arcs = self._arcs, self._arcs + len(tails)
+        return slice(first, self._arcs)
 
-    def arc(self, tail: int, head: int, capacity: int, cost: int) -> int:
-        """Add an arc; parallel arcs are allowed. An arc without capacity is left out and has the number -1."""
-        if capacity <= 0:
-            return -1
-        self._tails.append(tail)
-        self._heads.append(head)
-        self._capacities.append(capacity)
-        self._costs.append(cost)
-        return len(self._tails) - 1
+    def cheapest_flow(self, supplies: "Ints") -> "Ints | None":
+        """Send the supply of each node (negative: its demand) at the least cost. Return the flow of each arc.
 
-    def cheapest_flow(self, source: int, sink: int, amount: int) -> Callable[[int], int] | None:
-        """Send `amount` units at the least cost. Return the flow of each arc, or None if they do not fit.
-
-        Raises MissingSolverError.
+        None if the supplies do not fit. Raises MissingSolverError.
         """
         try:
             import numpy as np
@@ -47,25 +39,18 @@ class Network:
         except ModuleNotFoundError as error:
             raise MissingSolverError from error
         solver = SimpleMinCostFlow()
-        capacities = np.minimum(np.frombuffer(self._capacities, np.int64), amount)
+        tails, heads, capacities, costs = (np.concatenate(each) for each in zip(*self._parts, strict=True))
         solver.add_arcs_with_capacity_and_unit_cost(
-            np.frombuffer(self._tails, np.int32),
-            np.frombuffer(self._heads, np.int32),
-            capacities,
-            np.frombuffer(self._costs, np.int64),
+            tails.astype(np.int32),
+            heads.astype(np.int32),
+            np.minimum(capacities, supplies[supplies > 0].sum()).astype(np.int64),
+            costs.astype(np.int64),
         )
-        supplies = np.zeros(self._nodes, np.int64)
-        supplies[source], supplies[sink] = amount, -amount
-        solver.set_nodes_supplies(np.arange(self._nodes, dtype=np.int32), supplies)
+        solver.set_nodes_supplies(np.arange(len(supplies), dtype=np.int32), supplies.astype(np.int64))
         status = solver.solve()
         if status == solver.INFEASIBLE:
             return None
         if status != solver.OPTIMAL:
             raise RuntimeError(f"OR-tools could not solve the flow: {status}")
-        flows = solver.flows(np.arange(len(self._tails), dtype=np.int32)).tolist()
-
-        def flow(arc: int) -> int:
-            value: int = flows[arc]
-            return value
-
-        return flow
+        flows: Ints = solver.flows(np.arange(self._arcs, dtype=np.int32))
+        return flows

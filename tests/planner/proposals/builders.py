@@ -1,10 +1,14 @@
 """Small clusters to propose plans for."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
 from hypothesis import strategies as st
 
-from planner.proposals.goal import Goal, Problem, ProposalError, Row, problem_of
+from planner.proposals.goal import Goal, Problem, ProposalError, problem_of
+from planner.proposals.proposal import Proposal
 from planner.snapshot import Broker, Partition, Snapshot
 
 
@@ -26,9 +30,24 @@ def cluster(racks: str, *lists: Sequence[int], sizes: Mapping[int, int] | None =
     return Snapshot(brokers(racks), partitions)
 
 
-def row(*replicas: int, factor: int = 0, number: int = 0, size: int = 1) -> Row:
-    """Return the partition foo-`number`."""
-    return Row("foo", number, replicas, factor or len(replicas), size)
+def padded(*lists: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return lists of broker positions as rows of a matrix."""
+    width = max(map(len, lists))
+    return np.array([[*each, *[-1] * (width - len(each))] for each in lists], np.int64)
+
+
+def applied(problem: Problem, proposal: Proposal) -> Problem:
+    """Return the problem after the plan was carried out."""
+    before = [*problem.rows, *problem.fixed]
+    partitions = {
+        row[:2]: Partition(*row[:2], replicas, replicas, replicas[0], row.bytes)
+        for row in before
+        for replicas in [proposal.changes.get(row, row.replicas)]
+    }
+    nodes = {node.id: Broker(node.id, node.rack) for node in problem.nodes}
+    free = {row[:2] for row in problem.rows}
+    moving = partitions.keys() - free
+    return problem_of(Snapshot(nodes, partitions), problem.goal, moving=moving)
 
 
 @st.composite
@@ -38,7 +57,9 @@ def problems(draw: st.DrawFn) -> Problem:
     racks = draw(st.sampled_from(["-", "a", "ab", "abc"]))
     letters = "".join(racks[each % len(racks)] for each in range(count))
     ids = st.lists(st.integers(1, count), min_size=1, max_size=4, unique=True)
-    snapshot = cluster(letters, *draw(st.lists(ids, min_size=1, max_size=12)))
+    lists = draw(st.lists(ids, min_size=1, max_size=12))
+    sizes = draw(st.dictionaries(st.integers(0, 11), st.integers(0, 50)))
+    snapshot = cluster(letters, *lists, sizes=sizes)
     drain = draw(st.frozensets(st.integers(1, count), max_size=2))
     goal = Goal(
         drain=drain,
@@ -47,6 +68,8 @@ def problems(draw: st.DrawFn) -> Problem:
         repair_racks=draw(st.booleans()),
         even_leaders=draw(st.booleans()),
         receive_nothing=draw(st.frozensets(st.integers(1, count), max_size=1)),
+        by=draw(st.sampled_from(["replicas", "bytes", "both"])),
+        tolerance=draw(st.sampled_from([Fraction(0), Fraction(1, 10)])),
     )
     try:
         return problem_of(snapshot, goal)

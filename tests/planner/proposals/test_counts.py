@@ -1,13 +1,13 @@
 from fractions import Fraction
 
-from planner.proposals.counts import CountRange, count_ranges, ideal_counts
-from planner.proposals.goal import Goal, Problem, problem_of
+from planner.proposals.counts import byte_ranges, count_amounts, count_ranges, ideal_shares
+from planner.proposals.goal import CountRange, Goal, Problem, problem_of
 from planner.proposals.rack_rule import RackRule
 from tests.planner.proposals.builders import cluster
 
 
 def ideals(problem: Problem) -> dict[int, Fraction]:
-    return ideal_counts(problem, RackRule(problem.nodes))
+    return ideal_shares(problem, RackRule(problem.nodes), count_amounts(problem))
 
 
 def ranges(problem: Problem) -> dict[int, CountRange]:
@@ -46,5 +46,11 @@ def test_a_broker_that_gets_nothing_new_keeps_its_count() -> None:
     assert ranges(problem)[1] == (9, 9)
 
 
-def test_a_range_is_widened_on_both_sides() -> None:
-    assert CountRange(3, 4).widened(2) == (1, 6)
+def test_what_such_a_broker_keeps_is_missing_in_its_rack() -> None:
+    problem = problem_of(cluster("aab", *[(1, 3)] * 4, (2, 3), (2, 3)), Goal(receive_nothing=frozenset({1})))
+    assert [ranges(problem)[broker] for broker in (1, 2, 3)] == [(4, 4), (2, 2), (6, 6)]
+
+
+def test_bytes_are_shared_in_the_same_way() -> None:
+    problem = problem_of(cluster("--", (1,), (1,), sizes={0: 60, 1: 40}), Goal())
+    assert byte_ranges(problem, RackRule(problem.nodes)) == {1: (47, 53), 2: (47, 53)}

@@ -1,45 +1,55 @@
-from collections import Counter
-
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.proposals.goal import Row
-from planner.proposals.leaders import even_out
-from tests.planner.proposals.builders import row
+from planner.proposals.leaders import even_leaders, taken_over
+from tests.planner.proposals.builders import padded
 
-lists = st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=3, unique=True), min_size=1, max_size=20)
-
-
-def leaders(result: dict[Row, tuple[int, ...]]) -> Counter[int]:
-    return Counter(replicas[0] for replicas in result.values())
+lists = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True), min_size=1, max_size=20)
+EVERY = np.ones(3, np.bool_)
+NONE = np.zeros(3, np.int64)
 
 
-def even(*replicas: tuple[int, ...], fixed: dict[int, int] | None = None) -> dict[Row, tuple[int, ...]]:
-    rows = {row(*each, number=number): each for number, each in enumerate(replicas)}
-    return even_out(rows, fixed or {}, frozenset({1, 2, 3}))
+def counts(*replicas: tuple[int, ...], others: tuple[int, int, int] = (0, 0, 0)) -> list[int]:
+    leaders, _ = even_leaders(padded(*replicas), padded(*replicas), np.array(others), EVERY)
+    return [int((leaders == broker).sum()) for broker in range(3)]
 
 
 def test_a_chain_of_brokers_hands_leaders_on() -> None:
-    assert leaders(even((1, 2), (1, 2), (1, 2), (2, 3))) == {1: 2, 2: 1, 3: 1}
+    assert counts((0, 1), (0, 1), (0, 1), (1, 2)) in ([2, 1, 1], [1, 2, 1])
 
 
 def test_leaders_of_other_partitions_count() -> None:
-    assert leaders(even((1, 2), (1, 2), fixed={1: 2})) == {2: 2}
+    assert counts((0, 1), (0, 1), others=(2, 0, 0)) == [0, 2, 0]
 
 
 def test_a_broker_below_its_share_takes_over() -> None:
-    assert leaders(even((1, 2), (2, 1), (1, 3))) == {1: 1, 2: 1, 3: 1}
+    assert counts((0, 1), (1, 0), (0, 2)) == [1, 1, 1]
 
 
-@given(lists)
-def test_only_the_order_changes(replicas: list[list[int]]) -> None:
-    rows = {row(*each, number=number): tuple(each) for number, each in enumerate(replicas)}
-    result = even_out(rows, {}, frozenset(range(1, 6)))
-    assert {key: set(each) for key, each in result.items()} == {key: set(each) for key, each in rows.items()}
+def test_even_leaders_stay() -> None:
+    same = padded((0, 1), (1, 2), (2, 0))
+    assert even_leaders(same, same, NONE, EVERY)[1] == 0
+
+
+def test_a_broker_that_takes_no_part_keeps_its_leaders() -> None:
+    same = padded((0, 1), (0, 1), (0, 1))
+    leaders, changes = even_leaders(same, same, NONE, np.array([False, True, True]))
+    assert (leaders.tolist(), changes) == ([0, 0, 0], 0)
+
+
+def test_a_leader_that_keeps_its_replica_stays() -> None:
+    assert taken_over(padded((1, 0)), padded((1, 2)), NONE).tolist() == [1]
+
+
+def test_the_kept_replica_with_the_fewest_leaders_takes_over() -> None:
+    assert taken_over(padded((2, 1, 0)), padded((1, 0)), np.array([0, 5, 0])).tolist() == [0]
+    assert taken_over(padded((2, 1)), padded((1, 0)), np.array([0, 5, 0])).tolist() == [1]
 
 
 @given(lists)
 def test_leaders_get_no_less_even(replicas: list[list[int]]) -> None:
-    rows = {row(*each, number=number): tuple(each) for number, each in enumerate(replicas)}
-    result = even_out(rows, {}, frozenset(range(1, 6)))
-    assert max(leaders(result).values()) <= max(leaders(rows).values())
+    before = padded(*replicas)
+    leaders, _ = even_leaders(before, before, np.zeros(5, np.int64), np.ones(5, np.bool_))
+    assert ((before == leaders[:, None]).any(axis=1)).all()
+    assert np.bincount(leaders).max() <= np.bincount(before[:, 0]).max()

@@ -1,31 +1,16 @@
-from collections import Counter
+import numpy as np
 
-from planner.proposals.class_flow import Placement, classes_of
-from planner.proposals.rows import deal, ordered
-from tests.planner.proposals.builders import row
-
-RACKS = {1: "a", 2: "b", 3: "a", 4: "b"}
-
-
-def test_every_row_gets_its_number_of_different_brokers() -> None:
-    rows = [row(1, 2, number=number) for number in range(3)]
-    [group] = classes_of(rows)
-    dealt = dict(deal([Placement(group, {1: 2, 2: 3, 3: 1})], RACKS))
-    assert sorted(map(sorted, dealt.values())) == [[1, 2], [1, 2], [2, 3]]
-
-
-def test_the_smallest_row_moves() -> None:
-    rows = [row(1, 2, number=0, size=9), row(1, 2, number=1, size=3)]
-    [group] = classes_of(rows)
-    dealt = dict(deal([Placement(group, {1: 1, 2: 2, 3: 1})], RACKS))
-    assert dealt[rows[1]] == {2, 3}
+from planner.proposals.rows import ordered
+from tests.planner.proposals.builders import padded
 
 
 def test_the_leader_stays_first_and_new_replicas_are_last() -> None:
-    partition = row(2, 1, 3)
-    assert ordered([(partition, frozenset({1, 2, 4}))], Counter())[partition] == (2, 1, 4)
+    assert ordered(padded((2, 1, 3)), padded((2, 1, 4)), np.array([2])).tolist() == [[2, 1, 4]]
 
 
-def test_the_broker_with_the_fewest_leaders_takes_over() -> None:
-    partition = row(2, 1, 3)
-    assert ordered([(partition, frozenset({1, 3, 4}))], Counter({1: 5}))[partition] == (3, 1, 4)
+def test_a_new_leader_is_first_and_the_others_keep_their_order() -> None:
+    assert ordered(padded((2, 1, 3)), padded((2, 1, 3)), np.array([3])).tolist() == [[3, 2, 1]]
+
+
+def test_shorter_lists_are_padded_at_the_end() -> None:
+    assert ordered(padded((2, 1, 3)), padded((-1, 1, 3)), np.array([1])).tolist() == [[1, 3, -1]]

@@ -1,0 +1,92 @@
+"""The effect of a solved problem on every broker."""
+
+import numpy as np
+
+from controller.scheduling.steps import Replicas
+from planner.proposals.arrays import Flags, Ints
+from planner.proposals.goal import Problem, Row, own_rack
+from planner.proposals.layout import Layout
+from planner.proposals.proposal import BrokerChange, Load, Proposal
+from planner.proposals.solve import Solution, new_replicas
+from planner.proposals.table import Table, per_broker
+
+
+def outcome(problem: Problem, solution: Solution) -> Proposal:
+    """Return the proposal of a solution."""
+    table = problem.table
+    before = _padded(table.replicas, solution.lists.shape[1])
+    after = before.copy()
+    after[table.free] = solution.lists
+    changed = (after != before).any(axis=1)
+    new = new_replicas(before[changed], after[changed])
+    # Before the plan, drained brokers still count as places.
+    lengths = np.unique([*(before >= 0).sum(axis=1), *(after >= 0).sum(axis=1)]).tolist()
+    present = Layout([node._replace(usable=True) for node in problem.nodes], table.brokers, lengths)
+    layout = Layout(problem.nodes, table.brokers, lengths)
+    free = table.free
+    return Proposal(
+        _changes(table, after, np.flatnonzero(changed)),
+        int(new.sum()),
+        int((new * table.bytes[changed]).sum()),
+        int((after[changed][:, 0] != before[changed][:, 0]).sum()),
+        present.total_excess(before[free]),
+        layout.total_excess(after[free]),
+        _brokers(problem, solution, before, after, changed),
+        problem.left_out,
+        solution.widened,
+        solution.moves_bound,
+        solution.bytes_bound,
+        solution.notes,
+    )
+
+
+def _padded(lists: Ints, width: int) -> Ints:
+    result = np.full((len(lists), max(width, lists.shape[1])), -1, np.int32)
+    result[:, : lists.shape[1]] = lists
+    return result
+
+
+def _changes(table: Table, lists: Ints, rows: Ints) -> dict[Row, Replicas]:
+    """Return the new lists of these rows, in order of topic and partition."""
+    old, new = _tuples(table.brokers, table.replicas[rows]), _tuples(table.brokers, lists[rows])
+    topics = [table.topics[topic] for topic in table.topic[rows].tolist()]
+    numbers = (table.partition[rows].tolist(), old, table.factor[rows].tolist(), table.bytes[rows].tolist())
+    return dict(zip(map(Row, topics, *numbers), new, strict=True))
+
+
+def _tuples(brokers: Ints, lists: Ints) -> list[Replicas]:
+    lengths = (lists >= 0).sum(axis=1).tolist()
+    ids = brokers[lists].tolist()
+    return [tuple(each[:length]) for each, length in zip(ids, lengths, strict=True)]
+
+
+def _brokers(
+    problem: Problem, solution: Solution, before: Ints, after: Ints, changed: Flags
+) -> tuple[BrokerChange, ...]:
+    table = problem.table
+    size = len(table.brokers)
+    old, new = before[changed], after[changed]
+    arriving = np.where((new[:, :, None] == old[:, None, :]).any(axis=2), -1, new)
+    leaving = np.where((old[:, :, None] == new[:, None, :]).any(axis=2), -1, old)
+    gains, losses = per_broker(arriving, None, size).tolist(), per_broker(leaving, None, size).tolist()
+    loads_before, loads_after = _loads(table, before), _loads(table, after)
+    position = {broker: number for number, broker in enumerate(table.brokers.tolist())}
+    return tuple(
+        BrokerChange(
+            node.id,
+            None if node.rack == own_rack(node.id) else node.rack,
+            loads_before[position[node.id]],
+            loads_after[position[node.id]],
+            gains[position[node.id]],
+            losses[position[node.id]],
+            solution.ranges.get(node.id),
+        )
+        for node in problem.nodes
+    )
+
+
+def _loads(table: Table, lists: Ints) -> list[Load]:
+    size = len(table.brokers)
+    replicas, sizes = per_broker(lists, None, size), per_broker(lists, table.bytes, size)
+    leaders = np.bincount(lists[:, 0], minlength=size)
+    return list(map(Load, replicas.tolist(), leaders.tolist(), sizes.tolist()))
