@@ -6,7 +6,7 @@ from controller.scheduling.steps import Replicas
 from planner.proposals.arrays import Flags, Ints
 from planner.proposals.goal import Problem, Row, own_rack
 from planner.proposals.layout import Layout
-from planner.proposals.proposal import BrokerChange, Load, Proposal
+from planner.proposals.result import BrokerChange, Load, Proposal
 from planner.proposals.solve import Solution, new_replicas
 from planner.proposals.table import Table, per_broker
 

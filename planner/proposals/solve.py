@@ -53,8 +53,7 @@ class _Solver:
     def __init__(self, problem: Problem) -> None:
         self._problem, self._goal, table = problem, problem.goal, problem.table
         self._lists = table.replicas[table.free].astype(np.int64)
-        factors = np.unique(np.concatenate([table.factor, (table.replicas >= 0).sum(axis=1)])).tolist()
-        self._layout = Layout(problem.nodes, table.brokers, factors)
+        self._layout = layout_of(problem)
         self._rule = RackRule(problem.nodes)
         self._counted = self._goal.even_counts and self._goal.by != "bytes"
         self._ranges = count_ranges(problem, self._rule) if self._counted else {}
@@ -64,23 +63,11 @@ class _Solver:
     def solve(self) -> Solution:
         if self._goal.changes_order_only:
             return self._finish(Placed(self._lists, 0, 0), 0)
-        given = self._given()
+        given = input_of(self._problem, self._as_arrays(self._ranges) if self._counted else None)
         placed, widened = self._within_budget(given)
         if self._shares is not None:
             placed = placed._replace(sets=self._even_bytes(given, self._shares, placed.sets, widened))
         return self._finish(placed, widened)
-
-    def _given(self) -> Input:
-        table = self._problem.table
-        return Input(
-            self._layout,
-            self._lists,
-            table.factor[table.free].astype(np.int64),
-            table.bytes[table.free],
-            table.counts(~table.free),
-            self._goal.repair_racks,
-            self._as_arrays(self._ranges) if self._counted else None,
-        )
 
     def _as_arrays(self, ranges: dict[int, CountRange]) -> Ranges:
         """Return ranges by position. Brokers that are not usable have none, and are never asked."""
@@ -280,6 +267,27 @@ class _Solver:
             placed.bytes_bound,
             tuple(self._notes),
         )
+
+
+def layout_of(problem: Problem) -> Layout:
+    """Return the brokers and racks of a problem."""
+    table = problem.table
+    lengths = (table.replicas >= 0).sum(axis=1)
+    return Layout(problem.nodes, table.brokers, np.unique(np.concatenate([table.factor, lengths])).tolist())
+
+
+def input_of(problem: Problem, ranges: Ranges | None = None) -> Input:
+    """Return the partitions that may change as arrays."""
+    table = problem.table
+    return Input(
+        layout_of(problem),
+        table.replicas[table.free].astype(np.int64),
+        table.factor[table.free].astype(np.int64),
+        table.bytes[table.free],
+        table.counts(~table.free),
+        problem.goal.repair_racks,
+        ranges,
+    )
 
 
 def new_replicas(lists: Ints, sets: Ints) -> Ints:

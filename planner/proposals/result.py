@@ -1,0 +1,67 @@
+"""A proposed plan and what it does to each broker."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from controller.scheduling.steps import Replicas
+from planner.proposals.goal import CountRange, LeftOut, Row
+
+Lists = Mapping[Row, Replicas]
+"""New replica list of each row of a problem."""
+
+
+class Load(NamedTuple):
+    """What a broker holds."""
+
+    replicas: int
+    leaders: int
+    bytes: int
+
+
+class BrokerChange(NamedTuple):
+    """A broker before and after the plan, with the replicas that it gains and loses."""
+
+    broker: int
+    rack: str | None
+    before: Load
+    after: Load
+    gains: int
+    losses: int
+    wanted: CountRange | None
+    """Range of replicas for even counts; None if the goal does not ask for them."""
+
+
+class Proposal(NamedTuple):
+    """A plan. The solver proves that no plan for the same goal moves fewer replicas."""
+
+    changes: Lists
+    """New lists of the partitions that change, in order of topic and partition."""
+    moves: int
+    bytes: int
+    leader_changes: int
+    rack_excess_before: int
+    rack_excess_after: int
+    brokers: tuple[BrokerChange, ...]
+    left_out: tuple[LeftOut, ...]
+    widened: int
+    """Replicas by which a limit on moves or bytes widened the ranges of counts; 0 without an effect."""
+    moves_bound: int = 0
+    """No plan for the same goal moves fewer replicas than this."""
+    bytes_bound: int = 0
+    """No plan for the same goal copies fewer bytes than this."""
+    notes: tuple[str, ...] = ()
+    """One line each: warnings, and what was given up for what."""
+
+    @property
+    def fewest_moves_proven(self) -> bool:
+        """Whether no plan for the same goal moves fewer replicas."""
+        return self.moves == self.moves_bound
+
+    @property
+    def uneven(self) -> tuple[BrokerChange, ...]:
+        """Brokers that stay outside of their range, because the rack rule or the budget leave no other place."""
+        return tuple(
+            each
+            for each in self.brokers
+            if each.wanted is not None and not each.wanted.least <= each.after.replicas <= each.wanted.most
+        )

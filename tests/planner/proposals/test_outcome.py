@@ -1,0 +1,28 @@
+from planner.proposals.goal import Goal, problem_of
+from planner.proposals.outcome import outcome
+from planner.proposals.proposal import Load, Proposal
+from planner.proposals.solve import solve
+from planner.snapshot import Snapshot
+from tests.planner.proposals.builders import cluster
+
+
+def drained(snapshot: Snapshot) -> Proposal:
+    problem = problem_of(snapshot, Goal(drain=frozenset({1})))
+    return outcome(problem, solve(problem))
+
+
+def test_the_effect_on_each_broker_is_summed() -> None:
+    first, _, third = drained(cluster("---", (1, 2), (2, 3), sizes={0: 5, 1: 7})).brokers
+    assert (first.before, first.after, first.losses) == (Load(1, 1, 5), Load(0, 0, 0), 1)
+    assert (third.before, third.after, third.gains) == (Load(1, 0, 7), Load(2, 0, 12), 1)
+
+
+def test_only_changed_partitions_are_listed() -> None:
+    proposal = drained(cluster("---", (1, 2), (2, 3)))
+    assert {row.partition: replicas for row, replicas in proposal.changes.items()} == {0: (2, 3)}
+    assert (proposal.moves, proposal.leader_changes) == (1, 1)
+
+
+def test_the_bound_proves_the_moves() -> None:
+    proposal = drained(cluster("---", (1, 2), (2, 3)))
+    assert (proposal.moves_bound, proposal.bytes_bound, proposal.fewest_moves_proven) == (1, 1, True)
