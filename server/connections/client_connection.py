@@ -22,6 +22,10 @@ class Host(Protocol):
         """
         ...
 
+    def closes(self, peer: str, reason: str) -> None:
+        """Log why the connection of a client is closed. Repeated reasons are summarized."""
+        ...
+
 
 class ServedConnection(asyncio.Protocol, ABC):
     """Base of the connection protocols. Reports its buffered bytes and its end to the host."""

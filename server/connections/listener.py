@@ -99,6 +99,10 @@ class Listeners(Generic[Broker]):
         """See `server.connections.client_connection.Host`."""
         self._registry.holds(connection, size)
 
+    def closes(self, peer: str, reason: str) -> None:
+        """See `server.connections.client_connection.Host`."""
+        self._registry.closes(peer, reason)
+
     def _accepted(self, broker: Broker, client_socket: socket.socket, peer: str) -> None:
         if not self._registry.enter(peer):
             client_socket.close()

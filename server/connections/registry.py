@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable
 
 from common.clock import Clock, RealClock
+from common.repeated_warnings import RepeatedWarnings
 from server.connections.client_connection import ServedConnection
 from server.connections.limits import ConnectionLimits
 from server.ports import Stats
@@ -28,6 +29,7 @@ class ConnectionRegistry:
         self.limits = limits
         self._stats = stats
         self._clock = clock or RealClock()
+        self._warnings = RepeatedWarnings(log, self._clock)
         self._served: set[ServedConnection] = set()
         self._count = 0
         """Accepted connections, including those in the TLS handshake."""
@@ -82,6 +84,9 @@ class ConnectionRegistry:
         while self.held > self.limits.held_bytes:
             self._abort_largest()
 
+    def closes(self, peer: str, reason: str) -> None:
+        self._warnings.closed(peer, reason)
+
     async def close_all(self, connections: Iterable[ServedConnection]) -> None:
         """Close the connections and wait for their end; abort those that take longer than CLOSE_SECONDS."""
         closing = set(connections)
@@ -134,6 +139,7 @@ class ConnectionRegistry:
             await self._clock.sleep(CHECK_SECONDS)
             self._stats.loop_lag(max(0.0, self._clock.now() - due))
             self._abort_overdue(loop.time())
+            self._warnings.report()
 
     def _abort_overdue(self, now: float) -> None:
         """Abort connections that exceed a time limit.

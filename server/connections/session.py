@@ -120,7 +120,7 @@ class Session(ServedConnection):
         self.last_active = self._loop.time()
         self._waiting.clear()
         if reason is not None:
-            log.warning("closed the connection of %s: %s", self.peer, reason)
+            self._host.closes(self.peer, reason)
         self._transport.close()
 
     def abort(self, reason: str) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import socket
 from collections.abc import Iterator
+from functools import partial
 from ssl import SSLContext
 from typing import Any, NamedTuple, Protocol
 
@@ -17,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from common.clock import Clock
 from server.http.peer_user import user_of
-from server.http.uvicorn_adapter import current_peer
+from server.http.uvicorn_adapter import REFUSE, current_peer
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +70,10 @@ class ConnectionOwner(Protocol):
 
     def closed(self, connection: "HttpConnection", /) -> None:
         """Note that the connection is closed."""
+        ...
+
+    def refused(self, peer: str, reason: str, /) -> None:
+        """Log that the client has sent something that is not HTTP. Repeated reasons are summarized."""
         ...
 
 
@@ -179,7 +184,9 @@ class HttpConnection(asyncio.Protocol):
         self._transport = transport
         self.certificate = transport.get_extra_info("peercert") or None
         current_peer.set(self.peer)
-        self._protocol = self._owner.make_protocol({KEY: self})
+        self._protocol = self._owner.make_protocol(
+            {KEY: self, REFUSE: partial(self._owner.refused, self.peer)}
+        )
         self._protocol.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:

@@ -9,6 +9,7 @@ from ssl import SSLContext
 from typing import Any
 
 from common.clock import Clock
+from common.repeated_warnings import RepeatedWarnings
 from server.http.connection import BUSY, Bounds, HttpConnection
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ class HttpConnections:
         self._open: dict[HttpConnection, None] = {}
         """In the order of the last data that each has sent, the oldest first."""
         self._warned = -WARN_SECONDS
+        self._warnings = RepeatedWarnings(log, clock)
         self._listening: socket.socket | None = None
 
     def __len__(self) -> int:
@@ -87,6 +89,7 @@ class HttpConnections:
         while True:
             await self.clock.sleep(CHECK_SECONDS)
             now = self.clock.now()
+            self._warnings.report()
             for connection in list(self._open):
                 reason = connection.overdue(now)
                 if reason is not None:
@@ -106,6 +109,10 @@ class HttpConnections:
     def closed(self, connection: HttpConnection) -> None:
         """Forget the connection. It may be forgotten already."""
         self._open.pop(connection, None)
+
+    def refused(self, peer: str, reason: str) -> None:
+        """See `server.http.connection.ConnectionOwner`."""
+        self._warnings.closed(peer, f"not an HTTP/1.1 request: {reason}")
 
     def _admit(self, accepted: socket.socket) -> None:
         full = len(self._open) >= self.bounds.connections

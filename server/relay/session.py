@@ -204,7 +204,7 @@ class Relay(ServedConnection):
         if self._closed:
             return
         if reason is not None:
-            log.warning("closed the connection of %s: %s", self.peer, reason)
+            self._host.closes(self.peer, reason)
         self._end()
         self._transport.close()
 

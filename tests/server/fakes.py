@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
@@ -41,6 +42,8 @@ from server.dispatch.cache import BodyCache
 from server.dispatch.context import Context, Services
 from server.dispatch.registry import ROUTES
 from tests.frames import decode_response
+
+log = logging.getLogger(__name__)
 
 M = TypeVar("M")
 
@@ -146,6 +149,9 @@ class FakeHost:
 
     def holds(self, connection: ServedConnection, size: int) -> None:
         self.held[connection] = size
+
+    def closes(self, peer: str, reason: str) -> None:
+        log.warning("closed the connection of %s: %s", peer, reason)
 
 
 class FakeClient:

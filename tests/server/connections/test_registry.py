@@ -5,9 +5,11 @@ import logging
 
 import pytest
 
+from common.clock import ManualClock
+from common.repeated_warnings import REPORT_SECONDS
 from server.connections.client_connection import ServedConnection
 from server.connections.limits import ConnectionLimits
-from server.connections.registry import ConnectionRegistry
+from server.connections.registry import CHECK_SECONDS, ConnectionRegistry
 from server.metrics.stats import Counters
 
 
@@ -102,3 +104,17 @@ async def test_connections_that_do_not_close_in_time_are_aborted(monkeypatch: py
     await made.close_all([willing, stubborn])
     assert made.connections == 1
     assert (willing.aborted is None, stubborn.aborted is None, other.aborted) == (True, False, None)
+
+
+async def test_repeated_reasons_of_closed_connections_are_summarized(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = ManualClock()
+    made = ConnectionRegistry(ConnectionLimits(), Counters(), clock)
+    made.start()
+    for port in range(1000):
+        made.closes(f"10.0.0.9:{port}", "API key 7 version 1 is not served")
+    assert len(caplog.messages) == 1
+    await clock.advance(REPORT_SECONDS + CHECK_SECONDS)
+    assert caplog.messages[1].startswith("closed 999 more connections of 10.0.0.9 in the last 60 s; ")
+    made.stop()

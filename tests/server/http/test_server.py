@@ -104,7 +104,18 @@ async def test_garbage_is_logged_with_the_address_of_its_sender(caplog: pytest.L
         writer.write(b"\x00garbage\r\n\r\n")
         assert b"400" in await reader.readline()
         writer.close()
-    assert caplog.messages == [f"Invalid HTTP request received (from 127.0.0.1:{own_port})"]
+    reason = "not an HTTP/1.1 request: illegal request line"
+    assert caplog.messages == [f"closed the connection of 127.0.0.1:{own_port}: {reason}"]
+
+
+async def test_repeated_garbage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(routes()) as port:
+        for _ in range(20):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\nUp grade: x\r\n\r\n")
+            assert b"400" in await reader.readline()
+            writer.close()
+    assert len(caplog.messages) == 1
 
 
 async def test_a_stopped_server_accepts_nothing() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,9 +12,13 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn import Config, Server
 
-from server.http.uvicorn_adapter import PEER_FILTER, UvicornProtocols, current_peer
+from server.http.uvicorn_adapter import PEER_FILTER, REFUSE, UvicornProtocols
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
+UNFINISHED = b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+
+REFUSED: list[str] = []
+"""Reasons that the protocol has reported."""
 
 
 class Transport(asyncio.Transport):
@@ -58,7 +63,8 @@ async def connected(
 ) -> AsyncIterator[tuple[UvicornProtocols, asyncio.Protocol, Transport]]:
     protocols, transport = UvicornProtocols(application), Transport()
     await protocols.start()
-    protocol = protocols.make({"name": "state of the connection"})
+    REFUSED.clear()
+    protocol = protocols.make({"name": "state of the connection", REFUSE: REFUSED.append})
     protocol.connection_made(transport)
     yield protocols, protocol, transport
     protocol.connection_lost(None)
@@ -108,12 +114,56 @@ async def test_a_stop_waits_for_a_response_in_progress() -> None:
     assert transport.written.endswith(b"state of the connection")
 
 
-async def test_garbage_is_logged_with_the_client_s_address(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("data", "head", "reason"),
+    [
+        (b"\x00garbage\r\n\r\n", b"HTTP/1.1 400 Bad Request\r\n", "illegal request line"),
+        (b"GET / HTTP/1.1\r\nUp grade: x\r\n\r\n", b"HTTP/1.1 400 Bad Request\r\n", "illegal header line"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 400 Bad Request\r\n", "Missing mandatory Host: header"),
+        (
+            b"GET /" + b"x" * 20_000,
+            b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
+            "Receive buffer too long",
+        ),
+    ],
+)
+async def test_what_is_not_http_is_refused_in_one_line_of_json(
+    data: bytes, head: bytes, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async with connected(Application()) as (_, protocol, transport):
-        current_peer.set("client:1")
-        protocol.data_received(b"\x00garbage\r\n\r\n")
-        assert transport.written.startswith(b"HTTP/1.1 400 ")
-    assert caplog.messages == ["Invalid HTTP request received (from client:1)"]
+        protocol.data_received(data)
+        _, _, body = transport.written.partition(b"\r\n\r\n")
+        assert transport.written.startswith(head)
+        assert json.loads(body) == {"error": f"not an HTTP/1.1 request: {reason}"}
+        assert transport.is_closing()
+    assert (REFUSED, caplog.messages) == ([reason], [])
+
+
+async def test_garbage_after_the_beginning_of_a_response_only_closes_the_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    application = Application()
+    application.release.set()
+    async with connected(application) as (_, protocol, transport):
+        protocol.data_received(UNFINISHED)
+        while not transport.written.endswith(b"state of the connection"):
+            await asyncio.sleep(0)
+        answered = transport.written
+        protocol.data_received(b"no chunk\r\n")
+        await transport.closed.wait()
+    assert transport.written.startswith(answered)
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize("upgrade", [b"websocket", b"h2c", b"\x80\xff", b"/"])
+async def test_an_upgrade_header_is_ignored(upgrade: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    application = Application()
+    application.release.set()
+    async with connected(application) as (_, protocol, transport):
+        protocol.data_received(REQUEST[:-2] + b"connection: upgrade\r\nupgrade: " + upgrade + b"\r\n\r\n")
+        while not transport.written.endswith(b"state of the connection"):
+            await asyncio.sleep(0)
+    assert caplog.messages == []
 
 
 def test_log_lines_without_a_client_stay_as_they_are() -> None:
