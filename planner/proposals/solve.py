@@ -97,13 +97,22 @@ class _Solver:
             return Placed(plan.sets, plan.bound, plan.bytes_bound)
         if arcs <= MOST_ARCS:
             return self._by_flow(given, by_leader=arcs <= EXACT_ARCS)._replace(bytes_bound=plan.bytes_bound)
-        if not plan.complete:
-            raise ProposalError(
-                ["the cluster is too large for the exact solver, and quotas alone find no plan"]
-            )
         self._notes.append(
             "the cluster is too large for the exact solver: a plan with fewer moves or more even counts may exist"
         )
+        return self._approximate(given, plan)
+
+    def _approximate(self, given: Input, plan: QuotaPlan) -> Placed:
+        """Return a plan by quotas, with wider ranges of counts if replicas find no places in the given ones."""
+        widened = 1
+        while not plan.complete:
+            if given.ranges is None or widened > given.ranges.most.max():
+                raise ProposalError(
+                    ["the cluster is too large for the exact solver, and quotas find no plan"]
+                )
+            wider = given._replace(ranges=given.ranges.widened(widened))
+            plan = by_quotas(wider, self._shares)._replace(bound=plan.bound)
+            widened *= 2
         return Placed(plan.sets, plan.bound, plan.bytes_bound)
 
     def _by_flow(self, given: Input, *, by_leader: bool) -> Placed:
