@@ -1,7 +1,8 @@
 """A driver with a scripted `decide`, recorded effects, and commits that tests complete."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from backends.memory import MemoryStore
@@ -40,6 +41,16 @@ class Rig:
             on_decision=lambda event, decision: self.decided.append((event, decision.reply)),
             capacity=capacity,
         )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run the driver for the duration of the block. At its end, all held commits are released."""
+        self.driver.start(self)
+        try:
+            yield
+        finally:
+            self.store.release()
+            await self.driver.stop()
 
     def _decide(self, decision: Decision, event: AnyEvent) -> Iterator[None] | None:
         return self.decide(decision, event)

@@ -18,6 +18,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
+@pytest.fixture(autouse=True)
+def released(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Release what a failed test holds: all tests use the same site."""
+    site: Site | None = request.getfixturevalue("site") if "site" in request.fixturenames else None
+    yield
+    if site is not None and site.held:
+        site.release()
+
+
 @pytest.fixture(scope="session")
 def tools() -> Iterator[Tools]:
     """The command line tools of Kafka 3.9."""

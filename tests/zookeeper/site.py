@@ -53,6 +53,8 @@ class Site:
         self.cluster = cluster
         self.commander = ControllerProcess(cluster, 1000, **overrides)
         self.admin: KafkaAdminClient
+        self.held = False
+        """Reassignments are held in flight by `hold`."""
         self._exit_stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -153,12 +155,14 @@ class Site:
             "follower__replication__throttled__replicas": "*",
         }
         self.set_configs("TOPIC", topic, **throttled)
+        self.held = True
         self._set_rates("1000")
         time.sleep(1)  # Brokers apply the configs after a notification and do not report when.
 
     def release(self, rate: str | None = None) -> None:
         """Remove the throttle of `hold`, or set it to this rate in bytes per second."""
         self._set_rates(rate)
+        self.held = rate is not None
 
     def _set_rates(self, value: str | None) -> None:
         rates = {

@@ -254,9 +254,12 @@ async def test_decoding_does_not_count_against_the_timeout(
 ) -> None:
     monkeypatch.setattr("backends.client.connection.LARGE_ANSWER", 0)
     connection.off_loop = slow = Held()
-    asking = asyncio.create_task(connection.ask(LIST, 1))
+    asking = asyncio.create_task(connection.ask(LIST, 30))
     await slow.begun.wait()
-    await asyncio.sleep(1.1)
+    loop = asyncio.get_running_loop()
+    later = loop.time() + 31
+    monkeypatch.setattr(loop, "time", lambda: later)
+    await settle()
     slow.free.set()
     assert await asking == ListPartitionReassignmentsResponse()
     assert connection.usable

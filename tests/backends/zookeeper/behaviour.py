@@ -112,11 +112,9 @@ async def children_of_a_missing_znode_are_watched(tree: Tree) -> None:
 
 
 async def until(fired: list[str], expected: list[str]) -> None:
-    for _ in range(1_000):
-        if fired == expected:
-            return
-        await asyncio.sleep(0.005)
-    assert fired == expected
+    async with asyncio.timeout(30):
+        while fired != expected:
+            await asyncio.sleep(0.005)
 
 
 BEHAVIOUR: list[Behaviour] = [

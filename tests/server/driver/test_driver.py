@@ -21,10 +21,9 @@ from tests.server.rig import Rig, settle
 
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
-    made = Rig()
-    made.driver.start(made)
-    yield made
-    await made.driver.stop()
+    rig = Rig()
+    async with rig.running():
+        yield rig
 
 
 async def test_an_event_is_decided_performed_and_answered(rig: Rig) -> None:
@@ -207,17 +206,17 @@ async def test_many_effects_are_passed_to_the_backend_in_slices(rig: Rig, change
 
 async def test_stop_completes_all_submitted_events() -> None:
     rig = Rig()
-    rig.driver.start(rig)
-    rig.store.hold()
-    replies = [rig.submit(number) for number in (1, 2)]
-    await settle()
-    stopping = asyncio.create_task(rig.driver.stop())
-    await settle()
-    rig.store.release(2)
-    await stopping
-    assert await asyncio.gather(*replies) == [1, 2]
-    with pytest.raises(DriverStoppedError):
-        await rig.submit(3)
+    async with rig.running():
+        rig.store.hold()
+        replies = [rig.submit(number) for number in (1, 2)]
+        await settle()
+        stopping = asyncio.create_task(rig.driver.stop())
+        await settle()
+        rig.store.release(2)
+        await stopping
+        assert await asyncio.gather(*replies) == [1, 2]
+        with pytest.raises(DriverStoppedError):
+            await rig.submit(3)
 
 
 async def test_a_driver_that_never_started_stops_at_once() -> None:
@@ -238,35 +237,32 @@ async def test_a_cancelled_waiter_does_not_affect_other_events(rig: Rig) -> None
 async def test_the_number_of_waiting_events_is_limited() -> None:
     rig = Rig()
     rig.driver = rig.make(capacity=2)
-    rig.driver.start(rig)
-    rig.store.hold()
-    replies = [rig.submit(number) for number in (1, 2, 3)]
-    await settle()
-    assert rig.state.controller_epoch == 2
-    rig.store.release(2)
-    await settle()
-    assert rig.state.controller_epoch == 3
-    rig.store.release(1)
-    await asyncio.gather(*replies)
-    await rig.driver.stop()
+    async with rig.running():
+        rig.store.hold()
+        replies = [rig.submit(number) for number in (1, 2, 3)]
+        await settle()
+        assert rig.state.controller_epoch == 2
+        rig.store.release(2)
+        await settle()
+        assert rig.state.controller_epoch == 3
+        rig.store.release(1)
+        await asyncio.gather(*replies)
 
 
 @pytest.mark.parametrize("survived", range(4))
 async def test_a_crash_loses_nothing_that_was_acknowledged(survived: int) -> None:
     rig = Rig()
-    rig.driver.start(rig)
-    rig.store.hold()
-    replies = [rig.submit(number) for number in (1, 2, 3)]
-    await settle()
-    rig.store.release(survived)
-    await settle()
-    acknowledged = [reply.result() for reply in replies if reply.done()]
-    after = State()
-    after.apply(rig.store.survived(survived).load())
-    assert after.controller_epoch == max(acknowledged, default=0)
-    assert rig.log == [BrokerLeft(number) for number in acknowledged]
-    rig.store.release(3)
-    await rig.driver.stop()
+    async with rig.running():
+        rig.store.hold()
+        replies = [rig.submit(number) for number in (1, 2, 3)]
+        await settle()
+        rig.store.release(survived)
+        await settle()
+        acknowledged = [reply.result() for reply in replies if reply.done()]
+        after = State()
+        after.apply(rig.store.survived(survived).load())
+        assert after.controller_epoch == max(acknowledged, default=0)
+        assert rig.log == [BrokerLeft(number) for number in acknowledged]
 
 
 async def test_decisions_and_commits_are_counted(rig: Rig) -> None:

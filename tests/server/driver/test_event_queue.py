@@ -15,10 +15,9 @@ from tests.server.rig import Rig, settle
 
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
-    made = Rig()
-    made.driver.start(made)
-    yield made
-    await made.driver.stop()
+    rig = Rig()
+    async with rig.running():
+        yield rig
 
 
 async def test_wake_queues_a_continue_and_is_not_passed_to_the_backend(rig: Rig) -> None:

@@ -213,12 +213,11 @@ async def test_unchanged_progress_is_not_logged_again(
 
 async def test_a_decision_is_logged_after_its_commit() -> None:
     rig = Rig()
-    rig.driver.start(rig)
-    rig.store.hold()
-    reply = rig.submit(7)
-    await settle()
-    assert rig.decided == []
-    rig.store.release(1)
-    await reply
-    assert rig.decided == [(BrokerStopped(7), 7)]
-    await rig.driver.stop()
+    async with rig.running():
+        rig.store.hold()
+        reply = rig.submit(7)
+        await settle()
+        assert rig.decided == []
+        rig.store.release(1)
+        await reply
+        assert rig.decided == [(BrokerStopped(7), 7)]

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn import Config, Server
 
+from common.clock import settle
 from server.http.uvicorn_adapter import PEER_FILTER, REFUSE, UvicornProtocols
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
@@ -105,7 +106,7 @@ async def test_a_stop_waits_for_a_response_in_progress() -> None:
         protocol.data_received(REQUEST)
         await application.requests.acquire()
         stopping = asyncio.create_task(protocols.stop())
-        await asyncio.sleep(0.2)
+        await settle()
         assert not transport.closed.is_set()
         application.release.set()
         await transport.closed.wait()
