@@ -5,7 +5,7 @@ meanwhile are left out. An iterator yields None for examined rows that it leaves
 let other tasks run.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
@@ -66,6 +66,16 @@ class PartState(Enum):
     STOPPED = "stopped"
 
 
+ENDINGS = (
+    PartState.DONE,
+    PartState.ROLLED_BACK,
+    PartState.TAKEN,
+    PartState.TOPIC_DELETED,
+    PartState.STOPPED,
+)
+"""The final states, in the order in which they are shown (docs/glossary.md)."""
+
+
 class Part(NamedTuple):
     """One partition of a job.
 
@@ -86,6 +96,7 @@ class Part(NamedTuple):
 def parts(state: State, number: int) -> Iterator[Part | None]:
     """Yield the partitions of a job: moving, pending, other ongoing and finished ones, in this order.
 
+    Those that have finished are in the order of `ENDINGS`, and then in the order in which they finished.
     A partition is listed once, even if it changes from one group to a later one during the iteration.
     """
     listed: set[TopicPartition] = set()
@@ -106,8 +117,7 @@ def _parts(state: State, number: int) -> Iterator[Part | None]:
             yield _pending_part(state, pending, number)
         for reassignment in list(state.reassignments.values()):
             yield _ongoing_part(state, state.reassignments.get(reassignment.key), number)
-    for row in list(state.finished.get(number, {}).values()):
-        yield _finished_part(state, row)
+    yield from _finished_parts(state, number)
 
 
 def returned(state: State, job: Job, rows: Iterable[Finished]) -> int:
@@ -294,6 +304,16 @@ def _ending(state: State, row: Finished) -> PartState:
 def _is_back(state: State, job: Job, row: Finished) -> bool:
     undone = state.finished.get(job.undoes, {}).get(TopicPartition(row.topic, row.partition))
     return undone is not None and undone.original == row.target
+
+
+def _finished_parts(state: State, number: int) -> Iterator[Part | None]:
+    rows = list(state.finished.get(number, {}).values())
+    counted: Mapping[Ending, int] = state.endings.get(number, {})
+    for ending in ENDINGS:
+        # A rollback is done where it took a partition back.
+        if Ending[ending.name] in counted or (ending is PartState.DONE and Ending.ROLLED_BACK in counted):
+            for row in rows:
+                yield _finished_part(state, row) if _ending(state, row) is ending else None
 
 
 def _finished_part(state: State, row: Finished) -> Part:

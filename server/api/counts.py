@@ -14,7 +14,7 @@ from common.clock import Clock, RealClock
 from controller.model.cluster import Job, TopicPartition
 from controller.scheduling.buckets import Bucket
 from controller.state.state import State
-from controller.views.jobs import PartState, queued_reason, returned, why_pending
+from controller.views.jobs import ENDINGS, PartState, queued_reason, returned, why_pending
 from server.api.streams import in_slices
 
 SECONDS_PER_ROW = 50e-6
@@ -71,7 +71,7 @@ class JobCounts:
             return self._tally
 
     async def endings(self, job: Job) -> dict[str, int]:
-        """Return the number of the job's partitions by ending, the most frequent one first."""
+        """Return the number of the job's partitions by ending, in the order of `ENDINGS`."""
         counted = Counter[str]()
         for ending, count in self._state.endings.get(job.id, {}).items():
             counted[PartState[ending.name].value] = count
@@ -79,7 +79,7 @@ class JobCounts:
             back = min(await self._count_returned(job), counted[PartState.ROLLED_BACK.value])
             counted[PartState.DONE.value] += back
             counted[PartState.ROLLED_BACK.value] -= back
-        return {ending: count for ending, count in counted.most_common() if count}
+        return {ending.value: counted[ending.value] for ending in ENDINGS if counted[ending.value]}
 
     def _new_basis(self) -> Hashable:
         """Return what changes the reasons of many partitions at once: a tally with another basis is not used."""

@@ -62,6 +62,18 @@ def test_partitions_that_move_come_first_and_those_that_have_ended_last() -> Non
     assert list(states(made, 1).items()) == [("foo-1", "moving"), ("foo-2", "queued"), ("foo-0", "done")]
 
 
+def test_partitions_that_have_ended_are_in_the_order_of_their_states() -> None:
+    made = move(controller())
+    made.alter({"foo-1": [6, 5, 4]})
+    made.alter({"foo-0": None})
+    made.settle()
+    assert list(states(made, 1).items()) == [
+        ("foo-2", "done"),
+        ("foo-0", "rolled back"),
+        ("foo-1", "taken over"),
+    ]
+
+
 def test_a_partition_whose_turn_comes_while_they_are_listed_is_listed_once() -> None:
     made = move(controller(partitions=1))
     listing = parts(made.state, 1)
@@ -155,7 +167,8 @@ def test_a_rollback_that_was_cancelled_is_not_done() -> None:
     made.do(RollBackJob(1))
     made.alter({"foo-0": None})
     made.settle()
-    assert states(made, 2) == {"foo-0": "rolled back", "foo-1": "done", "foo-2": "done"}
+    assert list(states(made, 2).values()) == ["done", "done", "rolled back"]
+    assert states(made, 2)["foo-0"] == "rolled back"
 
 
 def test_the_partitions_that_a_rollback_took_back_are_counted() -> None:

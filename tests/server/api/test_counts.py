@@ -68,3 +68,12 @@ async def test_a_pause_ends_the_use_of_a_tally() -> None:
     await count(made, counts)
     made.do(Pause(None, True))
     assert (await count(made, counts)).all_reasons() == {"all reassignments are paused": SMALL + 1}
+
+
+async def test_endings_are_in_the_order_of_the_glossary() -> None:
+    made = many(3)
+    made.alter({"foo-2": None})
+    made.alter({"foo-1": [6, 5, 4]})
+    made.settle()
+    counted = await JobCounts(made.state).endings(made.state.jobs[1])
+    assert list(counted.items()) == [("done", 1), ("rolled back", 1), ("taken over", 1)]
