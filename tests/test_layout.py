@@ -32,6 +32,7 @@ TESTED_ELSEWHERE = {
     "reassignd/runtime/runtimes.py": "tests/reassignd/test_serve.py",
     "server/metrics/sources.py": "tests/server/scraping.py",
     "server/api/models.py": "tests/server/api/test_openapi.py",
+    "server/api/proposal_store.py": "tests/server/api/test_proposals.py",
     "server/api/rows.py": "tests/server/api/test_jobs.py",
     "tools/certificates.py": "tests/upstream/test_connections.py",
     "tools/zookeeper_controller.py": "tests/zookeeper/site.py",

@@ -21,6 +21,7 @@ from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.errors import CommandError
+from reassignd.proposals.worker import compute, solver_obstacle
 from reassignd.runtime.adapter import BuildAdapter, Hooks
 from reassignd.runtime.audit_store import AuditStore
 from reassignd.runtime.retention import Retention, prune_periodically
@@ -31,6 +32,7 @@ from reassignd.spark.worker import worker
 from server.api.call import ApiServices
 from server.api.counts import JobCounts
 from server.api.progress import Progress
+from server.api.proposal_store import ProposalStore
 from server.audit.trail import AuditTrail
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
@@ -97,6 +99,7 @@ class Assembly:
             settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
         )
         self._spark = self._new_spark_planning(settings)
+        self._proposals = ProposalStore(compute, solver_obstacle, wall_clock, self._clock)
         self._progress = Progress(state, self.adapter.sizes)
         self.api = self._new_api(cluster_id)
         self.metrics = self._new_metrics()
@@ -136,6 +139,7 @@ class Assembly:
         """Stop in reverse order of the start: clients first, then the backend, then the driver."""
         self.is_serving = False
         await cancel(*self._tasks)
+        await self._proposals.close()
         await self.adapter.stop()
         await self._driver.stop()
 
@@ -192,6 +196,7 @@ class Assembly:
             JobCounts(self.state),
             self._spark.view,
             self.adapter.brokers,
+            self._proposals,
             lambda: self.adapter.upstream_cluster_id or cluster_id,
             None if self._audit is None else self._audit.reader,
         )

@@ -19,6 +19,7 @@ from controller.state.state import State
 from server.api.counts import JobCounts
 from server.api.errors import HttpError
 from server.api.progress import Progress
+from server.api.proposal_store import ProposalStore
 from server.api.roles import Identity
 from server.api.spark import Spark
 from server.api.streams import in_slices
@@ -60,6 +61,7 @@ class ApiServices:
     """Returns the state of the Spark planner."""
     brokers: OwnedBrokers | None = None
     """The embedded cluster's brokers; None with other backends."""
+    proposals: ProposalStore | None = None
     brokers_cluster_id: Callable[[], str] | None = None
     """Returns the id of the cluster that clients of its brokers see. A gateway has an id of its own, `cluster_id`."""
     audit: AuditLog | None = None

@@ -48,7 +48,14 @@ async def submit(call: Call, options: JobOptions) -> Response:
         check_plan(call.state, entries)
         return entries
 
-    entries = await call.read_body(read)
+    _, answer = await submit_entries(call, await call.read_body(read), options)
+    return answer
+
+
+async def submit_entries(
+    call: Call, entries: list[Entry], options: JobOptions
+) -> tuple[int | None, Response]:
+    """Submit checked entries; return the job, None if nothing is to be done, and the answer. Raises HttpError."""
     total = len(entries)
     topics, before = await call.compute(total, _prepared, call.state, entries)
     reply = await call.submit(_event(call, options, topics))
@@ -58,7 +65,7 @@ async def submit(call: Call, options: JobOptions) -> Response:
     accepted = _partitions_of(call.state, reply.job)
     unchanged = total - len(refused) - accepted
     answer = Accepted(reply.job or None, accepted, unchanged, refused, Plan(partitions=[]))
-    return streamed(answer, plan_rows(before), status=202)
+    return answer.job, streamed(answer, plan_rows(before), status=202)
 
 
 async def jobs(call: Call, page: Page) -> Jobs:

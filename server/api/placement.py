@@ -28,10 +28,15 @@ async def change(call: Call) -> Placement:
             raise HttpError(404, f"There is no broker {broker}.")
     if both := sorted({*body.exclude} & {*body.allow}):
         raise HttpError(400, f"broker {both[0]} is in both lists")
-    for op, brokers in ((ConfigOp.APPEND, body.exclude), (ConfigOp.SUBTRACT, body.allow)):
+    await alter_excluded(call, body.exclude, body.allow)
+    return await placement(call)
+
+
+async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> None:
+    """Change the excluded brokers."""
+    for op, brokers in ((ConfigOp.APPEND, exclude), (ConfigOp.SUBTRACT, allow)):
         if brokers:
             await _alter(call, op, brokers)
-    return await placement(call)
 
 
 async def _alter(call: Call, op: ConfigOp, brokers: Collection[int]) -> None:

@@ -12,7 +12,19 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from common.json_models import explain, fields_of, without_null
-from server.api import audit, brokers, jobs, limits, placement, queue, reassignments, snapshot, status, whoami
+from server.api import (
+    audit,
+    brokers,
+    jobs,
+    limits,
+    placement,
+    proposals,
+    queue,
+    reassignments,
+    snapshot,
+    status,
+    whoami,
+)
 from server.api.access import Access, require_role
 from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
@@ -51,6 +63,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *reassignments.ENDPOINTS,
     *limits.ENDPOINTS,
     *placement.ENDPOINTS,
+    *proposals.ENDPOINTS,
     *queue.ENDPOINTS,
     *snapshot.ENDPOINTS,
     *brokers.ENDPOINTS,

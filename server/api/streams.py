@@ -41,7 +41,7 @@ def streamed(
 
 def json_lines(rows: Iterable[msgspec.Struct]) -> StreamingResponse:
     """Return one JSON object per line."""
-    return StreamingResponse(_lines(rows), media_type="application/jsonl")
+    return StreamingResponse(encoded_lines(rows), media_type="application/jsonl")
 
 
 async def _document(answer: msgspec.Struct, rows: Iterable[msgspec.Struct | None]) -> AsyncIterator[bytes]:
@@ -56,7 +56,8 @@ async def _document(answer: msgspec.Struct, rows: Iterable[msgspec.Struct | None
     yield tail + b"\n"
 
 
-async def _lines(rows: Iterable[msgspec.Struct]) -> AsyncIterator[bytes]:
+async def encoded_lines(rows: Iterable[msgspec.Struct]) -> AsyncIterator[bytes]:
+    """Yield slices of rows, one JSON object per line."""
     async for each in _slices(rows):
         yield _encoder.encode_lines(each)
 

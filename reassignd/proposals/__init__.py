@@ -1,0 +1,1 @@
+"""Proposals of a running server, computed in a child process."""

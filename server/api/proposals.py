@@ -1,0 +1,186 @@
+"""`/v1/proposals`: plans that meet a goal with the fewest moves, and their execution."""
+
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+from starlette.responses import Response
+
+from common.json_text import parse
+from controller.model.cluster import TopicPartition
+from controller.model.plan import Entry, Plan, read_plan
+from controller.state.state import State
+from controller.throttle.desired import throttle_rate
+from server.api import snapshot
+from server.api.call import Call
+from server.api.errors import HttpError
+from server.api.jobs import submit_entries
+from server.api.models import Accepted, JobOptions, SnapshotPartition
+from server.api.placement import alter_excluded
+from server.api.plans import check_plan
+from server.api.proposal_models import Proposal, ProposalRequest, Proposals, ProposalState
+from server.api.proposal_store import Kept, ProposalStore
+from server.api.streams import encoded_lines, json_response
+from server.api.table import Endpoint
+
+SMALL = 10_000
+"""Partitions of a cluster up to which a request waits for the result. The others are answered at once."""
+
+
+async def propose(call: Call) -> Response:
+    """Compute a proposal. With more than SMALL partitions the answer is 202, and the proposal is to be polled."""
+    body = await call.body(ProposalRequest)
+    store, goals = _store(call), words(body)
+    if not goals:
+        raise HttpError(400, "no goal: give at least one of drain, add, balance, rf, racks and leaders")
+    partitions = sum(map(len, call.state.partitions.values()))
+    request = {"goals": goals, "options": options(body), **_rates(call.state)}
+    brokers = frozenset(body.drain), frozenset(body.add)
+    kept = store.start(goals, brokers, partitions, lambda kept: _lines(call, request, kept))
+    if partitions <= SMALL and kept.task is not None:
+        await kept.task
+    if kept.state is ProposalState.FAILED:
+        raise HttpError(422, "; ".join(kept.reasons))
+    return json_response(store.shown(kept), 202 if kept.open else 200)
+
+
+async def proposals(call: Call) -> Proposals:
+    """List the kept proposals, newest first."""
+    store = _store(call)
+    return Proposals([store.shown(each) for each in store.newest_first()])
+
+
+async def proposal(call: Call) -> Proposal:
+    """Return a proposal: its progress, then its figures."""
+    return _store(call).shown(_kept(call))
+
+
+async def delete(call: Call) -> Proposals:
+    """Forget a proposal; one that is being computed is cancelled."""
+    await _store(call).delete(call.number("proposal"))
+    return await proposals(call)
+
+
+async def plan(call: Call) -> Response:
+    """Return the plan."""
+    return Response(_ready(call).plan, media_type="application/json")
+
+
+async def rollback(call: Call) -> Response:
+    """Return the plan that restores the replicas of before."""
+    return Response(_ready(call).rollback, media_type="application/json")
+
+
+async def execute(call: Call, options: JobOptions) -> Response:
+    """Submit the plan as a job. Refused if a partition that it changes is not where it was."""
+    kept, state = _ready(call), call.state
+    if kept.job is not None:
+        raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
+    if kept.figures is None or not kept.figures.partitions:
+        raise HttpError(409, f"Proposal {kept.id} changes nothing.")
+    entries = await call.core.off_loop.run(_checked, state, kept)
+    if not state.profile.has_upstream:
+        exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
+        await alter_excluded(call, exclude, allow)
+    kept.job, answer = await submit_entries(call, entries, options)
+    return answer
+
+
+def words(body: ProposalRequest) -> list[str]:
+    """Return the goals as the command takes them."""
+    goals: list[str] = []
+    for name, brokers in (("drain", body.drain), ("add", body.add)):
+        goals += [name, _ids(brokers)] if brokers else []
+    goals += [name for name in ("balance", "racks", "leaders") if getattr(body, name)]
+    return goals + (["rf", str(body.rf)] if body.rf is not None else [])
+
+
+def options(body: ProposalRequest) -> dict[str, Any]:
+    """Return the options as the command takes them, by name."""
+    return {
+        "topics": body.topics,
+        "exclude_topics": body.exclude_topics,
+        "exclude_brokers": _ids(body.exclude_brokers) if body.exclude_brokers else None,
+        "tolerance": body.tolerance,
+        "leaders": None if body.preferred_leaders is None else body.preferred_leaders.value,
+        "max_moves": body.max_moves,
+        "fix_racks": body.fix_racks,
+        "disable_rack_aware": body.disable_rack_aware,
+        "weights": body.weights,
+        "skip_moving": body.skip_moving,
+    }
+
+
+def _ids(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))
+
+
+def _rates(state: State) -> dict[str, Any]:
+    """Return the limits and the throttle, for the forecast."""
+    return {"limits": state.backlog.usage.limits._asdict(), "bandwidth": throttle_rate(state)}
+
+
+async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterator[bytes]:
+    """Yield the input of the computation; the partitions are counted as they are handed over."""
+    yield json.dumps(request).encode() + b"\n"
+
+    def counted() -> Iterator[Struct]:
+        for row in snapshot.rows(call.core.cluster_id, call.state, call.core.sizes):
+            kept.read += isinstance(row, SnapshotPartition)
+            yield row
+
+    async for piece in encoded_lines(counted()):
+        yield piece
+
+
+def _checked(state: State, kept: Kept) -> list[Entry]:
+    """Return the entries of the plan. Raises HttpError if a partition is not where it was, or moves."""
+    for topic, number, replicas in read_plan(parse(kept.rollback)):
+        partition, key = state.partition(topic, number), TopicPartition(topic, number)
+        if partition is None or partition.current != tuple(replicas):
+            raise HttpError(409, f"{topic}-{number} has changed since the proposal; propose again.")
+        if key in state.reassignments or key in state.external or key in state.pending:
+            raise HttpError(409, f"{topic}-{number} is being reassigned or queued; wait for the end.")
+    entries = read_plan(parse(kept.plan))
+    check_plan(state, entries)
+    return entries
+
+
+def _store(call: Call) -> ProposalStore:
+    if call.core.proposals is None:
+        raise HttpError(501, "This server computes no proposals.")
+    return call.core.proposals
+
+
+def _kept(call: Call) -> Kept:
+    return _store(call).get(call.number("proposal"))
+
+
+def _ready(call: Call) -> Kept:
+    kept = _kept(call)
+    if kept.state is not ProposalState.READY:
+        raise HttpError(409, f"Proposal {kept.id} has no plan: it is {kept.state.value}.")
+    return kept
+
+
+_PATH = "/v1/proposals/{proposal}"
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/proposals", "List the last proposals, newest first.", proposals, Proposals),
+    Endpoint(
+        "POST",
+        "/v1/proposals",
+        "Propose a plan with the fewest moves. 202 if the cluster is large: poll the proposal.",
+        propose,
+        Proposal,
+        ProposalRequest,
+    ),
+    Endpoint("GET", _PATH, "Get a proposal, or its progress.", proposal, Proposal),
+    Endpoint("DELETE", _PATH, "Forget a proposal, or cancel it.", delete, Proposals),
+    Endpoint("GET", f"{_PATH}/plan", "Get the plan of a proposal.", plan, Plan),
+    Endpoint("GET", f"{_PATH}/rollback", "Get the plan that restores the present replicas.", rollback, Plan),
+    Endpoint(
+        "POST", f"{_PATH}/execute", "Execute a proposal as a job.", execute, Accepted, None, JobOptions, 202
+    ),
+)

@@ -1,0 +1,197 @@
+"""`/v1/proposals`."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from controller.model.profile import GATEWAY
+from server.api import proposals
+from server.api.proposal_store import MAX_KEPT, MAX_OPEN
+from tests.server.api.api_client import MOVE
+from tests.server.api.proposal_client import ProposalClient, answer
+
+DRAIN = {"drain": [1]}
+
+
+@pytest.fixture
+def client() -> ProposalClient:
+    return ProposalClient()
+
+
+@pytest.fixture
+def large(client: ProposalClient, monkeypatch: pytest.MonkeyPatch) -> ProposalClient:
+    """A cluster that counts as large, whose computations wait."""
+    monkeypatch.setattr(proposals, "SMALL", 0)
+    client.hold.clear()
+    return client
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_a_small_cluster_is_answered_with_the_figures(client: ProposalClient) -> None:
+    status, made = await client.ask("POST", "/v1/proposals", DRAIN)
+    assert (status, made["state"], made["id"], made["goals"]) == (200, "ready", 1, ["drain", "1"])
+    assert (made["cluster_partitions"], made["read_partitions"]) == (3, 3)
+    assert made["figures"]["summary"] == ["moves 1 replica"]
+    assert (await client.get("/v1/proposals/1"))["figures"] == made["figures"]
+
+
+async def test_the_computation_gets_goals_options_limits_and_the_cluster(client: ProposalClient) -> None:
+    body = {
+        "drain": [1], "add": [4, 5], "balance": True, "rf": 3, "racks": True, "leaders": True, "topics": "fo+",
+        "exclude_brokers": [6], "tolerance": "3%", "preferred_leaders": "keep", "max_moves": 9, "fix_racks": True,
+        "disable_rack_aware": True, "weights": ["4=0.5"], "skip_moving": True, "exclude_topics": "bar",
+    }  # fmt: skip
+    await client.post("/v1/proposals", body)
+    head, *rest = b"".join(client.inputs[0]).splitlines()
+    request = json.loads(head)
+    assert request["goals"] == [*["drain", "1", "add", "4,5", "balance", "racks", "leaders", "rf", "3"]]
+    assert request["options"] == {
+        "topics": "fo+", "exclude_topics": "bar", "exclude_brokers": "6", "tolerance": "3%", "leaders": "keep",
+        "max_moves": 9, "fix_racks": True, "disable_rack_aware": True, "weights": ["4=0.5"], "skip_moving": True,
+    }  # fmt: skip
+    assert request["bandwidth"] is None
+    assert [json.loads(line)["kind"] for line in rest] == ["cluster", *["broker"] * 6, *["partition"] * 3]
+
+
+async def test_a_large_cluster_is_polled(large: ProposalClient) -> None:
+    status, made = await large.ask("POST", "/v1/proposals", DRAIN)
+    assert (status, made["state"], made["figures"]) == (202, "waiting", None)
+    await settled()
+    assert (await large.get("/v1/proposals/1"))["state"] == "computing"
+    await large.clock.advance(2.0)
+    large.hold.set()
+    await settled()
+    ready = await large.get("/v1/proposals/1")
+    assert (ready["state"], ready["seconds"], ready["figures"]["moves"]) == ("ready", 2.0, 1)
+
+
+async def test_one_is_computed_at_a_time_and_a_few_may_wait(large: ProposalClient) -> None:
+    for _ in range(MAX_OPEN):
+        await large.post("/v1/proposals", DRAIN)
+    await settled()
+    assert len(large.inputs) == 1
+    status, text = await large.refusal("POST", "/v1/proposals", DRAIN)
+    assert (status, text) == (429, "4 proposals are being computed: wait for one, or cancel it.")
+    large.hold.set()
+    await settled()
+    assert len(large.inputs) == MAX_OPEN
+
+
+async def test_a_computation_is_cancelled(large: ProposalClient) -> None:
+    for _ in range(2):
+        await large.post("/v1/proposals", DRAIN)
+    await settled()
+    status, left = await large.ask("DELETE", "/v1/proposals/1")
+    await settled()
+    assert (status, [each["id"] for each in left["proposals"]]) == (200, [2])
+    assert (large.cancelled, len(large.inputs)) == (1, 2)
+    assert (await large.refusal("GET", "/v1/proposals/1"))[0] == 404
+
+
+async def test_all_computations_end_with_the_server(large: ProposalClient) -> None:
+    await large.post("/v1/proposals", DRAIN)
+    await settled()
+    await large.store.close()
+    assert large.cancelled == 1
+
+
+async def test_only_the_last_proposals_are_kept(client: ProposalClient) -> None:
+    for _ in range(MAX_KEPT + 2):
+        await client.post("/v1/proposals", DRAIN)
+    kept = (await client.get("/v1/proposals"))["proposals"]
+    assert [each["id"] for each in kept] == list(range(MAX_KEPT + 2, 2, -1))
+
+
+async def test_a_goal_that_cannot_be_met_is_refused_with_the_reasons(client: ProposalClient) -> None:
+    client.answer = b'{"reasons": ["broker 9 is not in the cluster", "too few"]}\n'
+    refused = await client.refusal("POST", "/v1/proposals", {"drain": [9]})
+    assert refused == (422, "broker 9 is not in the cluster; too few")
+    shown = await client.get("/v1/proposals/1")
+    assert (shown["state"], shown["reasons"]) == ("failed", ["broker 9 is not in the cluster", "too few"])
+    assert await client.refusal("GET", "/v1/proposals/1/plan") == (
+        409,
+        "Proposal 1 has no plan: it is failed.",
+    )
+
+
+async def test_a_computation_that_breaks_is_a_reason(client: ProposalClient) -> None:
+    client.answer = b"nonsense"
+    status, text = await client.refusal("POST", "/v1/proposals", DRAIN)
+    assert (status, text.startswith("the computation failed: ")) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({}, "no goal: give at least one of drain, add, balance, rf, racks and leaders"),
+        ({"rf": 0}, "rf"),
+        ({"drain": "7"}, "drain"),
+        ({"move": True}, "unknown"),
+    ],
+)
+async def test_bad_requests_are_refused(client: ProposalClient, body: Any, text: str) -> None:
+    status, error = await client.refusal("POST", "/v1/proposals", body)
+    assert (status, text in error) == (400, True), error
+    assert client.inputs == []
+
+
+async def test_a_missing_solver_is_named(client: ProposalClient) -> None:
+    client.obstacle = "propose needs OR-tools"
+    assert await client.refusal("POST", "/v1/proposals", DRAIN) == (501, "propose needs OR-tools")
+
+
+async def test_the_plan_and_its_rollback_are_plans(client: ProposalClient) -> None:
+    await client.post("/v1/proposals", DRAIN)
+    assert (await client.get("/v1/proposals/1/plan"))["partitions"][0]["replicas"] == [4, 2, 3]
+    assert (await client.get("/v1/proposals/1/rollback"))["partitions"][0]["replicas"] == [1, 2, 3]
+
+
+async def test_a_proposal_is_executed_once(client: ProposalClient) -> None:
+    await client.post("/v1/proposals", DRAIN)
+    status, accepted = await client.ask("POST", "/v1/proposals/1/execute?throttle=5")
+    assert (status, accepted["job"], accepted["accepted"]) == (202, 1, 1)
+    assert client.controller.state.jobs[1].throttle == 5
+    assert (await client.get("/v1/proposals/1"))["job"] == 1
+    refused = await client.refusal("POST", "/v1/proposals/1/execute")
+    assert refused == (409, "Proposal 1 is executed by job 1.")
+
+
+async def test_drained_brokers_are_excluded_and_added_ones_allowed(client: ProposalClient) -> None:
+    await client.post("/v1/placement", {"exclude": [5]})
+    await client.post("/v1/proposals", {"drain": [1], "add": [5]})
+    await client.post("/v1/proposals/1/execute")
+    assert await client.get("/v1/placement") == {"excluded": [1]}
+
+
+async def test_a_gateway_executes_without_excluding(client: ProposalClient) -> None:
+    await client.post("/v1/proposals", DRAIN)
+    client.controller.state.profile = GATEWAY
+    await client.post("/v1/proposals/1/execute")
+    assert await client.get("/v1/placement") == {"excluded": []}
+
+
+async def test_a_partition_that_has_changed_is_named(client: ProposalClient) -> None:
+    client.answer = answer(foo_1=([1, 3, 2], [4, 3, 2]))
+    await client.post("/v1/proposals", DRAIN)
+    refused = await client.refusal("POST", "/v1/proposals/1/execute")
+    assert refused == (409, "foo-1 has changed since the proposal; propose again.")
+    assert await client.get("/v1/placement") == {"excluded": []}
+
+
+async def test_a_partition_that_moves_is_named(client: ProposalClient) -> None:
+    await client.post("/v1/proposals", DRAIN)
+    await client.post("/v1/jobs", MOVE)
+    refused = await client.refusal("POST", "/v1/proposals/1/execute")
+    assert refused == (409, "foo-0 is being reassigned or queued; wait for the end.")
+
+
+async def test_an_empty_proposal_is_not_executed(client: ProposalClient) -> None:
+    client.answer = answer()
+    await client.post("/v1/proposals", DRAIN)
+    assert await client.refusal("POST", "/v1/proposals/1/execute") == (409, "Proposal 1 changes nothing.")
