@@ -11,8 +11,8 @@ import numpy as np
 
 from planner.proposals.arrays import Ints
 from planner.proposals.class_flow import Input
+from planner.proposals.placement import Placement
 from planner.proposals.quotas import Shares
-from planner.proposals.table import per_broker
 
 PARTNERS = 24
 """Small replicas of the light broker that are considered in an exchange."""
@@ -56,16 +56,11 @@ def even_bytes(given: Input, sets: Ints, shares: Shares, budget: Budget) -> Ints
 
 class _Balance:
     def __init__(self, given: Input, sets: Ints, shares: Shares, budget: Budget) -> None:
+        self._placement = Placement(given, sets, shares.fixed)
         self._given, self._layout, self._ranges = given, given.layout, given.ranges
-        self._sets = sets.copy()
-        self._width = sets.shape[1]
-        self._old = np.full(sets.shape, -1, np.int64)
-        self._old[:, : given.lists.shape[1]] = given.lists
-        self._held = shares.fixed + per_broker(sets, given.bytes, self._layout.size)
-        self._counts = given.fixed + per_broker(sets, None, self._layout.size)
         self._moves, self._bytes = budget
         self._least, self._most = shares.least, shares.most
-        self._entries = self._sorted_entries()
+        self._held, self._counts = self._placement.held, self._placement.counts
 
     def solve(self) -> Ints:
         stuck = np.zeros(self._layout.size, np.bool_)
@@ -75,7 +70,7 @@ class _Balance:
             lack = np.where(receives & ~stuck, self._least - self._held, 0)
             heavy, light = int(over.argmax()), int(lack.argmax())
             if over[heavy] <= 0 and lack[light] <= 0:
-                return self._sets
+                return self._placement.sets
             improved = self._relieve(heavy) if over[heavy] >= lack[light] else self._supply(light)
             if not improved:
                 stuck[heavy if over[heavy] >= lack[light] else light] = True
@@ -110,15 +105,15 @@ class _Balance:
     def _try(self, kind: Kind, heavy: int, light: int, wanted: int, limit: int) -> bool:
         if kind.back is None and not self._counts_allow(heavy, light):
             return False
-        large = self._entries[heavy][kind.moving]
+        large = self._placement.entries[heavy][kind.moving]
         if not len(large):
             return False
-        sizes = self._sizes(large)
+        sizes = self._placement.sizes(large)
         if kind.back is None:
             small, back_sizes = np.full(1, -1), np.zeros(1, np.int64)
         else:
-            small = self._entries[light][kind.back][:PARTNERS]
-            back_sizes = self._sizes(small)
+            small = self._placement.entries[light][kind.back][:PARTNERS]
+            back_sizes = self._placement.sizes(small)
         if not len(small):
             return False
         at = np.searchsorted(sizes, back_sizes + wanted)
@@ -147,74 +142,14 @@ class _Balance:
 
     def _swap(self, entry: int, back: int, heavy: int, light: int) -> bool:
         """Move one replica to the light broker, and another one back if `back` is not -1. Return whether that is allowed."""
-        if not self._may_change(entry, light) or (back >= 0 and not self._may_change(back, heavy)):
-            return False
+        placement = self._placement
         changes = [(entry, heavy, light)] + ([(back, light, heavy)] if back >= 0 else [])
-        moves, size = map(sum, zip(*(self._cost(*each) for each in changes), strict=True))
+        if not all(placement.may_change(each, target) for each, _, target in changes):
+            return False
+        moves, size = map(sum, zip(*(placement.cost(*each) for each in changes), strict=True))
         if moves > self._moves or size > self._bytes:
             return False
         self._moves, self._bytes = self._moves - moves, self._bytes - size
         for each in changes:
-            self._apply(*each)
+            placement.apply(*each)
         return True
-
-    def _may_change(self, entry: int, target: int) -> bool:
-        """Whether the replica may be on the broker: no other one of the partition is, and the rack rule allows it."""
-        row, column = divmod(entry, self._width)
-        sets, old = self._sets[row], self._old[row]
-        if (sets == target).any() or ((old == target).any() and old[column] != target):
-            return False
-        source_rack, target_rack = self._layout.rack[sets[column]], self._layout.rack[target]
-        if source_rack == target_rack or not self._layout.shared:
-            return True
-        factor = int(self._given.factor[row])
-        racks = self._layout.rack[sets[sets >= 0]]
-        return bool(
-            (racks == source_rack).sum() > self._layout.least[factor, source_rack]
-            and (racks == target_rack).sum() < self._layout.most[factor, target_rack]
-        )
-
-    def _cost(self, entry: int, source: int, target: int) -> tuple[int, int]:
-        """Return the moves and bytes that the change adds."""
-        row, column = divmod(entry, self._width)
-        home = int(self._old[row, column])
-        moves = int(target != home) - int(source != home)
-        return moves, moves * int(self._given.bytes[row])
-
-    def _apply(self, entry: int, source: int, target: int) -> None:
-        row, column = divmod(entry, self._width)
-        size, home = int(self._given.bytes[row]), self._old[row, column]
-        self._remove(source, entry, moving=bool(source != home))
-        self._sets[row, column] = target
-        self._insert(target, entry, moving=bool(target != home))
-        self._held[source] -= size
-        self._held[target] += size
-        self._counts[source] -= 1
-        self._counts[target] += 1
-
-    # ---- replicas of each broker, by size -------------------------------------------------------------------------
-
-    def _sizes(self, entries: Ints) -> Ints:
-        sizes: Ints = self._given.bytes[entries // self._width]
-        return sizes
-
-    def _sorted_entries(self) -> list[list[Ints]]:
-        """Return for each broker the replicas that stay, and those that are moving, in order of size."""
-        entries = np.flatnonzero(self._sets.ravel() >= 0)
-        brokers = self._sets.ravel()[entries]
-        moving = brokers != self._old.ravel()[entries]
-        order = np.lexsort((entries, self._sizes(entries), moving, brokers))
-        keys = (brokers * 2 + moving)[order]
-        ends = np.searchsorted(keys, np.arange(2 * self._layout.size + 1))
-        entries = entries[order]
-        parts = [entries[ends[each] : ends[each + 1]] for each in range(2 * self._layout.size)]
-        return [[parts[2 * each], parts[2 * each + 1]] for each in range(self._layout.size)]
-
-    def _remove(self, broker: int, entry: int, *, moving: bool) -> None:
-        mine = self._entries[broker][moving]
-        self._entries[broker][moving] = np.delete(mine, np.flatnonzero(mine == entry)[0])
-
-    def _insert(self, broker: int, entry: int, *, moving: bool) -> None:
-        mine = self._entries[broker][moving]
-        at = np.searchsorted(self._sizes(mine), self._given.bytes[entry // self._width])
-        self._entries[broker][moving] = np.insert(mine, at, entry)

@@ -19,11 +19,9 @@ from planner.proposals.goal import ProposalError
 from planner.proposals.layout import Layout
 from planner.proposals.network import Network
 
-UNBOUNDED = 2**40
+UNBOUNDED = 2**60
 EXACT_LEVELS = 64
 """Most levels of counts that are told apart one by one. Beyond, they grow by an eighth from the level to be expected."""
-LARGEST_COST = 2**61
-"""OR-tools multiplies costs by the number of nodes."""
 
 
 class Ranges(NamedTuple):
@@ -50,6 +48,8 @@ class Input(NamedTuple):
     repair_racks: bool
     ranges: Ranges | None
     """The wanted counts, `fixed` included; None if counts do not matter."""
+    room: Ints
+    """Bytes that each broker can receive; UNBOUNDED if the size of its disks is not known."""
 
 
 class Classes(NamedTuple):
@@ -284,3 +284,15 @@ def aligned(lists: Ints, sets: Ints) -> Ints:
     replaced = np.take_along_axis(result, to_column, axis=1)
     np.put_along_axis(result, to_column, np.where(free, replaced, moved), axis=1)
     return result
+
+
+def new_replicas(lists: Ints, sets: Ints) -> Ints:
+    """Return the number of new replicas of each partition."""
+    news = (sets >= 0) & ~(sets[:, :, None] == lists[:, None, :]).any(axis=2)
+    counts: Ints = news.sum(axis=1)
+    return counts
+
+
+def moves_of(lists: Ints, sets: Ints) -> int:
+    """Return the number of new replicas."""
+    return int(new_replicas(lists, sets).sum())

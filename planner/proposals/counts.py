@@ -11,6 +11,8 @@ import numpy as np
 from planner.proposals.goal import CountRange, Node, Problem
 from planner.proposals.rack_rule import RackRule
 
+LEAST_BYTE_TOLERANCE = Fraction(1, 20)
+
 
 class RackShare(NamedTuple):
     """What a rack can hold under the rack rule, and the total weight of its brokers."""
@@ -66,7 +68,11 @@ def count_ranges(problem: Problem, rule: RackRule) -> dict[int, CountRange]:
 
 def byte_ranges(problem: Problem, rule: RackRule) -> dict[int, CountRange]:
     """Return the wanted bytes of each usable broker, in the same way."""
-    return _ranges(problem, rule, byte_amounts(problem), problem.goal.byte_tolerance)
+    goal = problem.goal
+    tolerance = (
+        max(LEAST_BYTE_TOLERANCE, goal.tolerance) if goal.byte_tolerance is None else goal.byte_tolerance
+    )
+    return _ranges(problem, rule, byte_amounts(problem), tolerance)
 
 
 def _ranges(problem: Problem, rule: RackRule, amounts: Amounts, tolerance: Fraction) -> dict[int, CountRange]:

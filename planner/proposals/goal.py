@@ -74,8 +74,8 @@ class Goal(NamedTuple):
     """Most replicas to move. Counts become as even as that allows; None is unlimited."""
     by: Measure = "replicas"
     """What to even out if `even_counts` is set."""
-    byte_tolerance: Fraction = Fraction(1, 20)
-    """Allowed deviation from the even share of bytes, as a fraction of it."""
+    byte_tolerance: Fraction | None = None
+    """Allowed deviation from the even share of bytes, as a fraction of it; None is 5 %, or `tolerance` if that is larger."""
     max_bytes: int | None = None
     """Most bytes to copy; None is unlimited."""
     headroom: Fraction = Fraction(1, 10)
@@ -175,7 +175,7 @@ def _node(snapshot: Snapshot, goal: Goal, broker: int, held: int) -> Node:
     rack = state.rack if goal.rack_aware and state.rack is not None else own_rack(broker)
     usable = broker not in goal.drain
     disk: int | None = getattr(state, "disk_bytes", None)
-    room = None if disk is None else floor(disk * (1 - goal.headroom)) - held
+    room = None if disk is None else max(0, floor(disk * (1 - goal.headroom)) - held)
     receives = usable and state.live and broker not in goal.receive_nothing and (room is None or room > 0)
     return Node(broker, rack, usable, receives, goal.weights.get(broker, ONE), room)
 

@@ -13,7 +13,7 @@ WITHOUT_VALUE = ("balance", "racks", "leaders")
 
 
 def read_goal(words: Sequence[str]) -> Goal:
-    """Combine goals. `add` and `balance` even out counts and leaders within 5 %. Raises ProposalError."""
+    """Combine goals. `add` and `balance` even out counts, bytes and leaders within 5 %. Raises ProposalError."""
     given = _given(words)
     drain, added = (
         broker_ids(name, given[name]) if name in given else frozenset[int]() for name in ("drain", "add")
@@ -29,6 +29,7 @@ def read_goal(words: Sequence[str]) -> Goal:
         tolerance=DEFAULT_TOLERANCE if even else Fraction(0),
         repair_racks="racks" in given,
         even_leaders=even or "leaders" in given,
+        by="both" if even else "replicas",
     )
 
 
@@ -54,6 +55,15 @@ def read_tolerance(text: str) -> Fraction:
     if match is None or (value := Fraction(match[1]) / (100 if match[2] else 1)) >= 1:
         raise ProposalError([f"tolerance '{text}': expected a percentage below 100%, such as 5%"])
     return value
+
+
+def read_bytes(name: str, text: str) -> int:
+    """Read `500GiB`, `1.5 TB` or a number of bytes as the value of the option `name`. Raises ProposalError."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(?:([KMGTPE])(i?))?B?", text, re.IGNORECASE)
+    if match is None:
+        raise ProposalError([f"{name} '{text}': expected a number of bytes, such as 500GiB"])
+    power = "KMGTPE".index(match[2].upper()) + 1 if match[2] else 0
+    return int(Fraction(match[1]) * (1024 if match[3] else 1000) ** power)
 
 
 def read_weights(texts: Iterable[str]) -> Mapping[int, Fraction]:

@@ -4,10 +4,11 @@ import numpy as np
 
 from controller.scheduling.steps import Replicas
 from planner.proposals.arrays import Flags, Ints
+from planner.proposals.class_flow import new_replicas
 from planner.proposals.goal import Problem, Row, own_rack
 from planner.proposals.layout import Layout
 from planner.proposals.result import BrokerChange, Load, Proposal
-from planner.proposals.solve import Solution, new_replicas
+from planner.proposals.solve import Solution
 from planner.proposals.table import Table, per_broker
 
 

@@ -339,7 +339,7 @@ class _Filler:
     def __init__(self, given: Input, old: Ints, new: Ints, places: Ints, lacks: Ints, fixed: bool) -> None:
         self._given, self._layout, self._fixed = given, given.layout, fixed
         self._old, self._new = old, new
-        self._lacks, self._places = lacks.tolist(), places.tolist()
+        self._lacks, self._places, self._room = lacks.tolist(), places.tolist(), given.room.tolist()
         self._rack = given.layout.rack.tolist() if given.layout.shared else [0] * given.layout.size
         self._heaps: dict[int, list[tuple[int, int]]] = {}
         for broker in np.flatnonzero(places).tolist():
@@ -406,7 +406,7 @@ class _Filler:
         aside: list[tuple[list[tuple[int, int]], tuple[int, int]]] = []
         for rack in racks:
             heap = self._heaps.get(rack)
-            while heap and (heap[0][1] in old or heap[0][1] in own):
+            while heap and (heap[0][1] in old or heap[0][1] in own or size > self._room[heap[0][1]]):
                 aside.append((heap, heappop(heap)))
             if heap and (best is None or heap[0] < best[0]):
                 best = heap
@@ -414,6 +414,7 @@ class _Filler:
         if best is not None:
             broker = heappop(best)[1]
             self._lacks[broker] -= size
+            self._room[broker] -= size
             self._places[broker] -= 1
             if self._places[broker]:
                 heappush(best, (-self._lacks[broker], broker))

@@ -6,11 +6,22 @@ import numpy as np
 
 from planner.proposals.arrays import Ints
 from planner.proposals.byte_balance import Budget, even_bytes
-from planner.proposals.class_flow import Input, Ranges, aligned, arcs_of, place
+from planner.proposals.class_flow import (
+    UNBOUNDED,
+    Input,
+    Ranges,
+    aligned,
+    arcs_of,
+    moves_of,
+    new_replicas,
+    place,
+)
 from planner.proposals.counts import byte_ranges, count_ranges
+from planner.proposals.disks import within_disks
 from planner.proposals.goal import CountRange, Problem, ProposalError
 from planner.proposals.layout import Layout
 from planner.proposals.leaders import even_leaders, taken_over
+from planner.proposals.notes import byte_notes, disk_notes, rack_notes
 from planner.proposals.quotas import QuotaPlan, Shares, by_quotas, count_bound
 from planner.proposals.rack_rule import RackRule
 from planner.proposals.rows import ordered
@@ -67,7 +78,11 @@ class _Solver:
         placed, widened = self._within_budget(given)
         if self._shares is not None:
             placed = placed._replace(sets=self._even_bytes(given, self._shares, placed.sets, widened))
-        return self._finish(placed, widened)
+        sets = within_disks(given, placed.sets, self._problem.table.brokers)
+        self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
+        if self._shares is not None:
+            self._notes += byte_notes(self._problem, given, self._shares, sets, placed.bound)
+        return self._finish(placed._replace(sets=sets), widened)
 
     def _as_arrays(self, ranges: dict[int, CountRange]) -> Ranges:
         """Return ranges by position. Brokers that are not usable have none, and are never asked."""
@@ -236,7 +251,12 @@ class _Solver:
             if np.array_equal(better, start.lists):
                 return aligned(given.lists, better)
             sets = better
-            start = given._replace(lists=sets)
+            start = given._replace(lists=sets, room=self._room_left(given, sets))
+
+    def _room_left(self, given: Input, sets: Ints) -> Ints:
+        """Return the room of each broker beside what arrives in a plan."""
+        new = (sets >= 0) & ~(sets[:, :, None] == given.lists[:, None, :]).any(axis=2)
+        return given.room - per_broker(np.where(new, sets, -1), given.bytes, self._layout.size)
 
     def _better_by_large(self, given: Input, start: Input, shares: Shares, sets: Ints) -> Ints:
         """Return a plan that moves the largest replicas of full brokers, if its bytes are more even than those of `sets`."""
@@ -296,16 +316,10 @@ def input_of(problem: Problem, ranges: Ranges | None = None) -> Input:
         table.counts(~table.free),
         problem.goal.repair_racks,
         ranges,
+        _room(problem),
     )
 
 
-def new_replicas(lists: Ints, sets: Ints) -> Ints:
-    """Return the number of new replicas of each partition."""
-    news = (sets >= 0) & ~(sets[:, :, None] == lists[:, None, :]).any(axis=2)
-    counts: Ints = news.sum(axis=1)
-    return counts
-
-
-def moves_of(lists: Ints, sets: Ints) -> int:
-    """Return the number of new replicas."""
-    return int(new_replicas(lists, sets).sum())
+def _room(problem: Problem) -> Ints:
+    room = {node.id: node.room for node in problem.nodes if node.room is not None}
+    return np.array([room.get(broker, UNBOUNDED) for broker in problem.table.brokers.tolist()], np.int64)

@@ -2,18 +2,15 @@ import numpy as np
 
 from planner.proposals.class_flow import Input, Ranges, aligned, arcs_of, classes_of, place
 from planner.proposals.goal import Goal, problem_of
-from planner.proposals.layout import Layout
+from planner.proposals.solve import input_of
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, padded
 
 
 def given(snapshot: Snapshot, goal: Goal, ranges: list[tuple[int, int]] | None = None) -> Input:
     problem = problem_of(snapshot, goal)
-    table = problem.table
-    layout = Layout(problem.nodes, table.brokers, table.factor.tolist())
     wanted = None if ranges is None else Ranges(*np.array(ranges).T)
-    nothing = np.zeros(layout.size, np.int64)
-    return Input(layout, table.replicas, table.factor, table.bytes, nothing, goal.repair_racks, wanted)
+    return input_of(problem, wanted)
 
 
 def placed(snapshot: Snapshot, goal: Goal, ranges: list[tuple[int, int]] | None = None) -> list[set[int]]:

@@ -1,12 +1,12 @@
 import numpy as np
 from hypothesis import given, settings
 
-from planner.proposals.class_flow import Input, Ranges, place
+from planner.proposals.class_flow import Input, Ranges, moves_of, place
 from planner.proposals.counts import count_ranges
 from planner.proposals.goal import Goal, Problem, problem_of
 from planner.proposals.quotas import QuotaPlan, Shares, by_quotas, count_bound
 from planner.proposals.rack_rule import RackRule
-from planner.proposals.solve import input_of, moves_of
+from planner.proposals.solve import input_of
 from tests.examples import examples
 from tests.planner.proposals.builders import cluster, problems
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from planner.proposals import solve as module
+from planner.proposals.class_flow import new_replicas
 from planner.proposals.goal import Goal, problem_of
-from planner.proposals.solve import new_replicas, solve
+from planner.proposals.solve import solve
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, padded
 
@@ -44,7 +45,15 @@ def test_bytes_are_evened_out_if_asked_for() -> None:
     sizes = dict(enumerate([90, 10, 80, 20, 70, 30, 60, 40]))
     full = cluster("--", *[(1,)] * 8, sizes=sizes)
     for by in ("bytes", "both"):
-        assert max(bytes_after(full, Goal(even_counts=True, tolerance=Fraction(1, 10), by=by))) <= 210
+        assert (
+            max(
+                bytes_after(
+                    full,
+                    Goal(even_counts=True, tolerance=Fraction(1, 10), byte_tolerance=Fraction(1, 20), by=by),
+                )
+            )
+            <= 210
+        )
 
 
 def test_a_budget_of_bytes_widens_the_ranges() -> None:

@@ -1,0 +1,77 @@
+"""What a proposal tells beside its numbers: warnings, and what was given up for what."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from planner.proposals.arrays import Ints
+from planner.proposals.class_flow import Input, moves_of
+from planner.proposals.goal import Problem, ProposalError
+from planner.proposals.layout import Layout
+from planner.proposals.quotas import Shares
+from planner.proposals.table import per_broker
+from planner.report.units import in_bytes, in_words
+
+MOST_NOTES = 20
+"""Most brokers that are named."""
+
+
+def rack_notes(problem: Problem, layout: Layout, factor: Ints) -> list[str]:
+    """Name the racks that lose their last broker. Raises ProposalError instead if the goal is strict about racks."""
+    before = {node.rack for node in problem.nodes}
+    lost = sorted(before - {node.rack for node in problem.usable})
+    if not lost or not layout.shared:
+        return []
+    fewer = int((factor > layout.racks).sum())
+    notes = [
+        f"rack {rack} has no broker left: {in_words(fewer, 'partition')} with more replicas than the {layout.racks} "
+        "other racks have several in one rack"
+        for rack in lost
+        if fewer
+    ]
+    if notes and problem.goal.strict_racks:
+        raise ProposalError(notes)
+    return notes
+
+
+def disk_notes(problem: Problem) -> list[str]:
+    """Name the brokers that get nothing because their disks are full up to the headroom."""
+    full = [str(node.id) for node in problem.usable if node.room == 0]
+    names = ", ".join(full[:MOST_NOTES]) + (", …" if len(full) > MOST_NOTES else "")
+    return (
+        [f"the disks of these brokers have no room below the headroom, so they get nothing new: {names}"]
+        if full
+        else []
+    )
+
+
+def byte_notes(problem: Problem, given: Input, shares: Shares, sets: Ints, bound: int) -> list[str]:
+    """Tell how many moves even bytes cost, and which brokers stay outside of their share."""
+    more = moves_of(given.lists, sets) - bound
+    notes = []
+    if given.ranges is not None and more > 0:
+        notes.append(f"{in_words(more, 'move')} more than even counts need, for even bytes")
+    outside = list(_uneven(problem, given, shares, sets))
+    notes += outside[:MOST_NOTES]
+    if len(outside) > MOST_NOTES:
+        notes.append(f"and {in_words(len(outside) - MOST_NOTES, 'more broker')} with uneven bytes")
+    return notes
+
+
+def _uneven(problem: Problem, given: Input, shares: Shares, sets: Ints) -> Iterator[str]:
+    table = problem.table
+    held = shares.fixed + per_broker(sets, given.bytes, given.layout.size)
+    outside = given.layout.usable & ((held > shares.most) | (held < shares.least))
+    rows = np.flatnonzero(table.free)
+    for broker in np.flatnonzero(outside).tolist():
+        least, most = int(shares.least[broker]), int(shares.most[broker])
+        mine = np.flatnonzero((sets == broker).any(axis=1))
+        large = int(mine[given.bytes[mine].argmax()]) if len(mine) else -1
+        why = ""
+        if large >= 0 and given.bytes[large] > most:
+            topic, partition = table.name(int(rows[large]))
+            why = f": {topic}-{partition} alone has {in_bytes(int(given.bytes[large]))}"
+        yield (
+            f"broker {table.brokers[broker]} gets {in_bytes(int(held[broker]))} instead of {in_bytes(least)} to "
+            f"{in_bytes(most)}{why}"
+        )

@@ -1,0 +1,39 @@
+from fractions import Fraction
+
+import pytest
+
+from planner.proposals.goal import Goal, ProposalError, problem_of
+from planner.proposals.proposal import propose
+from planner.snapshot import Snapshot
+from tests.planner.proposals.builders import cluster
+
+
+def notes(snapshot: Snapshot, goal: Goal) -> tuple[str, ...]:
+    return propose(problem_of(snapshot, goal)).notes
+
+
+def test_a_partition_above_the_share_of_a_broker_is_named() -> None:
+    snapshot = cluster("--", (1,), (1,), (1,), sizes={0: 100, 1: 1, 2: 1})
+    assert notes(snapshot, Goal(even_counts=True, by="bytes")) == (
+        "broker 1 gets 100 B instead of 48 B to 54 B: foo-0 alone has 100 B",
+        "broker 2 gets 2 B instead of 48 B to 54 B",
+    )
+
+
+def test_moves_for_even_bytes_are_told() -> None:
+    snapshot = cluster("--", (1,), (1,), (2,), (2,), sizes={0: 60, 1: 40, 2: 10, 3: 10})
+    goal = Goal(even_counts=True, by="both", byte_tolerance=Fraction(1, 5))
+    assert notes(snapshot, goal) == ("2 moves more than even counts need, for even bytes",)
+
+
+def test_a_rack_without_a_broker_is_told_or_refused() -> None:
+    snapshot = cluster("aabbc", (1, 3, 5))
+    goal = Goal(drain=frozenset({5}))
+    reason = "rack c has no broker left: 1 partition with more replicas than the 2 other racks have several in one rack"
+    assert notes(snapshot, goal) == (reason,)
+    with pytest.raises(ProposalError, match="rack c has no broker left"):
+        notes(snapshot, goal._replace(strict_racks=True))
+
+
+def test_a_plan_as_asked_for_needs_no_words() -> None:
+    assert notes(cluster("---", (1,), (1,), (1,)), Goal(even_counts=True)) == ()
