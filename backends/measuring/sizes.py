@@ -9,8 +9,8 @@ import logging
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
+from backends.client.ports import BrokerClient
 from backends.measuring.stalls import Received
 from common.clock import Clock
 from common.error_codes import ErrorCode

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from backends.client.asker import BrokerClient
+from backends.client.ports import BrokerClient
 from backends.upstream.client import UpstreamBroker
 from common.off_loop import OffLoop
 

@@ -10,8 +10,8 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
-from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
+from backends.client.ports import BrokerClient
 from backends.upstream.rows import alter_request, answers, elect_request, unanswered
 from controller.messages.effects import Elect, Submit
 from controller.messages.upstream_events import Submitted

@@ -8,8 +8,8 @@ from enum import Enum
 from itertools import islice
 from typing import TypeVar
 
-from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
+from backends.client.ports import BrokerClient
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
 from controller.configs.names import RATES, THROTTLED_REPLICAS

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Sequence
 from itertools import islice
 
-from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
+from backends.client.ports import BrokerClient
 from common.clock import Clock
 from common.error_codes import ErrorCode
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION

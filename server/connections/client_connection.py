@@ -1,8 +1,14 @@
 """A client's connection, as the listeners and the connection registry see it."""
 
 import asyncio
+import logging
 from abc import ABC, abstractmethod
 from typing import Protocol
+
+from protocol.errors import DecodeError
+from server.driver.driver import DriverStoppedError
+
+log = logging.getLogger(__name__)
 
 REPORTED_BYTES = 16 * 1024
 """Buffered bytes from which on a connection reports them; small requests need no report."""
@@ -41,6 +47,11 @@ class ServedConnection(asyncio.Protocol, ABC):
 
     @property
     @abstractmethod
+    def peer(self) -> str:
+        """Address of the client."""
+
+    @property
+    @abstractmethod
     def pending(self) -> asyncio.Future[bytes] | None:
         """The answer in progress. It has been written before later done callbacks run."""
 
@@ -60,6 +71,15 @@ class ServedConnection(asyncio.Protocol, ABC):
     @abstractmethod
     def abort(self, reason: str) -> None:
         """Close the connection at once; pending answers are lost."""
+
+    def _close_unanswered(self, error: BaseException) -> None:
+        """Close the connection because the answer to a request failed with `error`."""
+        if isinstance(error, DecodeError):
+            self.close(str(error))
+            return
+        if not isinstance(error, DriverStoppedError):
+            log.error("a request of %s could not be answered", self.peer, exc_info=error)
+        self.close()
 
     def _report_held(self) -> None:
         """Report the buffered bytes to the host. The host may abort the connection."""

@@ -19,7 +19,6 @@ from server.connections.client_connection import Host, ServedConnection
 from server.connections.limits import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
-from server.driver.driver import DriverStoppedError
 from server.ports import BrokerPort
 
 log = logging.getLogger(__name__)
@@ -187,10 +186,5 @@ class Session(ServedConnection):
                 self._transport.write(self._connection.send_encoded(frame, done.result()))
                 self._report_held()
             self._serve()
-        elif isinstance(error, DriverStoppedError):
-            self.close()
-        elif isinstance(error, DecodeError):
-            self.close(str(error))
         else:
-            log.error("a request of %s could not be answered", self.peer, exc_info=error)
-            self.close()
+            self._close_unanswered(error)

@@ -28,7 +28,6 @@ from server.relay.exchange import (
 )
 from server.relay.produce import produce
 from server.relay.sasl import authenticate, handshake
-from server.relay.versions import PRODUCE
 
 LARGEST_SEARCH = 1024 * 1024
 """Bytes of the largest request for coordinators."""
@@ -40,7 +39,7 @@ def gateway_interceptors(services: GatewayServices, addresses: AdvertisedAddress
     APIs and versions that ApiVersions hides are refused.
     """
     changed: dict[int, Interceptor] = {
-        PRODUCE: produce(addresses),
+        ApiKey.PRODUCE: produce(addresses),
         ApiKey.METADATA: metadata(addresses),
         ApiKey.FIND_COORDINATOR: within_bounds(
             FindCoordinatorRequest, USUAL, LARGEST_SEARCH, find_coordinator(addresses)

@@ -8,7 +8,7 @@ from protocol.messages.produce_response import SCHEMA as PRODUCE_RESPONSE
 from protocol.schema import version_range
 from server.dispatch.registry import ROUTES
 from server.handlers import load
-from server.relay.versions import FRAMED_TOKENS, PRODUCE
+from server.relay.sasl import FRAMED_TOKENS
 
 FETCH = 1
 SHARE_FETCH = 78
@@ -45,7 +45,7 @@ def _served() -> dict[int, range]:
     load()
     apis = {key: find_api(key) for key in REWRITTEN}
     return {
-        PRODUCE: range(version_range(PRODUCE_RESPONSE.versions)[-1] + 1),
+        ApiKey.PRODUCE: range(version_range(PRODUCE_RESPONSE.versions)[-1] + 1),
         FETCH: WITHOUT_ENDPOINTS,
         ApiKey.SASL_HANDSHAKE: FRAMED_TOKENS,
         **{key: api.versions for key, api in apis.items() if api is not None},

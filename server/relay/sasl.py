@@ -19,6 +19,9 @@ from protocol.scram import SCRAM_MECHANISMS
 from server.dispatch.authorizer import UNKNOWN
 from server.relay.exchange import PASSED, ClientIdentity, Exchange, IncomingRequest, Login, rewrite_answer
 
+FRAMED_TOKENS = range(1, 2)
+"""SaslHandshake versions. After version 0 the tokens are sent without request headers, which cannot be relayed."""
+
 LARGEST = 512 * 1024
 """Bytes of the largest request before authentication (Kafka: sasl.server.max.receive.size)."""
 

@@ -18,7 +18,6 @@ from server.connections.client_connection import Host, ServedConnection
 from server.connections.limits import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
 from server.dispatch.router import Caller
-from server.driver.driver import DriverStoppedError
 from server.ports import BrokerPort
 from server.relay.counters import RelayCounters
 from server.relay.exchange import PASSED, ClientIdentity, FinishAnswer, IncomingRequest, Interceptors
@@ -312,13 +311,8 @@ class Relay(ServedConnection):
             if self._upstream is not None:
                 self._upstream.flow.release("answer")
             self._guarded(self._answers.resume, done.result())
-        elif isinstance(error, DriverStoppedError):
-            self.close()
-        elif isinstance(error, DecodeError):
-            self.close(str(error))
         else:
-            log.error("a request of %s could not be answered", self.peer, exc_info=error)
-            self.close()
+            self._close_unanswered(error)
 
     def _guarded(self, step: Callable[..., None], *data: bytes) -> None:
         """Run `step`; close the connection when it raises."""

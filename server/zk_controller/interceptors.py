@@ -25,8 +25,7 @@ from server.relay.exchange import (
     rewrite_answer,
 )
 from server.relay.produce import produce
-from server.relay.sasl import authenticate, handshake
-from server.relay.versions import FRAMED_TOKENS, PRODUCE
+from server.relay.sasl import FRAMED_TOKENS, authenticate, handshake
 from server.zk_controller.authorization import (
     CLUSTER_ACTION,
     Answer,
@@ -64,7 +63,7 @@ def controller_interceptors(own_id: int, endpoint: ControllerEndpoint, answer: A
         **{key: only_versions(served(key), with_rights(query, answer)) for key, query in queries.items()},
         **dict.fromkeys(CONFIGS, configs(own_id, endpoint, answer)),
         **PER_BROKER_INTERCEPTORS,
-        PRODUCE: produce(),
+        ApiKey.PRODUCE: produce(),
         ApiKey.SASL_HANDSHAKE: only_versions(FRAMED_TOKENS, handshake),
         ApiKey.SASL_AUTHENTICATE: authenticate,
         ApiKey.API_VERSIONS: _api_versions,

@@ -18,6 +18,7 @@ class Idler(ServedConnection):
 
     pending = None
     held = 0
+    peer = "10.0.0.9:4711"
 
     def __init__(self, registry: ConnectionRegistry, silent_seconds: float = 0.0) -> None:
         super().__init__(registry)

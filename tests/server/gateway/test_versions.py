@@ -1,8 +1,8 @@
 """The versions that the gateway supports."""
 
+from protocol.apis import ApiKey
 from server.dispatch.registry import ROUTES
 from server.gateway.versions import FETCH, HIDDEN, SERVED
-from server.relay.versions import PRODUCE
 
 
 def test_apis_answered_here_have_the_versions_of_their_handlers() -> None:
@@ -10,6 +10,6 @@ def test_apis_answered_here_have_the_versions_of_their_handlers() -> None:
 
 
 def test_every_supported_version_with_addresses_can_be_rewritten() -> None:
-    assert (SERVED[PRODUCE][-1], SERVED[FETCH][-1]) == (13, 15)
+    assert (SERVED[ApiKey.PRODUCE][-1], SERVED[FETCH][-1]) == (13, 15)
     assert {3, 10, 60} <= SERVED.keys()
     assert not HIDDEN & SERVED.keys()
