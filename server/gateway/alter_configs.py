@@ -120,22 +120,14 @@ def alter(services: GatewayServices) -> Interceptor:
     def split(
         request: AlterConfigsRequest, requester: Requester
     ) -> Split[AlterConfigsResponse] | Split[IncrementalAlterConfigsResponse] | None:
-        own_changes: dict[ResourceKey, OwnChanges] = {}
-        resources = []
-        for each in request.resources:
-            key, changes = key_of(each), _sets(each)
-            if key == DEFAULT_BROKER:
-                own_changes[key] = _checked(
-                    services, CLUSTER_DEFAULT, [*changes, *_resets(services, changes)]
-                )
-            elif key[0] == ResourceType.BROKER and changes:
-                own_changes[key] = _checked(services, each.resource_name, changes)
-            if key not in own_changes:
-                resources.append(each)
-            elif own_changes[key].refused is None:
-                resources.append(_without_own_keys(each))
+        own_changes = _own_changes(services, request)
         if not own_changes:
             return None
+        resources = [
+            _without_own_keys(resource) if key_of(resource) in own_changes else resource
+            for resource in request.resources
+            if key_of(resource) not in own_changes or own_changes[key_of(resource)].refused is None
+        ]
 
         async def finish(
             response: AlterConfigsResponse | IncrementalAlterConfigsResponse,
@@ -155,6 +147,19 @@ def alter(services: GatewayServices) -> Interceptor:
         return Split(rights, finish, RIGHTS_VERSION)
 
     return intercept_configs(AlterConfigsRequest, (*DEFAULT_BROKER_MARKS, *OWN_KEY_MARKS), split)
+
+
+def _own_changes(services: GatewayServices, request: AlterConfigsRequest) -> dict[ResourceKey, OwnChanges]:
+    """Return the changes of reassignd's keys by resource, without the resources that have none."""
+    own_changes: dict[ResourceKey, OwnChanges] = {}
+    for resource in request.resources:
+        key, changes = key_of(resource), _sets(resource)
+        if key == DEFAULT_BROKER:
+            all_changes = [*changes, *_resets(services, changes)]
+            own_changes[key] = _checked(services, CLUSTER_DEFAULT, all_changes)
+        elif key[0] == ResourceType.BROKER and changes:
+            own_changes[key] = _checked(services, resource.resource_name, changes)
+    return own_changes
 
 
 def _alters_own_keys(resource: AlterConfigsResource) -> bool:
