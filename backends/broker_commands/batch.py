@@ -27,6 +27,9 @@ from controller.model.cluster import Partition, TopicPartition
 from controller.state.state import State
 from protocol.messages.update_metadata_request import UpdateMetadataTopicState
 
+FIRST_EPOCH = 0
+"""Leader epoch of a new partition. Each step that adds replicas increments it."""
+
 LIMIT = 250
 """Partitions per request: encoding or decoding one takes a few milliseconds at most."""
 
@@ -38,6 +41,8 @@ class Batch:
         self.brokers_changed = brokers_changed
         self._published: dict[TopicPartition, Publish] = {}
         self._dropped: dict[TopicPartition, DropReplica] = {}
+        self.created: set[TopicPartition] = set()
+        """Partitions that exist since this batch. Some may have been deleted in it."""
         self._metadata: list[UpdateMetadataTopicState] | None = None
         """The UpdateMetadata rows, built once for all brokers when the first one gets the batch. Nothing is added after that."""
 
@@ -53,6 +58,8 @@ class Batch:
         key = effect.partition.key
         earlier = self._published.get(key)
         self._published[key] = effect if earlier is None else merge_publish(earlier, effect)
+        if _creates(effect):
+            self.created.add(key)
 
     def drop(self, effect: DropReplica) -> None:
         """Add a drop of replicas. The drop of a deleted topic replaces the partition's state."""
@@ -154,6 +161,11 @@ def _still_dropped(drop: DropReplica, broker: int, state: State) -> bool:
     now = state.partition(drop.topic, drop.partition)
     replica_again = now is not None and broker in now.replicas and now.leader_epoch >= drop.leader_epoch
     return drop.leader_epoch == TOPIC_DELETED or not replica_again
+
+
+def _creates(effect: Publish) -> bool:
+    """Return whether the partition is new, and not only some of its replicas."""
+    return effect.partition.leader_epoch == FIRST_EPOCH and effect.new == effect.partition.replicas
 
 
 def _is_new(partition: Partition, broker: int) -> bool:

@@ -136,6 +136,9 @@ class _Link:
     All links queue the same batches. When more than `MAX_QUEUED` wait in `queue`, they are moved to `pending`, which
     keeps one entry per partition, and later batches follow them there until the link has caught up. So the memory is
     bounded while the broker is slow or unreachable.
+
+    The first request with the state is made when there is a connection. Until then, and after the last one, the broker knows
+    nothing of a partition whose creation is not sent; in between, the state may contain it.
     """
 
     def __init__(self, links: BrokerLinks, broker: Broker) -> None:
@@ -145,31 +148,45 @@ class _Link:
         self.pending: PendingChanges | None = None
         self._links, self._broker = links, broker
         self._channel: Channel | None = None
+        self._sends_state = False
         self.task = spawn(self._run(), f"link-to-broker-{broker.id}")
 
     def coalesce(self) -> None:
         """Move the queue to the pending changes."""
         self.pending = self.pending or PendingChanges(self._broker.id)
         while self.queue:
-            self.pending.add(self.queue.popleft())
+            self.pending.add(self.queue.popleft(), maybe_known=self._sends_state)
 
     async def _run(self) -> None:
-        links = self._links
-        batch: Batch | ClusterSnapshot = ClusterSnapshot(links.partitions)
         try:
+            await self._send_state()
             while True:
-                header = Header(
-                    self._broker.id,
-                    self._broker.epoch,
-                    links.controller_id(),
-                    links.versions,
-                    links.brokers(links.state),
-                )
-                for request in batch.requests(header, links.state):
-                    await self._handle(batch, request, await self._send(request))
-                batch = await self._next()
+                await self._send_all(await self._next())
         finally:
             self._close()
+
+    async def _send_state(self) -> None:
+        await self._connected()
+        self._sends_state = True
+        if self.pending is not None:
+            self.pending.may_be_known()
+        await self._send_all(ClusterSnapshot(self._links.partitions))
+        # What was created meanwhile may have been sent with the state.
+        self._links.seal()
+        self.coalesce()
+        self._sends_state = False
+
+    async def _send_all(self, batch: Batch | ClusterSnapshot) -> None:
+        links = self._links
+        header = Header(
+            self._broker.id,
+            self._broker.epoch,
+            links.controller_id(),
+            links.versions,
+            links.brokers(links.state),
+        )
+        for request in batch.requests(header, links.state):
+            await self._handle(batch, request, await self._send(request))
 
     async def _next(self) -> Batch:
         while True:
@@ -188,14 +205,24 @@ class _Link:
     async def _send(self, request: BrokerRequest) -> BrokerResponse:
         version = self._links.version_of[type(request)]
         while True:
+            channel = await self._connected()
             try:
-                if self._channel is None:
-                    self._channel = await self._links.connect(self._broker.host, self._broker.port)
-                return await self._channel.request(request, version)
+                return await channel.request(request, version)
             except OSError as error:
-                log.debug("broker %d does not answer, retrying: %s", self._broker.id, error)
-                self._close()
-                await self._links.clock.sleep(RETRY_SECONDS)
+                await self._pause(error)
+
+    async def _connected(self) -> Channel:
+        while self._channel is None:
+            try:
+                self._channel = await self._links.connect(self._broker.host, self._broker.port)
+            except OSError as error:
+                await self._pause(error)
+        return self._channel
+
+    async def _pause(self, error: OSError) -> None:
+        log.debug("broker %d does not answer, retrying: %s", self._broker.id, error)
+        self._close()
+        await self._links.clock.sleep(RETRY_SECONDS)
 
     def _close(self) -> None:
         if self._channel is not None:

@@ -21,6 +21,10 @@ class PendingChanges:
       because a topic of the same name may have been created since.
     * The drop of a replica is forgotten when the broker becomes a replica of the partition again.
     * Other drops are sent after the states, as in a `Batch`.
+
+    A partition that was created and deleted while the broker was away is forgotten: the broker has never been told of it. The
+    drops of other deleted topics stay until the broker has answered or has left, as in Kafka: without them it would keep
+    the logs, and name the topics to clients. Their number is at most that of the partitions that the broker knows.
     """
 
     def __init__(self, broker: int) -> None:
@@ -31,17 +35,28 @@ class PendingChanges:
         self._published: dict[TopicPartition, Publish] = {}
         self._dropped: dict[TopicPartition, DropReplica] = {}
         """Drops of this broker's replicas of existing topics."""
+        self._unknown: set[TopicPartition] = set()
+        """Partitions in `_published` that the broker has never been told of."""
 
     def __bool__(self) -> bool:
         return bool(self._deleted or self._published or self._dropped or self._brokers_changed)
 
-    def add(self, batch: Batch) -> None:
-        """Add the content of the batch, which is newer than everything added before."""
+    def add(self, batch: Batch, *, maybe_known: bool = False) -> None:
+        """Add the content of the batch, which is newer than everything added before.
+
+        With `maybe_known`, the broker may have been told of the partitions that the batch creates.
+        """
         self._brokers_changed |= batch.brokers_changed
+        if not maybe_known:
+            self._unknown |= batch.created
         for publish in batch.published():
             self._publish(publish)
         for drop in batch.drops():
             self._drop(drop)
+
+    def may_be_known(self) -> None:
+        """Note that from now on the broker may be told of every partition."""
+        self._unknown.clear()
 
     def take(self) -> Batch:
         """Remove the next changes to be sent, at most `LIMIT` partitions, and return them as a batch."""
@@ -54,6 +69,7 @@ class PendingChanges:
         room = LIMIT
         for publish in _pop_first(self._published, room):
             batch.publish(publish)
+            self._unknown.discard(publish.partition.key)
             room -= 1
         for drop in _pop_first(self._dropped, room):
             batch.drop(drop)
@@ -74,12 +90,17 @@ class PendingChanges:
         key = TopicPartition(effect.topic, effect.partition)
         if effect.leader_epoch == TOPIC_DELETED:
             self._end_topic(key, effect)
-        elif self._broker in effect.brokers:
+        elif self._broker in effect.brokers and key not in self._unknown:
             self._dropped[key] = effect
 
     def _end_topic(self, key: TopicPartition, effect: DropReplica) -> None:
         """Replace everything pending for the partition, but keep an earlier drop of this broker's replica."""
         earlier = (self._deleted.get(key), self._dropped.pop(key, None))
+        unknown = key in self._unknown
+        self._unknown.discard(key)
+        if unknown and earlier == (None, None):
+            self._published.pop(key, None)
+            return
         owed = any(drop is not None and self._broker in drop.brokers for drop in earlier)
         if owed and self._broker not in effect.brokers:
             effect = effect._replace(brokers=(*effect.brokers, self._broker))

@@ -11,6 +11,7 @@ from backends.broker_commands.links import RETRY_SECONDS, BrokerLinks
 from backends.client.channel import Channel
 from common.clock import ManualClock, settle
 from controller.messages.effects import (
+    TOPIC_DELETED,
     BrokerJoined,
     BrokerLeft,
     ConfigsChanged,
@@ -254,3 +255,50 @@ async def test_pending_changes_for_an_unreachable_broker_are_bounded_and_end_in_
     assert dict(rows) == dict.fromkeys(range(1000), 100)
     assert len(rows) <= 1250  # at most one batch was in flight, then each partition once
     assert brokers.links.idle
+
+
+def named(brokers: Brokers, broker: int, topic: str) -> int:
+    """Return how many rows of StopReplica requests to the broker name a topic that begins like this."""
+    return sum(
+        each.topic_name.startswith(topic)
+        for number, request in brokers.requests
+        if number == broker and isinstance(request, StopReplicaRequest)
+        for each in request.topic_states
+    )
+
+
+async def create_and_delete(brokers: Brokers, count: int) -> None:
+    for number in range(count):
+        topic = f"short-{number}"
+        brokers.links.perform([Publish(partition(f"{topic}-0", [1, 2, 3]), new=(1, 2, 3))])
+        await asyncio.sleep(0)
+        brokers.links.perform([DropReplica(topic, 0, (1, 2, 3), TOPIC_DELETED)])
+        await asyncio.sleep(0)
+    await settle()
+
+
+@pytest.mark.parametrize("joined_before", [True, False])
+async def test_topics_that_an_unreachable_broker_was_never_told_of_are_forgotten(
+    brokers: Brokers, joined_before: bool
+) -> None:
+    broker = 1 if joined_before else 3
+    brokers.unreachable.add(broker)
+    if not joined_before:
+        await brokers.perform(BrokerJoined(broker))
+    await create_and_delete(brokers, 500)
+    brokers.unreachable.clear()
+    await brokers.clock.advance(RETRY_SECONDS)
+    await settle()
+    # One batch was in flight, and a few were queued.
+    assert named(brokers, broker, "short") < 20
+    assert named(brokers, 2, "short") == 500
+    assert brokers.links.idle
+
+
+async def test_topics_created_while_the_state_is_sent_are_dropped(brokers: Brokers) -> None:
+    brokers.busy = asyncio.Event()
+    await brokers.perform(BrokerJoined(3))
+    await create_and_delete(brokers, 50)
+    brokers.busy.set()
+    await settle(500)
+    assert named(brokers, 3, "short") == 50

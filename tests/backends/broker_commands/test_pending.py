@@ -84,6 +84,32 @@ def test_a_drop_precedes_a_topic_whose_leader_epochs_start_again() -> None:
     assert taken(pending(drop(5, 1), state(0))) == [[drop(5, 1)], [state(0)]]
 
 
+CREATED = Publish(partition("foo-0", (1, 2), leader_epoch=0), new=(1, 2))
+
+
+def test_a_topic_that_the_broker_was_never_told_of_leaves_nothing() -> None:
+    assert not pending(CREATED, drop(TOPIC_DELETED, 1, 2))
+    assert not pending(CREATED, state(1), drop(1, 1), drop(TOPIC_DELETED, 2))
+    both = PendingChanges(BROKER)
+    both.add(batch_of(CREATED, drop(TOPIC_DELETED, 1, 2)))
+    assert not both
+
+
+def test_the_successor_of_a_deleted_topic_leaves_only_the_drop_of_the_first() -> None:
+    changes = pending(drop(TOPIC_DELETED, 1), CREATED, drop(TOPIC_DELETED, 2))
+    assert taken(changes) == [[drop(TOPIC_DELETED, 2, 1)]]
+
+
+def test_a_topic_whose_creation_was_sent_or_may_have_been_sent_is_dropped() -> None:
+    sent, maybe, later = pending(CREATED), PendingChanges(BROKER), pending(CREATED)
+    taken(sent)
+    maybe.add(batch_of(CREATED), maybe_known=True)
+    later.may_be_known()
+    for changes in (sent, maybe, later):
+        changes.add(batch_of(drop(TOPIC_DELETED, 1, 2)))
+        assert taken(changes) == [[drop(TOPIC_DELETED, 1, 2)]]
+
+
 def test_a_change_of_brokers_is_kept() -> None:
     changes = PendingChanges(BROKER)
     changes.add(Batch(brokers_changed=True))
