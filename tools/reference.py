@@ -146,6 +146,16 @@ An error response is `{"error": "one line that names what is wrong"}` with one o
 | 422 | an entry of the plan does not fit the cluster; the plan is rejected as a whole |
 | 503 | the server is starting or stopping |
 
+`/v1/events` is a stream of server-sent events: the start and end of jobs, and the steps and ends of their
+partitions. The first event is `start`: read `/v1/jobs` after it. Decisions about more than 1,000 partitions
+are one event, `partitions`. A stream ends with an event `end` and its reason: if more than 1 MiB waits for a
+reader, if its token was removed, and when the server stops. There can be 100 readers. A comment is sent after
+15 s without events.
+
+```sh
+curl --no-buffer 127.0.0.1:9080/v1/events
+```
+
 If the controller rejects single partitions of a request, the response lists them under `refused`.
 
 ```sh

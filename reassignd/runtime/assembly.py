@@ -39,6 +39,7 @@ from server.dispatch.context import Services
 from server.dispatch.router import Router
 from server.driver.driver import Driver, wall_clock
 from server.driver.journal import Journal, report_progress_periodically
+from server.events.hub import EventHub
 from server.metrics.exposition import Metrics
 from server.metrics.sources import Sources
 from server.metrics.stats import Counters
@@ -91,6 +92,7 @@ class Assembly:
         """The first failure of a part; pending as long as there is none."""
         self._audit = parts.audit
         self._trail = None if self._audit is None else AuditTrail(state, *self._audit.reader.span()[1:])
+        self._events = EventHub(state, cluster_id)
         self._driver = self._new_driver(store)
         self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
         self.router = self._new_router(cluster_id)
@@ -138,6 +140,7 @@ class Assembly:
     async def stop(self) -> None:
         """Stop in reverse order of the start: clients first, then the backend, then the driver."""
         self.is_serving = False
+        self._events.stop()
         await cancel(*self._tasks)
         await self._proposals.close()
         await self.adapter.stop()
@@ -156,7 +159,7 @@ class Assembly:
             decide if self._trail is None else self._trail.audited(decide),
             stats=self._parts.stats,
             on_failure=on_failure,
-            on_decision=Journal(self.state).log_decision,
+            on_decision=Journal(self.state, self._events).log_decision,
         )
 
     def _new_router(self, cluster_id: str) -> Router:
@@ -199,6 +202,7 @@ class Assembly:
             self._proposals,
             lambda: self.adapter.upstream_cluster_id or cluster_id,
             None if self._audit is None else self._audit.reader,
+            self._events,
         )
 
     def _new_metrics(self) -> Metrics:

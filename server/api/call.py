@@ -24,6 +24,7 @@ from server.api.roles import Identity
 from server.api.spark import Spark
 from server.api.streams import in_slices
 from server.dispatch.context import LARGE_ROWS
+from server.events.hub import EventHub
 from server.ports import AuditLog, OwnedBrokers, Sizes
 
 MAX_BODY = 100 * 1024 * 1024
@@ -66,6 +67,8 @@ class ApiServices:
     """Returns the id of the cluster that clients of its brokers see. A gateway has an id of its own, `cluster_id`."""
     audit: AuditLog | None = None
     """The audit log; None in ZooKeeper mode, which keeps none."""
+    events: EventHub | None = None
+    """The event stream."""
 
 
 class Call(NamedTuple):
@@ -76,6 +79,8 @@ class Call(NamedTuple):
     client_id: str
     path: Mapping[str, str]
     request: Request
+    refusal: Callable[[], str] = str
+    """Returns why the client is no longer permitted; an empty text while it is. For answers that do not end."""
 
     @property
     def state(self) -> State:

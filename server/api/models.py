@@ -14,6 +14,7 @@ from controller.model.plan import PartitionName, Plan, TopicName
 from controller.views.jobs import JobState, PartState
 from server.api.spark import Spark
 from server.audit.detail import AuditDetail
+from server.events.models import End, JobDeleted, JobEvent, ManyPartitions, PartitionEvent, PausedEvent, Start
 
 FASTEST = 1000.0
 """The greatest factor for a broker's network speed."""
@@ -658,3 +659,9 @@ class AuditPage(AuditMatch, forbid_unknown_fields=True):
 
     before: Annotated[int, Meta(ge=0, le=2**53, description="Entries with a smaller id.")] | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=1_000, description="Maximum number of entries.")] = 100
+
+
+EventModel: TypeAlias = Annotated[
+    Start | JobEvent | JobDeleted | PartitionEvent | ManyPartitions | PausedEvent | End,
+    Meta(title="Event", description="The `data` of a server-sent event; `event` names its kind."),
+]

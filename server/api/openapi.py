@@ -61,7 +61,7 @@ def _schemas(models: Sequence[object]) -> tuple[Mapping[str, Schema], dict[str, 
 
 
 def _operation(each: Endpoint, schemas: Mapping[str, Schema]) -> dict[str, Any]:
-    kind = "application/jsonl" if each.lines else "application/json"
+    kind = each.media_type or ("application/jsonl" if each.lines else "application/json")
     operation: dict[str, Any] = {
         "operationId": f"{each.handle.__module__.rpartition('.')[2]}.{each.handle.__name__}",
         "summary": each.summary,

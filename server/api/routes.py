@@ -1,7 +1,7 @@
 """The routes of the API: authorization, query parameters, and errors as one line of JSON."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from common.json_models import explain, fields_of, without_null
 from server.api import (
     audit,
     brokers,
+    events,
     jobs,
     limits,
     placement,
@@ -68,6 +69,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *snapshot.ENDPOINTS,
     *brokers.ENDPOINTS,
     *audit.ENDPOINTS,
+    *events.ENDPOINTS,
     *whoami.ENDPOINTS,
     Endpoint("GET", "/v1/openapi.json", "Get the OpenAPI description of this API.", openapi, OpenApi),
 )
@@ -109,12 +111,21 @@ class Api:
 
         return serve
 
+    def _refusal_of(self, request: Request) -> str:
+        try:
+            self._access.identity(request)
+        except HttpError as error:
+            return str(error)
+        return ""
+
     async def _answer(self, endpoint: Endpoint, identity: Identity, request: Request) -> Response:
         if self.core is None or self._health.obstacle is not None:
             raise HttpError(503, self._health.obstacle or "the server is starting")
         client = request.headers.get("user-agent", "")[:CLIENT_ID_LENGTH]
         query = _query(endpoint.query, request.query_params.multi_items())
-        call = Call(self.core, identity, client, request.path_params, request)
+        call = Call(
+            self.core, identity, client, request.path_params, request, partial(self._refusal_of, request)
+        )
         answer = await endpoint.handle(call, *query)
         return answer if isinstance(answer, Response) else json_response(answer, endpoint.status)
 

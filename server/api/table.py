@@ -25,6 +25,8 @@ class Endpoint(NamedTuple):
     status: int = 200
     lines: bool = False
     """The answer is one JSON object per line."""
+    media_type: str = ""
+    """That of an answer in another form than JSON."""
 
     @property
     def role(self) -> Role:

@@ -48,9 +48,10 @@ class AuditTrail:
 
         def decide_audited(decision: Decision, event: AnyEvent) -> Iterator[None]:
             yield from decide(decision, event)
-            entry = self.entry(event, decision) if decision.changes else None
-            if entry is not None:
-                decision.changes.append(entry)
+            if decision.changes and type(event) in _MAKERS:
+                entry = self.entry(event, decision)
+                if entry is not None:
+                    decision.changes.append(entry)
 
         return decide_audited
 
@@ -71,7 +72,7 @@ class AuditTrail:
 
 def _altered(state: State, event: events.AlterReassignments, reply: job_events.AlterReply) -> _Made | None:
     rows = sum(len(answer.rows) for answer in reply.topics)
-    partitions = _total(state, reply.job)
+    partitions = state.jobs[reply.job].total if reply.job else 0
     # Usually each row is a target, and counting cancels would visit all of them.
     cancelled = 0 if rows == partitions else _cancelled(event, reply)
     if not reply.job and not cancelled:

@@ -21,6 +21,7 @@ from controller.state.decision import Decision
 from controller.state.state import State
 from controller.views.jobs import PartState, totals
 from server.driver.upstream_journal import UpstreamJournal
+from server.events.hub import EventHub
 
 log = logging.getLogger(__name__)
 
@@ -37,15 +38,20 @@ _ORDERS = {JobKind.PLAN: "accepted", JobKind.ROLLBACK: "accepted", JobKind.QUEUE
 
 
 class Journal:
-    """Logs decisions. Create it when the store is loaded: jobs that exist then are not logged as new."""
+    """Logs decisions, and passes them to the event stream.
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    Create it when the store is loaded: jobs that exist then are not logged as new.
+    """
+
+    def __init__(self, state: State, events: EventHub | None = None) -> None:
+        self._state, self._events = state, events
         self._last_job = state.last_job
         self._upstream = UpstreamJournal(state)
 
     def log_decision(self, event: AnyEvent, decision: Decision) -> None:
-        """Log the decision, which is durable."""
+        """Log and publish the decision, which is durable."""
+        if self._events is not None and self._events.readers:
+            self._events.publish(decision)
         writer = _WRITERS.get(type(event))
         if writer is not None:
             writer(self._state, event, decision)

@@ -27,6 +27,7 @@ from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioriti
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from server.driver.journal import PROGRESS_SECONDS, Journal, progress, report_progress_periodically
+from server.events.hub import EventHub
 from tests.builders import InMemoryController, key, partition, registration
 from tests.server.rig import Rig, settle
 
@@ -221,3 +222,16 @@ async def test_a_decision_is_logged_after_its_commit() -> None:
         rig.store.release(1)
         await reply
         assert rig.decided == [(BrokerStopped(7), 7)]
+
+
+async def test_decisions_are_published_to_readers_only() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    hub = EventHub(controller.state, "cluster-1")
+    journal = Journal(controller.state, hub)
+    pauses = [Pause(None, True), Pause(None, False)]
+    journal.log_decision(pauses[0], controller.decide(pauses[0]))
+    reader = hub.open()
+    journal.log_decision(pauses[1], controller.decide(pauses[1]))
+    hub.stop()
+    told = b"".join([frame async for frame in reader.frames(str)])
+    assert told.count(b"event: paused") == 1

@@ -1,0 +1,1 @@
+"""The event stream: changes of jobs and partitions, for other programs."""

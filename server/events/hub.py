@@ -1,0 +1,126 @@
+"""The readers of the event stream. What waits for a reader is bounded; a reader that is too slow is dropped."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+import msgspec
+
+from controller.state.decision import Decision
+from controller.state.state import State
+from server.events.changes import events_of
+from server.events.models import End, Event, Start
+
+MAX_READERS = 100
+MAX_BYTES = 1024 * 1024
+"""Bytes of events that wait for one reader."""
+HEARTBEAT_SECONDS = 15.0
+"""Time without events after which a comment is sent, so that proxies and clients notice a lost connection."""
+
+COMMENT = b": still connected\n\n"
+TOO_SLOW = f"the reader is too slow: more than {MAX_BYTES:,} bytes waited"
+STOPPED = "the server is stopping, or is no longer the controller"
+
+_encoder = msgspec.json.Encoder()
+
+
+class TooManyReadersError(Exception):
+    """There are `MAX_READERS` readers already."""
+
+
+class Reader:
+    """The events that wait for one reader."""
+
+    def __init__(self, first: bytes) -> None:
+        self._waiting: deque[bytes] = deque([first])
+        self._size = len(first)
+        self._ended = False
+        self._news = asyncio.Event()
+        self._news.set()
+
+    def add(self, frame: bytes) -> None:
+        """Add an event. If too much waits, everything is dropped and the stream ends."""
+        if self._ended:
+            return
+        if self._size + len(frame) > MAX_BYTES:
+            self._waiting.clear()
+            self.end(TOO_SLOW)
+            return
+        self._waiting.append(frame)
+        self._size += len(frame)
+        self._news.set()
+
+    def end(self, reason: str) -> None:
+        """Let the stream end after what waits."""
+        if not self._ended:
+            self._ended = True
+            self._waiting.append(_frame(End(reason)))
+            self._news.set()
+
+    async def frames(self, refusal: Callable[[], str]) -> AsyncIterator[bytes]:
+        """Yield what is to be sent, until the stream ends.
+
+        `refusal` is called every HEARTBEAT_SECONDS. Its text, if it is not empty, ends the stream.
+        """
+        now = asyncio.get_running_loop().time
+        checked = now()
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), HEARTBEAT_SECONDS)
+            self._news.clear()
+            if now() - checked >= HEARTBEAT_SECONDS:
+                checked = now()
+                if reason := refusal():
+                    self.end(reason)
+            if not self._waiting:
+                yield COMMENT
+            while self._waiting:
+                frame = self._waiting.popleft()
+                self._size -= len(frame)
+                yield frame
+            if self._ended and not self._waiting:
+                return
+
+
+class EventHub:
+    """Passes the events of decisions to all readers."""
+
+    def __init__(self, state: State, cluster_id: str) -> None:
+        self._state, self._cluster_id = state, cluster_id
+        self.readers: set[Reader] = set()
+        """If it is empty, `publish` need not be called."""
+        self._stopped = False
+
+    def publish(self, decision: Decision) -> None:
+        """Pass on the events of a durable decision."""
+        for event in events_of(self._state, decision):
+            frame = _frame(event)
+            for reader in self.readers:
+                reader.add(frame)
+
+    def open(self) -> Reader:
+        """Return a new reader. Raises TooManyReadersError."""
+        if len(self.readers) >= MAX_READERS:
+            raise TooManyReadersError
+        reader = Reader(_frame(Start(self._cluster_id)))
+        self.readers.add(reader)
+        if self._stopped:
+            reader.end(STOPPED)
+        return reader
+
+    def close(self, reader: Reader) -> None:
+        """Forget the reader."""
+        self.readers.discard(reader)
+
+    def stop(self) -> None:
+        """End all streams."""
+        self._stopped = True
+        for reader in self.readers:
+            reader.end(STOPPED)
+
+
+def _frame(event: Event) -> bytes:
+    """Return the event as a server-sent event (WHATWG HTML)."""
+    name = type(event).__struct_config__.tag
+    return b"event: %s\ndata: %s\n\n" % (str(name).encode(), _encoder.encode(event))

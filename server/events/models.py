@@ -1,0 +1,74 @@
+"""The events of `/v1/events`. The field `event` names the kind of an event."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+Replicas = Annotated[tuple[int, ...], Meta(description="Broker ids, the preferred leader first.")]
+
+
+class Start(Struct, tag_field="event", tag="start"):
+    """The first event. Changes after it are complete: read the jobs after this event."""
+
+    cluster_id: str
+
+
+class JobEvent(Struct, tag_field="event", tag="job"):
+    """A job was accepted or has changed."""
+
+    job: int
+    kind: Literal["plan", "rollback", "queue"]
+    state: Literal["running", "paused", "ended"]
+    total: Annotated[int, Meta(description="Number of partitions.")]
+    priority: int
+    principal: str
+    client_id: str | None
+    created_ms: Annotated[int, Meta(description="Milliseconds since 1970.")]
+    ended_ms: int | None
+    endings: Annotated[
+        dict[str, int], Meta(description="Partitions by the way their part ended; empty until the job ends.")
+    ]
+
+
+class JobDeleted(Struct, tag_field="event", tag="job_deleted"):
+    """An ended job was deleted (`jobs.retention.*`)."""
+
+    job: int
+
+
+class PartitionEvent(Struct, tag_field="event", tag="partition"):
+    """A partition of a job has changed: a step has started or ended, or its part in the job has ended."""
+
+    topic: str
+    partition: int
+    job: int
+    state: Annotated[
+        str,
+        Meta(
+            description="`moving`, `waiting`, `queued` or `pending`; at the end `done`, `rolled back`, `taken over`, "
+            "`topic deleted` or `stopped`."
+        ),
+    ]
+    replicas: Replicas
+    target: Replicas
+
+
+class ManyPartitions(Struct, tag_field="event", tag="partitions"):
+    """Too many partitions have changed at once to list them. Read the jobs again."""
+
+    changes: Annotated[int, Meta(description="Number of changed records.")]
+
+
+class PausedEvent(Struct, tag_field="event", tag="paused"):
+    """The pause of all jobs has changed."""
+
+    paused: bool
+
+
+class End(Struct, tag_field="event", tag="end"):
+    """The last event. Open the stream again, and read the jobs after its first event."""
+
+    reason: Annotated[str, Meta(description="Why the server ended the stream.")]
+
+
+Event = Start | JobEvent | JobDeleted | PartitionEvent | ManyPartitions | PausedEvent | End

@@ -1,0 +1,74 @@
+"""Which events a decision has."""
+
+import pytest
+
+from controller.messages.event import AnyEvent
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prune
+from server.events import changes
+from server.events.changes import events_of
+from server.events.models import Event, JobDeleted, JobEvent, ManyPartitions, PartitionEvent, PausedEvent
+from tests.builders import InMemoryController, partition
+
+
+class Watched:
+    """A controller with partition foo-0 on broker 1 and foo-1 on broker 2."""
+
+    def __init__(self) -> None:
+        self.controller = InMemoryController().with_partitions(
+            partition("foo-0", [1]), partition("foo-1", [2])
+        )
+
+    def do(self, event: AnyEvent) -> list[Event]:
+        return list(events_of(self.controller.state, self.controller.do(event)))
+
+    def order(self, *targets: list[int] | None) -> list[Event]:
+        rows = [
+            AlterRow(number, None if each is None else tuple(each)) for number, each in enumerate(targets)
+        ]
+        return self.do(AlterReassignments([AlterTopic("foo", rows)]))
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+def test_an_order_has_its_job_before_its_partitions(watched: Watched) -> None:
+    job, moving = watched.order([3])
+    assert isinstance(job, JobEvent)
+    assert (job.job, job.state, job.total, job.ended_ms, job.endings) == (1, "running", 1, None, {})
+    assert moving == PartitionEvent("foo", 0, 1, "moving", (1,), (3,))
+
+
+def test_a_partition_that_waits_is_told(watched: Watched) -> None:
+    watched.controller.with_limits(partitions=1)
+    _, *parts = watched.order([3], [3])
+    assert sorted(part.state for part in parts if isinstance(part, PartitionEvent)) == ["moving", "queued"]
+
+
+def test_the_end_of_a_job_follows_that_of_its_partitions(watched: Watched) -> None:
+    watched.order([3])
+    ended, job = watched.order(None)
+    assert isinstance(ended, PartitionEvent)
+    assert ended.state == "rolled back"
+    assert isinstance(job, JobEvent)
+    assert (job.state, job.endings) == ("ended", {"rolled back": 1})
+
+
+def test_a_pause_and_the_deletion_of_a_job_are_told(watched: Watched) -> None:
+    assert watched.do(Pause(None, True)) == [PausedEvent(True)]
+    for _ in range(2):
+        watched.order([3])
+        watched.order(None)
+    assert JobDeleted(1) in watched.do(Prune(10**15, 1))
+
+
+def test_isr_changes_of_other_partitions_are_not_told(watched: Watched) -> None:
+    assert watched.do(AlterReassignments([])) == []
+
+
+def test_too_many_partitions_are_only_counted(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "MOST", 1)
+    events = watched.order([3], [3])
+    assert [type(each) for each in events] == [JobEvent, ManyPartitions]
