@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from planner.proposals.goal import Goal, ProposalError, problem_of
@@ -30,7 +31,15 @@ def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
         goal = goal._replace(even_leaders=leaders == "balance")
     if (excluded := options.get("exclude_brokers")) is not None:
         goal = goal._replace(receive_nothing=broker_ids("--exclude-brokers", excluded))
+    if (byte_tolerance := options.get("byte_tolerance")) is not None:
+        goal = goal._replace(byte_tolerance=read_tolerance(byte_tolerance))
+    if (headroom := options.get("headroom")) is not None:
+        goal = goal._replace(headroom=read_tolerance(headroom))
+    if (max_bytes := options.get("max_bytes")) is not None:
+        goal = goal._replace(max_bytes=read_bytes(max_bytes))
     goal = goal._replace(
+        by=options.get("by") or "replicas",
+        strict_racks=bool(options.get("strict_racks")),
         max_moves=options.get("max_moves"),
         repair_racks=goal.repair_racks or bool(options.get("fix_racks")),
         rack_aware=not options.get("disable_rack_aware"),
@@ -40,6 +49,16 @@ def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
     given = {"--topics": chosen, "--exclude-topics": excluded}
     choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
     return Wish(goal, _topics(chosen, excluded), bool(options.get("skip_moving")), choice)
+
+
+def read_bytes(text: str) -> int:
+    """Read `500GiB`, `1.5TiB` or `1000` (bytes). Raises ProposalError."""
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([KMGTP]i?B|B)?", text)
+    if match is None:
+        raise ProposalError([f"'{text}': expected a number of bytes, such as 500GiB"])
+    unit = match[2] or "B"
+    base = 1024 if "i" in unit else 1000
+    return int(Fraction(match[1]) * base ** " KMGTP".index(unit[0] if unit != "B" else " "))
 
 
 def propose_for(snapshot: Snapshot, wish: Wish) -> Proposal:

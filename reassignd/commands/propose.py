@@ -57,8 +57,23 @@ _GOAL_OPTIONS = (
         type=click.Choice(["balance", "keep"]),
         help="Whether to even out preferred leaders.  [default: balance for add, balance and leaders, else keep]",
     ),
+    click.option(
+        "--by",
+        type=click.Choice(["replicas", "bytes", "both"]),
+        help="With add and balance: what to even out.  [default: replicas]",
+    ),
+    click.option(
+        "--byte-tolerance", metavar="PERCENT", help="Allowed deviation from even bytes.  [default: 5%]"
+    ),
     click.option("--max-moves", metavar="N", type=click.IntRange(0), help="Most replicas to move."),
+    click.option("--max-bytes", metavar="SIZE", help="Most bytes to copy, such as 500GiB."),
+    click.option(
+        "--headroom",
+        metavar="PERCENT",
+        help="Share of a disk that stays free, where its size is known.  [default: 10%]",
+    ),
     click.option("--fix-racks", is_flag=True, help="Also move replicas that break the rack rule."),
+    click.option("--strict-racks", is_flag=True, help="Fail if replicas are left against the rack rule."),
     click.option("--disable-rack-aware", is_flag=True, help="Ignore racks."),
     click.option(
         "--weight", "weights", metavar="ID=FACTOR", multiple=True, help="Share of a broker, relative to 1."
@@ -100,7 +115,8 @@ _EXECUTION_OPTIONS = (
 
 
 _GOAL_NAMES = (
-    "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "max_moves", "fix_racks",
+    "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance", "max_moves",
+    "max_bytes", "headroom", "fix_racks", "strict_racks",
     "disable_rack_aware", "weights", "skip_moving",
 )  # fmt: skip
 

@@ -3,13 +3,19 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from controller.cluster.placement import place
 from controller.model.plan import Entry, plan_of
+from controller.scheduling.steps import Replicas
+from planner.proposals.goal import Goal, ProposalError, problem_of
 from planner.proposals.goals_text import read_broker_ids
+from planner.proposals.network import MissingSolverError
+from planner.proposals.proposal import propose
+from planner.snapshot import TOPIC_PARTITION, Partition, Snapshot
+from reassignd.commands.cluster_source import read_server
 from reassignd.commands.execute import WaitOptions, submit
 from reassignd.commands.options import (
     FILE,
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
     from reassignd.client import Client
 
 Row = dict[str, Any]
+Lists = dict[TOPIC_PARTITION, Replicas]
 
 
 @click.group()
@@ -71,16 +78,15 @@ def generate(
     broker_list: Sequence[int],
     disable_rack_aware: bool,
 ) -> None:
-    """Propose a plan that spreads topics over brokers. Nothing is moved or queued."""
+    """Propose a plan that spreads topics over brokers with the fewest moves. Nothing is moved or queued.
+
+    Without the extra reassignd[propose], replicas are placed in turn, regardless of where they are.
+    """
     topics = _topics(read_plan_file(topics_file), topics_file)
-    rows = [json.loads(line) for line in b"".join(client.stream("/v1/snapshot")).splitlines()]
-    racks = {row["id"]: row["rack"] for row in rows if row["kind"] == "broker"}
-    for broker in broker_list:
-        if broker not in racks:
-            raise CommandError(f"--broker-list: broker {broker} is not registered")
-    chosen = {broker: None if disable_rack_aware else racks[broker] for broker in broker_list}
-    now = [row for topic in topics for row in _partitions(rows, topic)]
-    proposed = _proposed(now, chosen)
+    cluster = read_server(client)
+    now = [row for topic in topics for row in _partitions(cluster, topic)]
+    chosen = Chosen(frozenset(broker_list), not disable_rack_aware)
+    proposed = _proposed(cluster, now, chosen)
     if output_format == JSON:
         echo(as_json({"current": _plan(now), "proposed": _plan(proposed)}))
     else:
@@ -140,24 +146,71 @@ def _topics(data: bytes, path: Path) -> list[str]:
     return topics
 
 
-def _partitions(rows: Sequence[Row], topic: str) -> list[Row]:
-    found = [row for row in rows if row["kind"] == "partition" and row["topic"] == topic]
+class Chosen(NamedTuple):
+    """The brokers of --broker-list, and whether replicas are spread over their racks."""
+
+    brokers: frozenset[int]
+    rack_aware: bool
+
+
+def _partitions(cluster: Snapshot, topic: str) -> list[Partition]:
+    found = [row for (name, _), row in sorted(cluster.partitions.items()) if name == topic]
     if not found:
         raise CommandError(f"there is no topic {topic}")
     return found
 
 
-def _proposed(now: Sequence[Row], racks: dict[int, str | None]) -> list[Row]:
-    proposed = []
-    for number, row in enumerate(now):
-        factor = len(row["replicas"])
-        if factor > len(racks):
+def _proposed(cluster: Snapshot, now: Sequence[Partition], chosen: Chosen) -> list[Partition]:
+    """Return the partitions with their new replicas. Raises CommandError if the brokers are not enough."""
+    for broker in sorted(chosen.brokers):
+        if broker not in cluster.brokers:
+            raise CommandError(f"--broker-list: broker {broker} is not registered")
+    for row in now:
+        if len(row.replicas) > len(chosen.brokers):
             raise CommandError(
-                f"{row['topic']} has {factor} replicas, --broker-list only {len(racks)} brokers"
+                f"{row.topic} has {len(row.replicas)} replicas, --broker-list only {len(chosen.brokers)} brokers"
             )
-        proposed.append({**row, "replicas": next(place(racks, factor, number))})
-    return proposed
+    try:
+        lists = _fewest_moves(cluster, now, chosen)
+    except MissingSolverError:
+        echo(
+            "reassignd: the plan copies more than it has to; with reassignd[propose] it copies the least",
+            err=True,
+        )
+        lists = _round_robin(cluster, now, chosen)
+    except ProposalError as error:
+        raise CommandError(error.reasons[0]) from error
+    return [row._replace(replicas=lists[row.topic, row.partition]) for row in now]
 
 
-def _plan(rows: Sequence[Row]) -> Row:
-    return plan_of(Entry(row["topic"], row["partition"], row["replicas"]) for row in rows)
+def _fewest_moves(cluster: Snapshot, now: Sequence[Partition], chosen: Chosen) -> Lists:
+    """Even out these topics over the chosen brokers. Other topics do not count, as with kafka-reassign-partitions.
+
+    Raises MissingSolverError, ProposalError.
+    """
+    rows = {(row.topic, row.partition): row._replace(target=None) for row in now}
+    goal = Goal(
+        drain=frozenset(cluster.brokers) - chosen.brokers,
+        even_counts=True,
+        even_leaders=True,
+        repair_racks=chosen.rack_aware,
+        rack_aware=chosen.rack_aware,
+    )
+    proposal = propose(problem_of(Snapshot(cluster.brokers, rows), goal))
+    changes = {(row.topic, row.partition): replicas for row, replicas in proposal.changes.items()}
+    return {key: row.replicas for key, row in rows.items()} | changes
+
+
+def _round_robin(cluster: Snapshot, now: Sequence[Partition], chosen: Chosen) -> Lists:
+    """Place each partition regardless of where it is."""
+    racks = {
+        each: cluster.brokers[each].rack if chosen.rack_aware else None for each in sorted(chosen.brokers)
+    }
+    return {
+        (row.topic, row.partition): next(place(racks, len(row.replicas), number))
+        for number, row in enumerate(now)
+    }
+
+
+def _plan(rows: Sequence[Partition]) -> Row:
+    return plan_of(Entry(row.topic, row.partition, row.replicas) for row in rows)

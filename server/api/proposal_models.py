@@ -26,6 +26,14 @@ class LeaderGoal(Enum):
     KEEP = "keep"
 
 
+class Measure(Enum):
+    """What `add` and `balance` even out."""
+
+    REPLICAS = "replicas"
+    BYTES = "bytes"
+    BOTH = "both"
+
+
 class ProposalRequest(Struct, forbid_unknown_fields=True):
     """A goal: one or several of drain, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""
 
@@ -44,7 +52,12 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         None
     )
     preferred_leaders: LeaderGoal | None = None
+    by: Measure | None = None
+    byte_tolerance: Annotated[str, Meta(description="Allowed deviation from even bytes.")] | None = None
     max_moves: Annotated[int, Meta(ge=0)] | None = None
+    max_bytes: Annotated[str, Meta(description="Most bytes to copy, such as 500GiB.")] | None = None
+    headroom: Annotated[str, Meta(description="Share of a disk that stays free.")] | None = None
+    strict_racks: bool = False
     fix_racks: bool = False
     disable_rack_aware: bool = False
     weights: Annotated[list[str], Meta(description="Shares of brokers, such as 7=0.5.")] = []

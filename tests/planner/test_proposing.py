@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from planner.proposals.goal import ProposalError
-from planner.proposing import propose_for, read_wish
+from planner.proposing import propose_for, read_bytes, read_wish
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
 
@@ -38,6 +38,30 @@ def test_options_have_the_names_of_the_command() -> None:
         True,
         {1: Fraction(1, 2)},
     )
+
+
+def test_options_about_bytes_and_disks_are_read() -> None:
+    given = {
+        "by": "both",
+        "byte_tolerance": "2%",
+        "max_bytes": "1.5GiB",
+        "headroom": "20%",
+        "strict_racks": True,
+    }
+    goal = read_wish(["balance"], given).goal
+    assert (goal.by, goal.byte_tolerance, goal.max_bytes) == ("both", Fraction(1, 50), 3 * 2**29)
+    assert (goal.headroom, goal.strict_racks) == (Fraction(1, 5), True)
+
+
+@pytest.mark.parametrize(("text", "size"), [("7", 7), ("7B", 7), ("2 KB", 2_000), ("1TiB", 2**40)])
+def test_sizes_have_units(text: str, size: int) -> None:
+    assert read_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GiB", "-1", "1 XB", "1gib"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(ProposalError, match="expected a number of bytes, such as 500GiB"):
+        read_bytes(text)
 
 
 def test_a_snapshot_with_a_hole_is_refused() -> None:

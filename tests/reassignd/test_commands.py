@@ -181,6 +181,11 @@ def test_a_plan_is_proposed_for_some_brokers(shell: Shell, tmp_path: Path) -> No
     )
     assert [row["replicas"] for row in answer["current"]["partitions"]] == ORIGINALS
     assert {tuple(sorted(row["replicas"])) for row in answer["proposed"]["partitions"]} == {(1, 2, 3)}
+    moved = [
+        set(row["replicas"]) - set(before["replicas"])
+        for before, row in zip(answer["current"]["partitions"], answer["proposed"]["partitions"], strict=True)
+    ]
+    assert sum(map(len, moved)) == sum(broker > 3 for replicas in ORIGINALS for broker in replicas)
     few = shell.run("queue", "generate", "--topics-to-move-json-file", str(topics), "--broker-list", "1,2")
     assert (few.code, few.err) == (1, "reassignd: foo has 3 replicas, --broker-list only 2 brokers\n")
 

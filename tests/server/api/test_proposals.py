@@ -45,6 +45,7 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
     body = {
         "drain": [1], "add": [4, 5], "balance": True, "rf": 3, "racks": True, "leaders": True, "topics": "fo+",
         "exclude_brokers": [6], "tolerance": "3%", "preferred_leaders": "keep", "max_moves": 9, "fix_racks": True,
+        "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
         "disable_rack_aware": True, "weights": ["4=0.5"], "skip_moving": True, "exclude_topics": "bar",
     }  # fmt: skip
     await client.post("/v1/proposals", body)
@@ -54,6 +55,7 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
     assert request["options"] == {
         "topics": "fo+", "exclude_topics": "bar", "exclude_brokers": "6", "tolerance": "3%", "leaders": "keep",
         "max_moves": 9, "fix_racks": True, "disable_rack_aware": True, "weights": ["4=0.5"], "skip_moving": True,
+        "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
     }  # fmt: skip
     assert request["bandwidth"] is None
     assert [json.loads(line)["kind"] for line in rest] == ["cluster", *["broker"] * 6, *["partition"] * 3]
