@@ -46,7 +46,7 @@ class MemoryStore:
         self._limit = after
 
     def release(self, count: int | None = None) -> None:
-        """Make the first `count` waiting commits durable. None: all of them, and later ones without waiting."""
+        """Make the first `count` waiting commits durable; None: all, and later ones without waiting."""
         if count is None:
             self._limit = None
         released = self._waiting[:count]

@@ -1,1 +1,1 @@
-"""The reassignment core: events in, records and effects out. No I/O, no clock, no randomness."""
+"""The controller: events in, records and effects out. No I/O, no clock, no randomness."""

@@ -1,4 +1,4 @@
-"""The ports of the core: the store of its records, the backend that executes its effects, the submission of events."""
+"""The ports of the controller: the store of records, the backend for effects, the submission of events."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Protocol, TypeVar
@@ -11,7 +11,10 @@ E_contra = TypeVar("E_contra", contravariant=True)
 
 
 class StoreLostError(Exception):
-    """The store no longer accepts records: the connection is lost, or someone else writes to it. Reload everything."""
+    """The store no longer accepts records: the connection is lost, or someone else writes to it.
+
+    Reload everything.
+    """
 
 
 class Store(Protocol):
@@ -38,7 +41,7 @@ class Backend(Protocol[E_contra]):
 
 
 AnyBackend = Backend[ControllerEffect] | Backend[UpstreamEffect]
-"""The backend of a cluster. The core emits only the effects that fit the cluster's profile."""
+"""The backend of a cluster. The controller emits only the effects that fit the cluster's profile."""
 
 
 class SubmitEvent(Protocol):

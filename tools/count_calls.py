@@ -1,11 +1,12 @@
 """Count the functions between socket and answer: `python -m tools.count_calls [--tree]`.
 
-An embedded cluster with its records in memory serves each request twice: first to compile the codecs, then under a profile
-hook. The hook counts the calls of the product's Python functions between the arrival of the request's bytes and the write
-of the answer. It counts in the connection's callbacks, in tasks that the request starts, and in the driver. It ignores
-tasks that send commands to brokers, because the answer does not wait for them.
-Properties and the functions of the codec count; comprehensions and the functions that the codec compiles do not.
-`--tree` also prints the calls of each request, indented by depth; `*` marks a function that was called before.
+An embedded cluster with its records in memory serves each request twice: first to compile the codecs, then
+under a profile hook. The hook counts the calls of the product's Python functions between the arrival of the
+request's bytes and the write of the answer. It counts in the connection's callbacks, in tasks that the
+request starts, and in the driver. It ignores tasks that send commands to brokers, because the answer does not
+wait for them. Properties and the functions of the codec count; comprehensions and the functions that the
+codec compiles do not. `--tree` also prints the calls of each request, indented by depth; `*` marks a function
+that was called before.
 """
 
 import argparse

@@ -1,4 +1,7 @@
-"""Start, stop and controlled shutdown of brokers (Kafka: KafkaController.onBrokerStartup, onBrokerFailure)."""
+"""Start, stop and controlled shutdown of brokers.
+
+Kafka: KafkaController.onBrokerStartup and onBrokerFailure.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -84,7 +87,10 @@ def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
 
 
 def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None]:
-    """Move leadership away from a broker that is about to stop. Partitions that only it can lead remain with it."""
+    """Move leadership away from a broker that is about to stop.
+
+    Partitions that only it can lead remain with it.
+    """
     state = d.state
     broker = state.brokers.get(event.broker)
     if broker is None or event.broker not in state.live:

@@ -1,7 +1,7 @@
 """Deletion of topics (KIP-4; Kafka's ZooKeeper controller: TopicDeletionManager).
 
-The deletion of a topic is postponed while partitions of it move, and, if a broker that is down would keep its replicas, until
-all its brokers are alive.
+The deletion of a topic is postponed while partitions of it move, and, if a broker that is down would keep its
+replicas, until all its brokers are alive.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,10 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
 
 
 def is_held_back(state: State, name: str) -> bool:
-    """Return whether the deletion must wait. Brokers in controlled shutdown count as down: they may miss the deletion."""
+    """Return whether the deletion must wait.
+
+    Brokers in controlled shutdown count as down: they may miss the deletion.
+    """
     if name in state.reassigning:
         return True
     staying = state.live - state.shutting_down
@@ -53,7 +56,7 @@ def retry_deletions(state: State) -> None:
 
 
 def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
-    """End the topic's reassignments without a step in flight, so that only those in flight postpone the deletion."""
+    """End the topic's reassignments without a step in flight: only steps in flight postpone the deletion."""
     for seen, partition in enumerate(d.state.partitions[name]):
         wanted = d.state.reassignments.get(partition.key)
         if wanted is not None and not partition.moving:

@@ -21,7 +21,10 @@ ROWS_PER_SLICE = 500
 
 
 def partitions_stored(d: Decision, event: PartitionsStored) -> Iterator[None]:
-    """Apply ISRs that are newer than the state. Older ones precede a decision whose write will be observed later."""
+    """Apply ISRs that are newer than the state.
+
+    Older ones precede a decision whose write will be observed later.
+    """
     state = d.state
     for number, seen in enumerate(event.partitions, 1):
         known = state.partition(seen.topic, seen.partition)

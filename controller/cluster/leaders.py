@@ -1,4 +1,4 @@
-"""Leader elections: preferred and unclean ones on request (KIP-183, KIP-460), and the automatic preferred ones."""
+"""Leader elections: preferred and unclean on request (KIP-183, KIP-460), and preferred automatically."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -17,8 +17,8 @@ def interleave_racks(racks: Mapping[int, str | None]) -> list[int]:
 def place(racks: Mapping[int, str | None], factor: int, first: int) -> Iterator[Replicas]:
     """Yield replica lists of `factor` brokers without end; `first` is the number of the first partition.
 
-    Brokers lead in rotation. The followers shift with each round, so that no two brokers always share partitions.
-    `factor` is at most the number of brokers.
+    Brokers lead in rotation. The followers shift with each round, so that no two brokers always share
+    partitions. `factor` is at most the number of brokers.
     """
     brokers = interleave_racks(racks)
     size = len(brokers)

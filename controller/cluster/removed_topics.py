@@ -22,7 +22,10 @@ PARTITIONS_PER_SLICE = 1_000
 
 
 def is_removed(d: Decision, topic: str) -> bool:
-    """Return whether polls have missed the topic for longer than a broker can lag. Ending its reassignments is final."""
+    """Return whether polls have missed the topic for longer than a broker can lag.
+
+    Ending its reassignments is final.
+    """
     since = d.state.missing_since.setdefault(topic, d.now_ms)
     gone = d.now_ms - since >= TOPIC_REMOVED_MS
     if gone:
@@ -56,7 +59,10 @@ def drop_lost_reassignments(d: Decision) -> Iterator[None]:
 
 
 def _keys(state: State, topic: str) -> list[TopicPartition]:
-    """Return the topic's partitions; those that records name if the topic was deleted while reassignd did not run."""
+    """Return the topic's partitions.
+
+    If it was deleted while reassignd did not run, return those that records name.
+    """
     known = [partition.key for partition in state.partitions.get(topic, ())]
     return known or [
         key

@@ -32,7 +32,8 @@ def excess(sizes: Sequence[Size]) -> Outcome | None:
     return Outcome(
         ErrorCode.POLICY_VIOLATION,
         f"The request asks for {partitions} new partitions with {replicas} replicas; "
-        f"one request may add {MAX_PARTITIONS} partitions with {MAX_REPLICAS} replicas. Use several requests.",
+        f"one request may add {MAX_PARTITIONS} partitions with {MAX_REPLICAS} replicas. "
+        "Use several requests.",
     )
 
 
@@ -41,7 +42,8 @@ def size_of(state: State, topic: NewTopic) -> Size:
     if topic.assignments:
         return Size(len(topic.assignments), sum(map(len, topic.assignments.values())))
     count, factor = wanted_of(state, topic)
-    # A factor above the number of brokers is refused for that topic only, so it must not exceed the bounds here.
+    # A factor above the number of brokers is refused for that topic only, so it must not exceed the bounds
+    # here.
     return Size(max(0, count), max(0, count) * max(0, min(factor, len(state.live))))
 
 
@@ -67,7 +69,7 @@ def check_room(state: State, topic: str, partitions: int, replicas: int) -> Outc
     """Check that the backend can store a topic of this size."""
     old = state.partitions.get(topic, ())
     partitions += len(old)
-    replicas += sum(len(each.replicas) for each in old)
+    replicas += sum(len(partition.replicas) for partition in old)
     if state.fits_topic(partitions, replicas):
         return DONE
     return Outcome(

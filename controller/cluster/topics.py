@@ -34,7 +34,7 @@ MAX_NAME = 249
 
 
 class _Layout(NamedTuple):
-    """New partitions: their number, their replication factor, and their replica lists, which are computed lazily."""
+    """New partitions: their number, replication factor, and replica lists, which are computed lazily."""
 
     partitions: int = -1
     factor: int = -1
@@ -119,7 +119,8 @@ def _check_topic(state: State, topic: NewTopic) -> Outcome:
     if not is_legal(name):
         return Outcome(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
-            f"The topic name {display_name(name)!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
+            f"The topic name {display_name(name)!r} is not valid: "
+            "use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
             "and neither '.' nor '..'.",
         )
     if name in state.topics:
@@ -176,7 +177,8 @@ def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, _Layout]:
 
 def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _Layout]:
     known = state.topics.get(wanted.topic)
-    # The replication factor is that of the first partition. A topic whose partitions are not read yet has none.
+    # The replication factor is that of the first partition. A topic whose partitions are not read yet has
+    # none.
     if known is None or known.deleting or not state.partitions[wanted.topic]:
         return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
     if wanted.topic in state.reassigning and not state.profile.grows_while_moving:
@@ -189,7 +191,8 @@ def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _
     if added <= 0:
         return _refuse(
             ErrorCode.INVALID_PARTITIONS,
-            f"The topic {wanted.topic} currently has {len(old)} partition(s); {wanted.total} would not be an increase.",
+            f"The topic {wanted.topic} currently has {len(old)} partition(s); "
+            f"{wanted.total} would not be an increase.",
         )
     factor = len(old[0].current)
     if wanted.assignments is None:
@@ -232,7 +235,8 @@ def _check_factor(state: State, factor: int) -> Outcome:
         reason = f" and not in {EXCLUDED_BROKERS} ({', '.join(map(str, excluded))})" if excluded else ""
         return Outcome(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be "
+            f"Unable to replicate the partition {factor} time(s): "
+            f"The target replication factor of {factor} cannot be "
             f"reached because only {usable} broker(s) are registered{reason}.",
         )
     return DONE

@@ -36,7 +36,10 @@ MAX_KEY = 100
 
 
 class ConfigValue(NamedTuple):
-    """The value of a key for a resource. `synonyms` are all candidates as (name, value, source), the one in effect first."""
+    """The value of a key for a resource.
+
+    `synonyms` are all candidates as (name, value, source), the one in effect first.
+    """
 
     key: ConfigKey
     value: str
@@ -47,7 +50,10 @@ class ConfigValue(NamedTuple):
 def describe_configs(
     state: State, resource: ResourceType, name: str, *, unset: bool = False
 ) -> list[ConfigValue]:
-    """Return all keys of the resource. For the cluster-wide default (""), only keys that are set, or all with `unset`."""
+    """Return all keys of the resource.
+
+    For the cluster-wide default (""), only keys that are set, or all with `unset`.
+    """
     default = resource is ResourceType.BROKER and name == CLUSTER_DEFAULT
     return [
         _describe(state, resource, name, key)
@@ -121,8 +127,8 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
     ]
     if name == CLUSTER_DEFAULT or (resource is ResourceType.BROKER and key.cluster_wide):
         levels = levels[1:]
-    found = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
-    synonyms = [(key.name, value, source) for value, source in found if value is not None]
+    values = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
+    synonyms = [(key.name, value, source) for value, source in values if value is not None]
     synonyms.append((key.name, state.config_defaults.get(key.name, key.default), ConfigSource.DEFAULT))
     return ConfigValue(key, synonyms[0][1], synonyms[0][2], synonyms)
 

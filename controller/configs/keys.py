@@ -1,8 +1,8 @@
 """The config keys that reassignd supports: name, type, default, valid values, documentation.
 
-Kafka's keys have the names, types and defaults of Kafka (TopicConfig, DynamicConfig). Keys with the prefix `embedded.`
-are defined by reassignd, those with `reassignment.` by reassignd or KIP-435. A key of the broker resource "" is the
-cluster-wide default.
+Kafka's keys have the names, types and defaults of Kafka (TopicConfig, DynamicConfig). Keys with the prefix
+`embedded.` are defined by reassignd, those with `reassignment.` by reassignd or KIP-435. A key of the broker
+resource "" is the cluster-wide default.
 """
 
 import re
@@ -112,7 +112,7 @@ def throttled_replicas(value: str) -> str | None:
 
 def broker_ids(value: str) -> str | None:
     """Accept a list of broker ids."""
-    valid = all(_BROKER_ID.fullmatch(each) and int(each) <= INT_MAX for each in list_items(value))
+    valid = all(_BROKER_ID.fullmatch(item) and int(item) <= INT_MAX for item in list_items(value))
     return None if valid else "a list of broker ids"
 
 
@@ -167,7 +167,8 @@ _TOPIC = [
     _long(
         PRODUCE_RATE,
         0,
-        "Embedded cluster: simulated produce rate of a partition in bytes per second. Default: the setting of the server.",
+        "Embedded cluster: simulated produce rate of a partition in bytes per second. "
+        "Default: the setting of the server.",
     ),
     ConfigKey(
         "cleanup.policy",
@@ -289,7 +290,8 @@ _CLUSTER_WIDE = [
         HEALTH_GUARD,
         ConfigType.STRING,
         "hold",
-        "Gateway: while a broker is offline, or partitions that are not being reassigned are under min ISR, start only repairs "
+        "Gateway: while a broker is offline, or partitions that are not being reassigned are under min ISR, "
+        "start only repairs "
         "(hold), start one step at a time (slow), or do nothing (off).",
         one_of("hold", "slow", "off"),
     ),
@@ -303,27 +305,31 @@ _CLUSTER_WIDE = [
     _long(
         THROTTLE,
         LONG_MAX,
-        "Throttle: bytes per second that each broker sends to, and fetches for, replicas that are being added.",
+        "Throttle: bytes per second that each broker sends to, and fetches for, "
+        "replicas that are being added.",
         1,
     ),
     _long(
         STEP_TIMEOUT,
         600_000,
-        "A step whose new replicas receive no data for this time ends: replicas in sync are kept, the others are dropped, and the partition is queued again.",
+        "A step whose new replicas receive no data for this time ends: "
+        "replicas in sync are kept, the others are dropped, and the partition is queued again.",
         1_000,
     ),
     ConfigKey(
         CANCEL_MODE,
         ConfigType.STRING,
         "rollback",
-        "Effect of a cancel: restore the original replicas (rollback, KIP-236), or keep the current ones (stop, KIP-455).",
+        "Effect of a cancel: restore the original replicas (rollback, KIP-236), "
+        "or keep the current ones (stop, KIP-455).",
         one_of("rollback", "stop"),
     ),
     ConfigKey(
         EXCLUDED_BROKERS,
         ConfigType.LIST,
         "",
-        "Brokers that get no partitions of new topics, and no new partitions, for instance because they are drained. Not in a "
+        "Brokers that get no partitions of new topics, and no new partitions, "
+        "for instance because they are drained. Not in a "
         "gateway: Kafka places partitions there.",
         broker_ids,
     ),

@@ -1,4 +1,7 @@
-"""Names of the configs that decisions depend on. `controller.configs.keys` defines their types and defaults."""
+"""Names of the configs that decisions depend on.
+
+`controller.configs.keys` defines their types and defaults.
+"""
 
 # Kafka's own keys (TopicConfig, QuotaConfig)
 MIN_ISR = "min.insync.replicas"

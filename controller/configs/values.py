@@ -1,4 +1,7 @@
-"""The config values of topics and brokers (KIP-226), and properties that the backend sets. Keys: `controller.configs.keys`."""
+"""The config values of topics and brokers (KIP-226), and properties that the backend sets.
+
+Keys: `controller.configs.keys`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

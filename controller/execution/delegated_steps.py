@@ -1,8 +1,8 @@
 """Delegated steps: an upstream Kafka carries out a step as one row of AlterPartitionReassignments (KIP-455).
 
-The `Partition` record shows the step as soon as it is decided. The `UpstreamStep` record holds how far the step is;
-it is durable before the request is sent. The result comes from polls only (`controller.upstream`). A step that a new
-order changes is usually undone first, and the next step is planned from the result.
+The `Partition` record shows the step as soon as it is decided. The `UpstreamStep` record holds how far the
+step is; it is durable before the request is sent. The result comes from polls only (`controller.upstream`). A
+step that a new order changes is usually undone first, and the next step is planned from the result.
 """
 
 from controller.configs.keys import BROKER_KEYS
@@ -23,9 +23,10 @@ ELECTS = False
 def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
     """Request the step, or replace or undo the one in flight; True when there is nothing to do.
 
-    A step in flight is replaced directly only by a list whose replicas are all in sync, where it ends at once. A row
-    that adds other replicas would leak some: Kafka's cancel after an override drops only what the override added.
-    A step is replaced once only: with two replaced steps, it would be unknown what the upstream does if a row is lost.
+    A step in flight is replaced directly only by a list whose replicas are all in sync, where it ends at
+    once. A row that adds other replicas would leak some: Kafka's cancel after an override drops only what the
+    override added. A step is replaced once only: with two replaced steps, it would be unknown what the
+    upstream does if a row is lost.
     """
     if partition.key in d.state.in_flight:
         known = d.state.upstream_steps.get(partition.key)
@@ -54,7 +55,12 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
     return False
 
 
-def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:  # noqa: ARG001
+def advance(
+    d: Decision,
+    partition: Partition,
+    target: Replicas,  # noqa: ARG001
+    preferred: int = NO_LEADER,
+) -> bool:
     """Take over the result of a step that has ended; True if so."""
     key = partition.key
     step = d.state.upstream_steps.get(key)
@@ -137,7 +143,7 @@ def _take_over(d: Decision, partition: Partition, step: UpstreamStep) -> None:
 
 
 def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
-    """Whether to wait for the preferred leader. Requests its election at polls 1, 2, 4, 8, … of the wait."""
+    """Whether to wait for the preferred leader. Requests its election at polls 1, 2, 4, 8 and so on."""
     state, key = d.state, partition.key
     if partition.leader == preferred or preferred not in partition.isr or preferred not in state.live:
         return False
@@ -150,7 +156,7 @@ def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
 
 
 def _lack_of_space(state: State, broker: int, size: int) -> str:
-    """Return why `size` more bytes are too many for the log directory that the broker would choose; empty if not."""
+    """Return why the log directory that the broker would choose is too full; empty if it is not."""
     disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0]
     if not disks or not size:
         return ""
@@ -172,7 +178,8 @@ def _request(
 ) -> None:
     adding = tuple(r for r in following if r not in base)
     removing = tuple(r for r in base if r not in following)
-    # A change of order alone is a step, too, though it adds and removes nothing. It ends when a poll shows it.
+    # A change of order alone is a step, too, though it adds and removes nothing. It ends when a poll shows
+    # it.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
     known = d.state.upstream_steps.get(partition.key)
     epoch = known.epoch if known is not None and replaced else partition.leader_epoch

@@ -1,8 +1,8 @@
 """Direct steps: reassignd is the controller and carries out a step itself (KIP-455, KIP-352).
 
-A step leads from `Partition.current` to another list. The new replicas are added first. When they are in sync, and
-enough of the new list is, one record drops the old replicas. The order of `Partition.current` may differ from the
-original; `controller.reassignment.reassignments` keeps the original.
+A step leads from `Partition.current` to another list. The new replicas are added first. When they are in
+sync, and enough of the new list is, one record drops the old replicas. The order of `Partition.current` may
+differ from the original; `controller.reassignment.reassignments` keeps the original.
 """
 
 from functools import lru_cache
@@ -23,8 +23,9 @@ def begin(
 ) -> bool:
     """Start the step to `following`, or turn the step in flight to it; True when it is complete already.
 
-    Replicas that only the replaced step added are dropped at once. Brokers get `target` (KIP-352). `preferred` leads
-    as soon as it is in sync (KIP-435). If no replica stays in sync (see `keeps_data`), one from before the step leads.
+    Replicas that only the replaced step added are dropped at once. Brokers get `target` (KIP-352).
+    `preferred` leads as soon as it is in sync (KIP-435). If no replica stays in sync (see `keeps_data`), one
+    from before the step leads.
     """
     current = partition.current
     adding, removing = without(following, current), without(current, following)
@@ -50,8 +51,8 @@ def begin(
 def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
     """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished.
 
-    When all new replicas are in sync but none may be dropped, the step ends without dropping any. It no longer counts
-    against the limits, and the copied replicas stay.
+    When all new replicas are in sync but none may be dropped, the step ends without dropping any. It no
+    longer counts against the limits, and the copied replicas stay.
     """
     stays = partition.leader in partition.isr and partition.leader in d.state.live
     end = partition
@@ -90,12 +91,12 @@ def _joined(following: Replicas, removing: Replicas) -> Replicas:
 
 
 def _survivor(current: Replicas, state: State) -> Replicas:
-    """Return the ISR of a partition that would lose all of it: the first live old replica, else the first one."""
+    """Return the new ISR of a partition that loses its ISR: the first live old replica, else the first."""
     return (next((r for r in current if r in state.live), current[0]),)
 
 
 def _complete(state: State, step: Partition, target: Replicas) -> bool:
-    """Whether the added replicas are in sync, and enough of the next list to drop the rest (docs/how-it-works.md)."""
+    """Whether the added replicas are in sync, and enough of the next list to drop the others."""
     if any(r not in step.isr for r in step.adding):
         return False
     if not step.removing:

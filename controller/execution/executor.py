@@ -9,7 +9,10 @@ from controller.state.state import State
 
 
 class StepExecutor(Protocol):
-    """Carries out the steps of partitions. `preferred` is the broker that should lead as soon as it can (KIP-435)."""
+    """Carries out the steps of partitions.
+
+    `preferred` is the broker that should lead as soon as it can (KIP-435).
+    """
 
     ELECTS: bool
     """Whether it changes leaders itself, at once, or requests elections."""

@@ -1,1 +1,1 @@
-"""What goes into the core and what comes out of it: events and effects."""
+"""What goes into the controller and what comes out of it: events and effects."""

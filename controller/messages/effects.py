@@ -16,9 +16,9 @@ TOPIC_DELETED = -2
 class Publish(NamedTuple):
     """LeaderAndIsr to the live replicas of the partition, UpdateMetadata to every live broker.
 
-    `new` are the replicas that may not have a log yet (LeaderAndIsr isNew). `target` is the final target while
-    a reassignment goes on, else empty (KIP-352; a tagged field of UpdateMetadata v6+).
-    `lead` False sends UpdateMetadata only: nothing changed for the replicas themselves.
+    `new` are the replicas that may not have a log yet (LeaderAndIsr isNew). `target` is the final target
+    while a reassignment goes on, else empty (KIP-352; a tagged field of UpdateMetadata v6+). `lead` False
+    sends UpdateMetadata only: nothing changed for the replicas themselves.
     """
 
     partition: Partition
@@ -65,7 +65,10 @@ class ConfigsChanged(NamedTuple):
 
 
 class Submit(NamedTuple):
-    """One row for an upstream's AlterPartitionReassignments (45); None takes back what it does. Answer: `Submitted`."""
+    """One row for an upstream's AlterPartitionReassignments (45); None takes back what it does.
+
+    Answer: `Submitted`.
+    """
 
     topic: str
     partition: int
@@ -73,18 +76,23 @@ class Submit(NamedTuple):
 
 
 class Elect(NamedTuple):
-    """Have an upstream elect the partition's preferred leader (43); what comes of it is seen by observation."""
+    """Have an upstream elect the partition's preferred leader (43). Polls show the result."""
 
     topic: str
     partition: int
 
 
 class ReadThrottle(NamedTuple):
-    """Read the upstream's throttle configs that may have to change; see `controller.throttle.delegated`. Answer: `ThrottleRead`."""
+    """Read the upstream's throttle configs that may have to change; see `controller.throttle.delegated`.
+
+    Answer: `ThrottleRead`.
+    """
 
 
 class AlterThrottle(NamedTuple):
-    """Change throttle configs of an upstream, by topic or broker; a list is appended to before it is subtracted from.
+    """Change throttle configs of an upstream, by topic or broker.
+
+    Entries are appended before others are removed.
 
     What the upstream acknowledges is part of the next `ThrottleRead`; what fails is decided anew on it.
     """

@@ -1,7 +1,7 @@
-"""The events of the core: requests of clients, reports of brokers, and observations.
+"""The events of the controller: requests of clients, reports of brokers, and observations.
 
-An event is the only way to change the state (`controller.machine.decide`). Events about jobs, from an upstream Kafka and
-from ZooKeeper are in modules of their own.
+An event is the only way to change the state (`controller.machine.decide`). Events about jobs, from an
+upstream Kafka and from ZooKeeper are in modules of their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class AlterReassignments(Event[AlterReply]):
 class NewTopic(NamedTuple):
     """A topic to create: either with counts, or with `assignments` (partition index -> replicas).
 
-    -1 for a count selects the cluster's default. The caller makes `id`, because the core has no randomness.
+    -1 for a count selects the cluster's default. The caller makes `id`, because the controller has no randomness.
     """
 
     name: str
@@ -74,7 +74,10 @@ class DeleteTopics(Event[list[tuple[str, Outcome]]]):
 
 
 class NewPartitions(NamedTuple):
-    """Partitions to add. `total` includes the existing ones; `assignments` has one replica list per added partition."""
+    """Partitions to add.
+
+    `total` includes the existing ones; `assignments` has one replica list per added partition.
+    """
 
     topic: str
     total: int
@@ -93,7 +96,10 @@ class CreatePartitions(Event[list[tuple[str, Outcome]]]):
 
 
 class ResourceChanges(NamedTuple):
-    """Changes of one resource; all are made, or none. A broker's name is its id; "" is the cluster-wide default."""
+    """Changes of one resource; all are made, or none.
+
+    A broker's name is its id; "" is the cluster-wide default.
+    """
 
     resource: ResourceType
     name: str
@@ -150,7 +156,7 @@ class BrokerRegistration(NamedTuple):
     port: int
     rack: str | None = None
     epoch: int | None = None
-    """The broker epoch if someone else assigns it (ZooKeeper's czxid); None if the core assigns it."""
+    """The broker epoch if someone else assigns it (ZooKeeper's czxid); None if the controller assigns it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +221,10 @@ class IsrChange(NamedTuple):
 
 
 class AlterPartitionReply(NamedTuple):
-    """The outcome of the request as a whole, else one outcome per change, in order. Read the new ISR from `State`."""
+    """The outcome of the request as a whole, else one outcome per change, in order.
+
+    Read the new ISR from `State`.
+    """
 
     outcome: Outcome
     rows: Sequence[Outcome]

@@ -1,4 +1,4 @@
-"""Events about whole jobs (KIP-236), and the rows and the reply that orders and queued plans share (KIP-455)."""
+"""Events about jobs (KIP-236), and the rows and the reply of orders and queued plans (KIP-455)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class AlterRow(NamedTuple):
 
 
 class AlterTopic(NamedTuple):
-    """The rows of one topic in request order; `rows` None cancels every reassignment of the topic (KIP-455)."""
+    """The rows of one topic in request order. None cancels every reassignment of the topic (KIP-455)."""
 
     topic: str
     rows: Sequence[AlterRow] | None
@@ -33,8 +33,8 @@ class TopicOutcomes(NamedTuple):
 class AlterReply(NamedTuple):
     """The reply to an order or a queued plan.
 
-    If `outcome`, that of the request as a whole, is an error, every row repeats it. `job` is the id of the job that
-    the request created; 0 if it ordered nothing.
+    If `outcome`, that of the request as a whole, is an error, every row repeats it. `job` is the id of the
+    job that the request created; 0 if it ordered nothing.
     """
 
     outcome: Outcome
@@ -94,7 +94,7 @@ class Prioritize(Event[Outcome]):
 
 
 class PlannedSteps(NamedTuple):
-    """The waves, counted from 0, of a partition's steps that begin at `replicas`; the step in flight is not included.
+    """The waves, from 0, of a partition's steps that begin at `replicas`, without the step in flight.
 
     `waves` is not empty.
     """
@@ -106,10 +106,13 @@ class PlannedSteps(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reorder(Event[int]):
-    """Start the job's steps in the order of these waves. The reply is the number of partitions that were reordered.
+    """Start the job's steps in the order of these waves.
 
-    Partitions whose replicas differ from the plan, or that another job took over, are skipped. The caller splits a
-    large order into parts that fit one decision each. The order is not durable: it is lost at a restart.
+    The reply is the number of partitions that were reordered.
+
+    Partitions whose replicas differ from the plan, or that another job took over, are skipped. The caller
+    splits a large order into parts that fit one decision each. The order is not durable: it is lost at a
+    restart.
     """
 
     job: int
@@ -118,7 +121,10 @@ class Reorder(Event[int]):
 
 @dataclass(frozen=True, slots=True)
 class Prune(Event[None]):
-    """Delete jobs that ended before a time, or that exceed a number of jobs or partitions. The newest job is kept."""
+    """Delete jobs that ended before a time, or that exceed a number of jobs or partitions.
+
+    The newest job is kept.
+    """
 
     ended_before_ms: int
     keep: int

@@ -31,7 +31,7 @@ class UpstreamPartition(NamedTuple):
 
 
 class UpstreamTopic(NamedTuple):
-    """A topic in Metadata: by index those partitions that were looked at, all of them when the look is whole."""
+    """A topic in Metadata: the requested partitions by index, or all of them in a complete poll."""
 
     name: str
     id: bytes
@@ -55,10 +55,11 @@ class UpstreamMove(NamedTuple):
 class UpstreamPolled(Event[None]):
     """One look at the upstream: first all moves, then topics. Reply: none.
 
-    `whole`: these are all topics with all partitions, else those about which the moves alone do not say enough.
-    `brokers` is None when they were not looked at. `outstanding` are the partitions of which a row was on its way at
-    any time during the look: nothing is concluded about their steps. Nor is it from a look that is not `conclusive`,
-    one of those that come as often as clients ask: what does not fit must not fit for a while.
+    `whole`: these are all topics with all partitions, else those about which the moves alone do not say
+    enough. `brokers` is None when they were not looked at. `outstanding` are the partitions of which a row
+    was on its way at any time during the look: nothing is concluded about their steps. Nor is it from a look
+    that is not `conclusive`, one of those that come as often as clients ask: what does not fit must not fit
+    for a while.
     """
 
     brokers: Sequence[UpstreamBroker] | None
@@ -78,7 +79,7 @@ class Unreachable(Event[None]):
 
 @dataclass(frozen=True, slots=True)
 class Submitted(Event[None]):
-    """The upstream's answers to rows of `controller.messages.effects.Submit`, each once; REQUEST_TIMED_OUT for one that got none."""
+    """The upstream's answers to rows of `Submit`, each once; REQUEST_TIMED_OUT for a row without one."""
 
     rows: Sequence[tuple[TopicPartition, Replicas | None, Outcome]]
 
@@ -102,8 +103,9 @@ class TopicConfigsSeen(Event[None]):
 class ThrottleRead(Event[None]):
     """Throttle configs as the upstream has them.
 
-    `values`: by topic or broker the configs that are set on it, by name. A broker's include the brokers' default. What
-    could not be read is absent. `acknowledged`: the changes of `AlterThrottle` that were made before this was read.
+    `values`: by topic or broker the configs that are set on it, by name. A broker's include the brokers'
+    default. What could not be read is absent. `acknowledged`: the changes of `AlterThrottle` that were made
+    before this was read.
     """
 
     values: Mapping[Resource, Mapping[str, str]]

@@ -17,7 +17,10 @@ class PartitionsStored(Event[None]):
 
 @dataclass(frozen=True, slots=True)
 class TopicStored(Event[None]):
-    """Someone stored a topic or added partitions to one. `partitions` have no leader yet; in order of index."""
+    """Someone stored a topic or added partitions to one.
+
+    `partitions` are in order of index and have no leader yet.
+    """
 
     topic: str
     id: bytes
@@ -35,6 +38,6 @@ class ConfigsStored(Event[None]):
 
 @dataclass(frozen=True, slots=True)
 class Halt(Event[Outcome]):
-    """Start no steps, or start them again (KIP-236: while the cancel znode exists). Steps in flight continue."""
+    """Stop or resume starting steps (KIP-236: while the cancel znode exists). Steps in flight continue."""
 
     halted: bool

@@ -1,8 +1,8 @@
 """The records of the cluster.
 
 Every value is an immutable record: the same object is held in memory, written to the store and carried by
-effects, so that the three can never disagree. A change replaces the record. Replica lists are tuples of broker
-ids in preference order; the first replica is the preferred leader.
+effects, so that the three can never disagree. A change replaces the record. Replica lists are tuples of
+broker ids in preference order; the first replica is the preferred leader.
 
 KIP-455: `Partition.adding` and `Partition.removing`. KIP-236: `Reassignment.original`.
 """
@@ -97,7 +97,8 @@ class Partition(NamedTuple):
     leader: int
     leader_epoch: int = 0
     partition_epoch: int = 0
-    """Version of leader and ISR. A leader must know it to change the ISR. In ZooKeeper mode: the state znode's version."""
+    """Version of leader and ISR. A leader must know it to change the ISR. In ZooKeeper mode: the state
+    znode's version."""
     adding: Replicas = ()
     removing: Replicas = ()
 
@@ -113,7 +114,7 @@ class Partition(NamedTuple):
 
     @property
     def current(self) -> Replicas:
-        """The replicas after the last completed step, without those being added, in the order of `replicas`."""
+        """The replicas after the last completed step: `replicas` without those being added, in that order."""
         return without(self.replicas, self.adding) if self.adding else self.replicas
 
     @property
@@ -128,7 +129,10 @@ class Partition(NamedTuple):
 
 
 class Reassignment(NamedTuple):
-    """The original and the target of one partition; deleted when the partition is at its target. Its phase is derived."""
+    """The original and the target of one partition; deleted when the partition is at its target.
+
+    Its phase is derived.
+    """
 
     topic: str
     partition: int
@@ -146,7 +150,7 @@ class Reassignment(NamedTuple):
         return tuple.__new__(TopicPartition, self[:2])
 
     def current_of(self, partition: Partition) -> Replicas:
-        """Return `Partition.current` in its order before the step in flight; the partition has that order no more."""
+        """Return `Partition.current` in its order before the step in flight, which the partition has lost."""
         current = partition.current
         if not partition.moving:
             return current

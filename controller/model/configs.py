@@ -12,7 +12,8 @@ class ResourceType(IntEnum):
 
 
 Resource = tuple[ResourceType, str]
-"""A topic by its name, or a broker by its id; a broker resource with an empty name is the cluster-wide default."""
+"""A topic by its name, or a broker by its id; a broker resource with an empty name is the cluster-wide
+default."""
 
 ConfigName = tuple[ResourceType, str, str]
 """Resource type, resource name and config name."""
@@ -38,11 +39,14 @@ class Config(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """A throttle config that reassignd set, or is about to set. The record is durable before the config is set.
+    """A throttle config that reassignd set, or is about to set.
 
-    Where the controller owns the configs, `ours` is the value that was set and `found` the value before, or None.
-    Before an upstream, `ours` lists only what reassignd added: entries of a list of replicas, or the rates one of
-    which is set; `found` is None. In both cases the entries of `ours` that are not in `found` are owned.
+    The record is durable before the config is set.
+
+    Where the controller owns the configs, `ours` is the value that was set and `found` the value before, or
+    None. Before an upstream, `ours` lists only what reassignd added: entries of a list of replicas, or the
+    rates one of which is set; `found` is None. In both cases the entries of `ours` that are not in `found`
+    are owned.
     """
 
     resource: ResourceType
@@ -58,9 +62,9 @@ class Lease(NamedTuple):
 
     @property
     def owned(self) -> list[str]:
-        """The entries of a list, or the rates, that reassignd added: those in `ours` that are not in `found`."""
-        found = list_items(self.found)
-        return [item for item in list_items(self.ours) if item not in found]
+        """The entries of a list, or the rates, that reassignd added: those in `ours`, but not in `found`."""
+        previous = list_items(self.found)
+        return [item for item in list_items(self.ours) if item not in previous]
 
 
 class ConfigOp(Enum):

@@ -1,4 +1,7 @@
-"""The leader of a partition (Kafka: Election, PartitionLeaderElectionAlgorithms). Pure functions; list order is preference."""
+"""The leader of a partition (Kafka: Election, PartitionLeaderElectionAlgorithms).
+
+Pure functions; list order is preference.
+"""
 
 from collections.abc import Container
 
@@ -11,7 +14,7 @@ def first_eligible(replicas: Replicas, isr: Container[int], live: Container[int]
 
 
 def keep_or_elect(partition: Partition, replicas: Replicas, isr: Replicas, live: Container[int]) -> int:
-    """Return the leader for a new list and ISR: the present one if eligible, else the first eligible, else NO_LEADER."""
+    """Return the leader for a new list and ISR: the present one, else the first eligible, else NO_LEADER."""
     leader = partition.leader
     if leader in replicas and leader in isr and leader in live:
         return leader
@@ -21,8 +24,8 @@ def keep_or_elect(partition: Partition, replicas: Replicas, isr: Replicas, live:
 def after_loss(partition: Partition, live: Container[int], *, unclean: bool) -> Partition:
     """Return the partition without the brokers that are not in `live` in its ISR and leadership.
 
-    If no member of the ISR is alive, the ISR stays as it is, because only its members may lead again. With `unclean`, a
-    replica that is out of sync leads instead of none.
+    If no member of the ISR is alive, the ISR stays as it is, because only its members may lead again. With
+    `unclean`, a replica that is out of sync leads instead of none.
     """
     isr = tuple(r for r in partition.isr if r in live)
     leader = keep_or_elect(partition, partition.replicas, isr, live)

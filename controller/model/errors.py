@@ -6,7 +6,10 @@ from common.error_codes import ErrorCode
 
 
 class Outcome(NamedTuple):
-    """The result of one requested item. A refusal is a value, not an exception: other items of the request go on."""
+    """The result of one requested item.
+
+    A refusal is a value, not an exception: other items of the request go on.
+    """
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None

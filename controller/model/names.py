@@ -18,8 +18,8 @@ MAX_REPLICAS = 10_000
 class TopicPartition(NamedTuple):
     """The name of a partition, and the key of the records about it.
 
-    These records begin with the same two fields. They make their key by `tuple.__new__`, at half the cost of the
-    constructor: no other value is made as often.
+    These records begin with the same two fields. They make their key by `tuple.__new__`, at half the cost of
+    the constructor: no other value is made as often.
     """
 
     topic: str
@@ -40,5 +40,8 @@ def display_name(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def without(replicas: Replicas, others: Replicas) -> Replicas:
-    """Return the first list without the members of the second. Equal arguments share one result, to save memory."""
+    """Return the first list without the members of the second.
+
+    Equal arguments share one result, to save memory.
+    """
     return tuple(r for r in replicas if r not in others)

@@ -124,7 +124,7 @@ def _place(row: PartitionName, number: int) -> str:
 
 
 def _prefix(value: object, where: str) -> str:
-    """Return the row's place and as much of its name as is valid, for example `partitions[0] (orders-3): `."""
+    """Return the row's place and the valid part of its name, for example `partitions[0] (orders-3): `."""
     try:
         topic = display_name(msgspec.convert(value, _Topic).topic)
     except msgspec.ValidationError:

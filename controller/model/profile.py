@@ -1,19 +1,19 @@
-"""The differences between the kinds of clusters, as the core sees them."""
+"""The differences between the kinds of clusters, as the controller sees them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterProfile:
-    """A kind of cluster. The composition root chooses one; it never changes while the core runs."""
+    """A kind of cluster. The composition root chooses one; it never changes while the controller runs."""
 
     has_upstream: bool = False
     """A running Kafka carries out the steps and owns topics, partitions and brokers; its health counts."""
     grows_while_moving: bool = True
     """A topic that moves may get more partitions. Kafka's ZooKeeper controller refuses that."""
     drops_when_back: bool = True
-    """A broker that was down drops its replicas of deleted topics when it is back. Where nothing makes it do so, the
-    deletion waits for the broker."""
+    """A broker that was down drops its replicas of deleted topics when it is back. Where nothing makes it do
+    so, the deletion waits for the broker."""
 
 
 EMBEDDED = ClusterProfile()

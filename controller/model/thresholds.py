@@ -1,9 +1,9 @@
 """How long the upstream must show a discrepancy before reassignd acts on it: all thresholds, in one place.
 
 A poll asks the controller for its reassignments, then one broker for Metadata. That broker publishes what the
-controller committed some milliseconds later, and seconds later when it has many replicas to create or to delete.
-So one poll proves little. Polls also follow each other at very different intervals; therefore a threshold
-counts both polls and time.
+controller committed some milliseconds later, and seconds later when it has many replicas to create or to
+delete. So one poll proves little. Polls also follow each other at very different intervals; therefore a
+threshold counts both polls and time.
 """
 
 from enum import Enum
@@ -12,7 +12,8 @@ from typing import NamedTuple
 MAX_POLL_GAP_MS = 1_000
 """The most that the time between two polls adds to a sighting: nothing is known of the time without polls."""
 MIN_RESEND_PAUSE_MS, MAX_RESEND_PAUSE_MS = 100, 15_000
-"""The first and the longest pause before a row without effect is sent again; each pause doubles the time waited."""
+"""The first and the longest pause before a row without effect is sent again; each pause doubles the time
+waited."""
 TOPIC_REMOVED_MS = 10_000
 """How long polls must miss a topic, or show another topic of its name, before it counts as removed."""
 
@@ -54,4 +55,5 @@ CONFIRMED_AFTER: dict[Discrepancy, Threshold] = {
     Discrepancy.EXTERNAL_MOVE_ENDED: EXTERNAL_CHANGE,
     Discrepancy.NOT_LEADING: Threshold(4, 1_000),
 }
-"""Discrepancies that are acted on once. Every other one means that a row had no effect: it is sent again, with pauses."""
+"""Discrepancies that are acted on once. Every other one means that a row had no effect: it is sent again,
+with pauses."""

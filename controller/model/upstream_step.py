@@ -32,11 +32,11 @@ class UpstreamStep(NamedTuple):
     following: Replicas
     stage: Stage = Stage.SUBMITTING
     replaced: Replicas = ()
-    """The list of the step in flight that this step replaces; the upstream carries that one out if this row is lost.
+    """The list of the step in flight that this step replaces. The upstream executes that one if this row is
+    lost.
 
-    The replaced step may have ended before this row arrived, so the list from which this step starts is uncertain.
-    When SETTLED: the list of a step that was undone.
-    """
+    The replaced step may have ended before this row arrived, so the list from which this step starts is
+    uncertain. When SETTLED: the list of a step that was undone."""
     epoch: int = -1
     """The last known leader epoch of the partition before the request; -1 when unknown."""
 
@@ -52,10 +52,12 @@ class UpstreamStep(NamedTuple):
 
     @property
     def ways_back(self) -> frozenset[Replicas]:
-        """The lists to which a cancel may lead; none for a step that replaced another, whose start is uncertain.
+        """The lists to which a cancel may lead.
 
-        A cancel keeps the order that the step gave to the list: first the replicas that stay, then those that the step
-        would have dropped. KRaft sorts the latter; Kafka with ZooKeeper keeps their order.
+        A step that replaced another has none: its start is uncertain.
+
+        A cancel keeps the order that the step gave to the list: first the replicas that stay, then those that
+        the step would have dropped. KRaft sorts the latter; Kafka with ZooKeeper keeps their order.
         """
         if self.replaced:
             return frozenset()
@@ -81,8 +83,9 @@ class UpstreamStep(NamedTuple):
     def is_before(self, replicas: Replicas, leader_epoch: int) -> bool:
         """Whether these are the replicas from before the step, at a leader epoch that is not later.
 
-        When a step or a cancel drops replicas, Kafka's controllers start a new leader epoch (PartitionChangeBuilder,
-        KafkaController). A change of order alone starts none; there the new order is the proof.
+        When a step or a cancel drops replicas, Kafka's controllers start a new leader epoch
+        (PartitionChangeBuilder, KafkaController). A change of order alone starts none; there the new order is
+        the proof.
         """
         old = leader_epoch <= self.epoch and set(replicas) == set(self.base)
         return old and replicas != self.following

@@ -6,12 +6,12 @@ A step is at a `Stage`, which is durable (`controller.model.upstream_step`). Thr
 * the upstream's answer to a row that was sent, an `Observation` too;
 * a `Command` of the reassignment that the step belongs to (`controller.execution.delegated_steps`).
 
-`TABLE` maps a stage and an observation to the action, to the discrepancy that must be confirmed before, and to the
-stages that the action may lead to. `COMMANDS` maps a stage and a command to the next stage. A pair that is in neither
-is a programming error and raises KeyError. The diagram in docs/ is drawn from both.
+`TABLE` maps a stage and an observation to the action, to the discrepancy that must be confirmed before, and
+to the stages that the action may lead to. `COMMANDS` maps a stage and a command to the next stage. A pair
+that is in neither is a programming error and raises KeyError. The diagram in docs/ is drawn from both.
 
-SETTLED also stands for a partition without a record: no step was requested since its reassignment began. A step that
-ends without a reassignment is deleted, and so is every step of a topic that was removed.
+SETTLED also stands for a partition without a record: no step was requested since its reassignment began. A
+step that ends without a reassignment is deleted, and so is every step of a topic that was removed.
 """
 
 from enum import StrEnum
@@ -40,7 +40,7 @@ class Observation(StrEnum):
     REVERTED = "reverted"
     ELSEWHERE = "elsewhere"
     OUTDATED = "maybe outdated"
-    ANY = "anything"
+    ANY = "any observation"
 
     # The answer to the row that was sent last.
     ACCEPTED = "accepted"
@@ -101,7 +101,8 @@ class Command(StrEnum):
 class Rule(NamedTuple):
     """`action` is done at once, or when `discrepancy` has been seen for long enough.
 
-    `to` are the stages that the action may lead to. A command that follows in the same decision has its own row.
+    `to` are the stages that the action may lead to. A command that follows in the same decision has its own
+    row.
     """
 
     action: Action
@@ -131,8 +132,8 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (UNDONE, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
     (SUBMITTING, _Seen.AT_NEXT): _rule(Action.END, ENDED),
     (ACTIVE, _Seen.AT_NEXT): _rule(Action.END, ENDED),
-    # While a step only adds replicas, its next list is also what Metadata shows in its middle. So a broker that lags
-    # shows this, too, when another client has just cancelled the step.
+    # While a step only adds replicas, its next list is also what Metadata shows in its middle. So a broker
+    # that lags shows this, too, when another client has just cancelled the step.
     (SUBMITTING, _Seen.AT_NEXT_LAGGING): _rule(Action.END, ENDED, after=_Not.NOT_IN_SYNC),
     (ACTIVE, _Seen.AT_NEXT_LAGGING): _rule(Action.END, ENDED, after=_Not.NOT_IN_SYNC),
     (SUBMITTING, _Seen.AT_BASE): _rule(Action.RESEND, SUBMITTING, after=_Not.NOT_STARTED),
@@ -145,8 +146,8 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (ACTIVE, _Seen.ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_CHANGE),
     (SUBMITTING, _Seen.OUTDATED): _rule(Action.GIVE_UP, SETTLED, after=_Not.OUTDATED),
     (ACTIVE, _Seen.OUTDATED): _rule(Action.GIVE_UP, SETTLED, after=_Not.OUTDATED),
-    # An undo has no next list to wait for: any list ends it, as soon as the list proves that the cancel, or the end
-    # of the step before the cancel, is included.
+    # An undo has no next list to wait for: any list ends it, as soon as the list proves that the cancel, or
+    # the end of the step before the cancel, is included.
     (UNDOING, _Seen.REVERTED): _rule(Action.END, ENDED),
     (UNDONE, _Seen.REVERTED): _rule(Action.END, ENDED),
     (UNDOING, _Seen.ELSEWHERE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
@@ -186,4 +187,5 @@ COMMANDS: dict[tuple[Stage, Command], Stage] = {
     (ACTIVE, Command.UNDO): UNDOING,
     (ENDED, Command.TAKE_OVER): SETTLED,
 }
-"""A request while a step is in flight replaces the step; an undo without a step of ours cancels another client's."""
+"""A request while a step is in flight replaces the step; an undo without a step of ours cancels another
+client's."""

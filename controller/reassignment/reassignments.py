@@ -276,7 +276,7 @@ def close_job(d: Decision, job: int) -> None:
 
 
 def enqueue(d: Decision, partition: Partition) -> None:
-    """Have the partition's next step planned by `controller.reassignment.window`, which bounds the work of one decision."""
+    """Request that `controller.reassignment.window` plans the partition's next step."""
     d.state.backlog.enqueue(partition.key)
 
 

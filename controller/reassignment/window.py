@@ -18,7 +18,8 @@ the rest."""
 def fill(d: Decision) -> None:
     """Plan enqueued partitions and start steps that the limits allow. Emit Wake if more are left.
 
-    At most STEPS_PER_DECISION of each. After a large request the number is smaller or 0, so that the request is answered before its steps start.
+    At most STEPS_PER_DECISION of each. After a large request the number is smaller or 0, so that the request
+    is answered before its steps start.
     """
     state = d.state
     backlog = state.backlog

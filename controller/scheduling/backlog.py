@@ -1,12 +1,13 @@
 """The backlog: steps that wait for room under the limits, in the order in which they should start (KIP-435).
 
-A *place* is a counted resource with a limit, for example the replicas that move to broker 5. Steps of the same rank that take
-the same places wait in one *bucket*. When a place is exhausted, whole buckets are parked; when room returns, one parked
-bucket is tried at a time. So the cost of starting a step does not depend on the number of steps that wait.
+A *place* is a counted resource with a limit, for example the replicas that move to broker 5. Steps of the
+same rank that take the same places wait in one *bucket*. When a place is exhausted, whole buckets are parked;
+when room returns, one parked bucket is tried at a time. So the cost of starting a step does not depend on the
+number of steps that wait.
 
-Each bucket that is not parked has one *turn* in a heap, ordered by rank, then wave. A planned step has the wave of its
-plan. The other steps of a bucket get consecutive waves, beginning with the wave that was reached last. So buckets
-alternate, and neither a long plan nor a stream of small ones delays the others.
+Each bucket that is not parked has one *turn* in a heap, ordered by rank, then wave. A planned step has the
+wave of its plan. The other steps of a bucket get consecutive waves, beginning with the wave that was reached
+last. So buckets alternate, and neither a long plan nor a stream of small ones delays the others.
 """
 
 from collections import deque
@@ -21,14 +22,15 @@ from controller.scheduling.parking import PASSES, Parking
 from controller.scheduling.plan_limits import PlanLimits
 
 SLACK = 1_000
-"""Void entries that are tolerated. The backlog is compacted when it has more of them, and more than valid ones."""
+"""Void entries that are tolerated. The backlog is compacted when it has more of them, and more than valid
+ones."""
 
 
 CHOICES = 64
-"""Buckets compared to find one whose brokers are not busy. Without that, some brokers would idle while others queue.
+"""Buckets compared to find one whose brokers are not busy. Without that, some brokers would idle while others
+queue.
 
-Divided by the average load of brokers: the more steps each one has, the less one more step matters.
-"""
+Divided by the average load of brokers: the more steps each one has, the less one more step matters."""
 
 
 class Backlog:
@@ -43,7 +45,8 @@ class Backlog:
         self._to_plan: deque[TopicPartition] = deque()
         self._to_plan_keys: set[TopicPartition] = set()
         self._entries: dict[TopicPartition, Bucket | Step] = {}
-        """The valid entry of each waiting step: its bucket, or its `Step` in a plan. Other entries in buckets are void."""
+        """The valid entry of each waiting step: its bucket, or its `Step` in a plan. Other entries in buckets
+        are void."""
         self._size = 0
         """Number of entries in all buckets, void ones included."""
         self._buckets: dict[tuple[Rank, Cost], Bucket] = {}
@@ -95,7 +98,9 @@ class Backlog:
             del self._first[key]
 
     def candidates(self) -> Iterator[tuple[TopicPartition, Cost] | None]:
-        """Yield the steps that have room, in order. A None marks a few buckets that were examined without finding one.
+        """Yield the steps that have room, in order.
+
+        A None marks a few buckets that were examined without finding one.
 
         A yielded step has left the backlog: the caller starts it (`charge`) or adds it again.
         """
@@ -140,7 +145,7 @@ class Backlog:
         return (cost is not None and cost.leads) or self.usage.exhausted(LEADS) is None
 
     def count_leader_change(self) -> None:
-        """Count a completed leader movement until `end_decision`, so that a decision changes at most L leaders."""
+        """Count a completed leader movement until `end_decision`: a decision changes at most L leaders."""
         self._leader_changes += 1
         self.usage.take(LEADS)
 
@@ -186,7 +191,7 @@ class Backlog:
         return self._to_plan.popleft()
 
     def next_to_plan(self, most: int) -> Iterator[TopicPartition]:
-        """Remove and yield at most `most` partitions whose step is to be planned, in the order in which they were enqueued."""
+        """Remove and yield at most `most` partitions whose step is to be planned, in order of arrival."""
         for _ in range(min(most, len(self._to_plan))):
             key = self._to_plan.popleft()
             self._to_plan_keys.discard(key)
@@ -200,7 +205,7 @@ class Backlog:
         return self._size + len(self._to_plan)
 
     def fits(self, key: TopicPartition, cost: Cost) -> bool:
-        """Return whether the limits allow the partition's step in flight to have this cost instead of its own."""
+        """Return whether the limits allow this cost for the partition's step in flight instead of its own."""
         own = self.costs.get(key)
         if own is None:
             return self.usage.exhausted(cost) is None
@@ -210,7 +215,10 @@ class Backlog:
         return fits
 
     def _pop(self, turn: Turn) -> tuple[TopicPartition, Cost] | None:
-        """Remove the next step of the turn's bucket, and queue the bucket again. Return None if the entry is void."""
+        """Remove the next step of the turn's bucket, and queue the bucket again.
+
+        Return None if the entry is void.
+        """
         bucket = turn.bucket
         self._next[bucket.rank] = max(self._next.get(bucket.rank, 0), bucket.wave + 1)
         taken: Bucket | Step = bucket
@@ -244,10 +252,13 @@ class Backlog:
         self._size = sum(len(bucket.keys) + len(bucket.planned) for bucket in self._buckets.values())
 
     def _choose(self) -> Turn | None:
-        """Take the next turn: of the next few of a rank, the first with brokers below the average load, else the least busy.
+        """Take the next turn.
 
-        A planned step is taken as it comes, because the plan balances brokers. A bucket that was passed `PASSES` times is taken
-        whatever its load. The other turns return to the heap.
+        Of the next few turns of a rank this is the first with brokers below the average load, else the least
+        busy.
+
+        A planned step is taken as it comes, because the plan balances brokers. A bucket that was passed
+        `PASSES` times is taken whatever its load. The other turns return to the heap.
         """
         seen: list[tuple[int, Turn]] = []
         average = self.usage.average()
@@ -295,7 +306,8 @@ class Backlog:
     def _unpark(self) -> bool:
         """Return one parked bucket with room to the heap. Return whether there was one."""
         while self._freed:
-            # The place stays in `_freed` as long as a bucket parked there has room: each call releases only one.
+            # The place stays in `_freed` as long as a bucket parked there has room: each call releases only
+            # one.
             place = self._freed.pop()
             turn = self._parked.take(place)
             if turn is not None:

@@ -26,7 +26,10 @@ class Planned(NamedTuple):
 
 
 class Bucket:
-    """Steps of the same rank that take the same places, in order. It has one valid turn, in the heap or parked."""
+    """Steps of the same rank that take the same places, in order.
+
+    It has one valid turn, in the heap or parked.
+    """
 
     __slots__ = ("cost", "keys", "last", "parked_at", "passed", "planned", "rank", "turn", "wave")
 

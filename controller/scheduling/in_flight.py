@@ -7,15 +7,20 @@ from controller.model.names import TopicPartition
 MOVING = 1
 """The partition has replicas that are being added or removed."""
 DELEGATED = 2
-"""The upstream carries out a step of ours. If the step only reorders replicas, the partition is not `MOVING`."""
+"""The upstream carries out a step of ours. If the step only reorders replicas, the partition is not `MOVING`.
+"""
 
 
 class StepsInFlight:
-    """The partitions with a step in flight, by topic. `State` updates it with each record that changes a partition."""
+    """The partitions with a step in flight, by topic.
+
+    `State` updates it with each record that changes a partition.
+    """
 
     def __init__(self) -> None:
         self.by_topic: dict[str, dict[int, int]] = {}
-        """Topic -> partition -> why its step is in flight (MOVING, DELEGATED). Topics without a step are absent."""
+        """Topic -> partition -> why its step is in flight (MOVING, DELEGATED). Topics without a step are
+        absent."""
         self._changed_topics: set[str] = set()
         self._count = 0
 

@@ -83,7 +83,8 @@ class Cost(NamedTuple):
     source: int
     leads: bool
     size: int = 0
-    """Bytes of each added replica, rounded up to a power of two so that similar steps are equal; 0: not counted."""
+    """Bytes of each added replica, rounded up to a power of two so that similar steps are equal; 0: not
+    counted."""
     repairs: bool = True
     """The step may start while the health guard holds."""
 
@@ -122,7 +123,8 @@ class Usage:
     """Maximum number of replicas that a planned step adds."""
     bytes: int
     held: int | None
-    """How many steps other than repairs may be in flight while the cluster is not healthy; None while it is healthy."""
+    """How many steps other than repairs may be in flight while the cluster is not healthy; None while it is
+    healthy."""
     unlimited: bool
     """Whether no limit is set."""
 
@@ -138,7 +140,10 @@ class Usage:
         self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
 
     def exhausted(self, cost: Cost) -> Place | None:
-        """Return a place whose limit the cost would exceed, or None. A step that exceeds a limit by itself may run alone."""
+        """Return a place whose limit the cost would exceed, or None.
+
+        A step that exceeds a limit by itself may run alone.
+        """
         if self.unlimited:
             return None
         for place, amount in places(cost):

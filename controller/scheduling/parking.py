@@ -1,8 +1,8 @@
 """Parked buckets: those whose steps have no room in a place (`controller.scheduling.backlog`).
 
-A step that needs several units of a place waits until they are free together. Meanwhile smaller steps pass it, but only
-`PASSES` times; then the place is kept for it. The cost depends on the number of different amounts that are waited for,
-not on the number of steps.
+A step that needs several units of a place waits until they are free together. Meanwhile smaller steps pass
+it, but only `PASSES` times; then the place is kept for it. The cost depends on the number of different
+amounts that are waited for, not on the number of steps.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,8 @@ from controller.scheduling.buckets import Turn
 from controller.scheduling.limits import Place, Usage, places
 
 PASSES = 16
-"""Smaller steps that may start before one that waits for more room in the same place; then the place is kept for it."""
+"""Smaller steps that may start before one that waits for more room in the same place; then the place is kept
+for it."""
 
 
 class Parking:
@@ -45,7 +46,7 @@ class Parking:
         return turn
 
     def kept_from(self, turn: Turn) -> Place | None:
-        """Return a place that is kept for an earlier turn that needs more room and was passed `PASSES` times; else None."""
+        """Return a place that is kept for an earlier turn that was passed `PASSES` times, or None."""
         for place, _ in places(turn.bucket.cost):
             for amount, turns in self._heaps.get(place, {}).items():
                 first = turns[0]
@@ -54,7 +55,7 @@ class Parking:
         return None
 
     def passed_by(self, turn: Turn) -> None:
-        """Count a pass for each earlier turn that needs more room in a place of this turn, of which a step starts."""
+        """Count a pass for each earlier turn that needs more room in a place of this turn."""
         turn.bucket.passed = 0
         for place, _ in places(turn.bucket.cost):
             for amount, turns in self._heaps.get(place, {}).items():
@@ -62,7 +63,7 @@ class Parking:
                     turns[0].bucket.passed += 1
 
     def _next(self, place: Place) -> int | None:
-        """Return the amount needed by the first turn there that has room and is not kept out by an earlier one."""
+        """Return the amount of the first turn there that has room and is not kept out by an earlier one."""
         self._clear(place)
         heaps = self._heaps.get(place, {})
         for amount in sorted(heaps, key=lambda each: heaps[each][0]):

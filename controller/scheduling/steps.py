@@ -1,7 +1,7 @@
-"""The step rule: the next replica list of a partition on its way to a target (KIP-435, "Calculating a Reassignment Step").
+"""The step rule: the next replica list on the way to a target (KIP-435, "Calculating a Reassignment Step").
 
-Pure functions over broker ids. docs/how-it-works.md defines what the KIP leaves open. The planner and the controller share
-the rule: what a step is, when it may drop replicas, and who leads after it.
+Pure functions over broker ids. docs/how-it-works.md defines what the KIP leaves open. The planner and the
+controller share the rule: what a step is, when it may drop replicas, and who leads after it.
 """
 
 from collections.abc import Container
@@ -30,9 +30,9 @@ def next_step(
 ) -> Replicas | None:
     """Return the next replica list, `target` itself for the last step, or None if no step is possible now.
 
-    `limit` bounds the replicas added, and those dropped, in one step. The result never has fewer members than the smaller of
-    `current` and `target`. It drops replicas only if it `may_drop` them once the added ones are in sync. A step that only
-    changes the leader has the members of `current`, in the order of `target`.
+    `limit` bounds the replicas added, and those dropped, in one step. The result never has fewer members than
+    the smaller of `current` and `target`. It drops replicas only if it `may_drop` them once the added ones
+    are in sync. A step that only changes the leader has the members of `current`, in the order of `target`.
     """
     missing = [r for r in target if r not in current]
     excess = [r for r in current if r not in target]
@@ -61,21 +61,24 @@ def next_step(
 
 
 def keeps_up(in_sync: int, members: int, min_isr: int) -> bool:
-    """Return whether `in_sync` replicas of a list with `members` satisfy min ISR, or its length if that is smaller."""
+    """Return whether `in_sync` of `members` satisfy min ISR. In a shorter list all must be in sync."""
     return in_sync >= max(1, min(min_isr, members))
 
 
 def may_drop(in_sync: int, members: int, target: int, min_isr: int, *, loses: bool) -> bool:
-    """Return whether a step may end by dropping replicas, when `in_sync` of the `members` of its list are in sync.
+    """Return whether a step may drop replicas when `in_sync` of the `members` of its list are in sync.
 
-    They must satisfy min ISR for a list of the length of the target. If the step `loses` a replica in sync, they must also
-    satisfy it for its own list, which may be longer.
+    They must satisfy min ISR for a list of the length of the target. If the step `loses` a replica in sync,
+    they must also satisfy it for its own list, which may be longer.
     """
     return keeps_up(in_sync, target, min_isr) and (not loses or keeps_up(in_sync, members, min_isr))
 
 
 def preferred_leader(target: Replicas, limit: int) -> int:
-    """Return who leads as soon as it is in sync, to unload the old leader (KIP-435); NO_LEADER without limit R, as in Kafka."""
+    """Return who leads as soon as it is in sync, to unload the old leader (KIP-435).
+
+    NO_LEADER without limit R, as in Kafka.
+    """
     return target[0] if limit < UNLIMITED else NO_LEADER
 
 
@@ -90,8 +93,8 @@ def leader_after(
 ) -> int:
     """Return who leads after the step to `following`; the step moves leadership if that is not `leader`.
 
-    The replicas that the step adds count as in sync; those that lag now count as lagging. `preferred` leads if it can, else
-    `leader`, else the first that can; NO_LEADER if none can.
+    The replicas that the step adds count as in sync; those that lag now count as lagging. `preferred` leads
+    if it can, else `leader`, else the first that can; NO_LEADER if none can.
     """
     able = [r for r in following if r in live and (r in isr or r not in current)]
     if preferred in able:
@@ -105,7 +108,7 @@ def _leaving_order(excess: list[int], in_sync: Container[int], leader: int) -> l
 
 
 def _swap(current: Replicas, target: Replicas, ready: list[int], excess: list[int], limit: int) -> _Swap:
-    """Add as many replicas as are dropped, so that the list never becomes shorter than the shorter of the two."""
+    """Add as many replicas as are dropped: the list never becomes shorter than the shorter of the two."""
     drop = excess[:limit]
     add = ready[: max(0, min(len(drop) + len(target) - len(current), limit))]
     spare = len(current) + len(add) - min(len(current), len(target))
@@ -122,8 +125,8 @@ def _keep_floor(
 ) -> _Swap:
     """Add more or drop less, so that the replicas in sync that stay and the added ones satisfy min ISR.
 
-    This may add more than the limit. A list that is still longer than the target keeps the full min ISR, even if the target is
-    shorter than that.
+    This may add more than the limit. A list that is still longer than the target keeps the full min ISR, even
+    if the target is shorter than that.
     """
     floor = max(1, min(min_isr, len(target)))
     drop = list(swap.drop)

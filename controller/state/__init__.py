@@ -1,1 +1,1 @@
-"""The core's memory, and the decision that changes it."""
+"""The controller's memory, and the decision that changes it."""

@@ -12,7 +12,10 @@ from controller.state.state import State
 
 @dataclass(eq=False, slots=True)
 class Decision:
-    """Collects records, effects and the reply. Each record changes the state at once, so that later rows see it."""
+    """Collects records, effects and the reply.
+
+    Each record changes the state at once, so that later rows see it.
+    """
 
     state: State
     now_ms: int = 0

@@ -1,7 +1,8 @@
 """The state of the controller: all records, and counters and indexes derived from them.
 
-Only the driver changes it, through `Decision.put` and `delete`. Between two decisions it is consistent, so that others may read it
-then. Loading the store puts every record, so the state after a restart equals the state before.
+Only the driver changes it, through `Decision.put` and `delete`. Between two decisions it is consistent, so
+that others may read it then. Loading the store puts every record, so the state after a restart equals the
+state before.
 """
 
 from collections import Counter, deque
@@ -64,7 +65,8 @@ class State(UpstreamState):
     last_job: int = 0
     """Ids are never used twice, because the newest job is always kept."""
     open: Counter[int] = field(default_factory=Counter)
-    """Number of a job's partitions that have not ended, pending ones included. Jobs without one are absent."""
+    """Number of a job's partitions that have not ended, pending ones included. Jobs without one are absent.
+    """
     finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
     """By job, in the order in which the partitions ended."""
     endings: dict[int, Counter[Ending]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""State of a cluster with an upstream Kafka, besides topics and partitions; empty where reassignd is the controller."""
+"""State of a cluster with an upstream Kafka, besides topics and partitions; without an upstream empty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,10 +66,11 @@ class UpstreamState(ConfigValues):
     upstream_steps: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
     in_flight: StepsInFlight = field(default_factory=StepsInFlight)
     tracking: dict[TopicPartition, StepTracking] = field(default_factory=dict)
-    """Partitions with unanswered rows or a sighting, with or without a step of ours; absent when there are none."""
+    """Partitions with unanswered rows or a sighting, with or without a step of ours; absent when there are
+    none."""
     external: set[TopicPartition] = field(default_factory=set)
-    """Partitions that the upstream moves for another client, or for a step of ours that a cancel by `stop` left in
-    flight. Only `add_external` and `discard_external` change it."""
+    """Partitions that the upstream moves for another client, or for a step of ours that a cancel by `stop`
+    left in flight. Only `add_external` and `discard_external` change it."""
     reassigning_revision: int = 0
     """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
@@ -85,7 +86,8 @@ class UpstreamState(ConfigValues):
     unlisted_brokers: set[int] = field(default_factory=set)
     """Brokers that the upstream does not list and that hold replicas of partitions that are not in sync."""
     under_min_isr: dict[TopicPartition, None] = field(default_factory=dict)
-    """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which they became so."""
+    """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which
+    they became so."""
     health_problem: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
 
@@ -96,7 +98,7 @@ class UpstreamState(ConfigValues):
             self.reassigning_revision += 1
 
     def discard_external(self, key: TopicPartition) -> None:
-        """Such a move is over, or has become ours, or its partition is gone; nothing happens where there is none."""
+        """The move has ended or become ours, or its partition was deleted. Without a move nothing happens."""
         if key in self.external:
             self.external.discard(key)
             self.reassigning_revision += 1
@@ -133,7 +135,10 @@ class UpstreamState(ConfigValues):
         return sighting
 
     def resend_is_due(self, key: TopicPartition, discrepancy: Discrepancy, now_ms: int) -> bool:
-        """Count a poll as `sighted` does; True when the row is to be sent again, each time after a longer pause."""
+        """Count a poll as `sighted` does.
+
+        True if the row is to be sent again, each time after a longer pause.
+        """
         sighting = self.sighted(key, discrepancy, now_ms)
         if sighting.waited_ms < sighting.resend_at_ms:
             return False
@@ -172,7 +177,7 @@ class UpstreamState(ConfigValues):
             del self.tracking[key]
 
     def _weigh(self, partition: Partition, ours: bool) -> None:
-        """Whether it is `under_min_isr`; the partition, its reassignment or its topic's configs have changed."""
+        """Update `under_min_isr` after a change of the partition, its reassignment or its topic's configs."""
         in_sync, members = len(partition.isr), len(partition.replicas)
         below = in_sync < members and partition.under_replicated
         under_min_isr = partition.leader == NO_LEADER or (below and in_sync < self.min_isr(partition.topic))

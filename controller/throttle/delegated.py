@@ -1,9 +1,10 @@
-"""Leases of configs that an upstream owns: the backend reads the configs, the core decides what to change.
+"""Leases of configs that an upstream owns: the backend reads the configs, the controller decides what to change.
 
-On a `ReadThrottle` effect the backend reads the configs of `throttles_to_read` and submits them as `ThrottleRead`. The
-decision records what will be set (`Lease`) and emits one `AlterThrottle`. The backend executes it and reads the configs
-again; the next `ThrottleRead` confirms the changes. A lease ends when the upstream has acknowledged the removal and no
-longer shows the value. Thus a crash at any point leaves no throttle behind: the records say what to remove.
+On a `ReadThrottle` effect the backend reads the configs of `throttles_to_read` and submits them as
+`ThrottleRead`. The decision records what will be set (`Lease`) and emits one `AlterThrottle`. The backend
+executes it and reads the configs again; the next `ThrottleRead` confirms the changes. A lease ends when the
+upstream has acknowledged the removal and no longer shows the value. Thus a crash at any point leaves no
+throttle behind: the records say what to remove.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,10 +40,12 @@ def adjust_delegated(d: Decision) -> None:
 
 
 def throttles_to_read(state: State, *, every: bool = False) -> list[Resource]:
-    """Return the topics and brokers whose throttle is not confirmed; with `every`, all that have or need one."""
+    """Return the topics and brokers whose throttle is not confirmed; if `every`, all with a throttle."""
     desired, confirmed = desired_throttle(state), state.confirmed_throttles
     resources = desired.resources() | {key[:2] for key in state.leases} | confirmed.keys()
-    return sorted(each for each in resources if every or confirmed.get(each) != desired.configs(each))
+    return sorted(
+        resource for resource in resources if every or confirmed.get(resource) != desired.configs(resource)
+    )
 
 
 def throttle_read(d: Decision, event: ThrottleRead) -> Iterator[None]:

@@ -1,8 +1,8 @@
-"""The throttle that the steps in flight need (KIP-73's configs; KIP-236: it lasts as long as the reassignment).
+"""The throttle that the steps in flight need (configs of KIP-73; lifetime of KIP-236).
 
 The brokers that take part get a rate, and the topics get the lists of replicas that the rate applies to. Only
-replicas that are being added are slowed. A partition with a lagging original is not slowed at its leader, so that the
-original catches up (KIP-352).
+replicas that are being added are slowed. A partition with a lagging original is not slowed at its leader, so
+that the original catches up (KIP-352).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from controller.state.state import State
 
 
 class Throttle(NamedTuple):
-    """The brokers that need the rate, and the `partition:broker` entries by topic, for leaders and for followers."""
+    """The brokers that need the rate, and `partition:broker` entries by topic of leaders and of followers."""
 
     rate: int | None
     brokers: Collection[int]
@@ -54,7 +54,7 @@ def desired_throttle(state: State) -> Throttle:
 
 
 def throttle_rate(state: State) -> int | None:
-    """Return the lowest of the cluster's rate and the rates of open jobs in bytes per second, or None for no throttle."""
+    """Return the lowest rate of the cluster and the open jobs in bytes per second; None for no throttle."""
     rates = [job.throttle for number in state.open if (job := state.jobs.get(number)) and job.throttle]
     cluster = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
     if cluster is not None:

@@ -1,4 +1,4 @@
-"""Leases of configs that the core owns: the decision that starts or ends a step also changes the configs.
+"""Leases of configs that the controller owns: the decision that starts or ends a step also changes the configs.
 
 The record of a lease contains the previous value, which is restored at the end of the lease.
 """
@@ -33,7 +33,7 @@ def adjust_direct(d: Decision) -> None:
 
 
 def throttled_by_others(state: State) -> list[int] | None:
-    """Return the brokers with a rate that no lease owns, for example from a tool's --throttle; None with an upstream."""
+    """Return the brokers with a rate that no lease owns, such as of --throttle; None with an upstream."""
     if state.profile.has_upstream:
         return None
     brokers = {
@@ -61,7 +61,10 @@ def _throttle_broker(d: Decision, broker: int, rate: int | None) -> None:
 
 
 def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str, desired: str) -> bool:
-    """Set the config to the desired value; if that is empty, restore the previous one. Returns whether it changed."""
+    """Set the config to the desired value; if that is empty, restore the previous one.
+
+    Returns whether it changed.
+    """
     state = d.state
     key = (resource, name, config)
     lease = state.leases.get(key)
@@ -84,7 +87,7 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
 
 
 def _adjust_lease(d: Decision, lease: Lease, value: str | None) -> Lease | None:
-    """Adjust the lease to a value that someone else set: the lease of a rate ends, that of a list keeps its entries."""
+    """Adjust the lease to a value of someone else: a lease of a rate ends, of a list it keeps its entries."""
     if value is None or (lease.config in RATES and set_by_others(value, lease)):
         d.delete(Lease, lease.key)
         return None

@@ -1,8 +1,8 @@
-"""The rules of ownership: which entries of a list and which rates a lease owns, and how a list reaches its desired value.
+"""The rules of ownership: which entries of a list and which rates a lease owns, and how lists are changed.
 
-The functions are pure. They are used for configs that the core owns (`controller.throttle.direct`) and for the
-configs of an upstream (`controller.throttle.delegated`). Entries that someone else set are never removed. A rate that
-someone else set, or changed during the lease, is never changed.
+The functions are pure. They are used for configs that the controller owns (`controller.throttle.direct`) and for
+the configs of an upstream (`controller.throttle.delegated`). Entries that someone else set are never removed.
+A rate that someone else set, or changed during the lease, is never changed.
 """
 
 from collections.abc import Collection, Sequence
@@ -38,7 +38,7 @@ def union(value: str | None, desired: str) -> str:
 
 
 class ListChange(NamedTuple):
-    """Entries to append to a list and to subtract from it, and the entries that the lease owns until both are done."""
+    """Entries to append to a list and to subtract from it, and those that the lease owns until then."""
 
     append: Sequence[str]
     subtract: Sequence[str]
@@ -50,10 +50,10 @@ def change_list(
 ) -> ListChange:
     """Compute the changes from the value to the desired entries.
 
-    Desired entries that someone else has set are not owned, so they remain when the lease ends. Owned entries that are
-    no longer desired are subtracted even if the value does not contain them: the value may have been read before they
-    were appended. An entry is no longer owned when its subtraction was acknowledged (`subtracted`) and the value does
-    not contain it.
+    Desired entries that someone else has set are not owned, so they remain when the lease ends. Owned entries
+    that are no longer desired are subtracted even if the value does not contain them: the value may have been
+    read before they were appended. An entry is no longer owned when its subtraction was acknowledged
+    (`subtracted`) and the value does not contain it.
     """
     current, wanted = set(list_items(value)), list_items(desired)
     append = [] if EVERY_REPLICA in current else [entry for entry in wanted if entry not in current]

@@ -141,8 +141,8 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
     state = d.state
     known = state.topics.get(seen.name)
     if known is not None and _is_recreated(state, known, seen, event):
-        # Without a reassignment nothing is lost if this is wrong, so it takes effect at once: a new request must not
-        # be validated against the deleted topic.
+        # Without a reassignment nothing is lost if this is wrong, so it takes effect at once: a new request
+        # must not be validated against the deleted topic.
         if (known.id == NO_ID or _is_active(state, seen.name)) and not is_removed(d, seen.name):
             return
         yield from topic_removed(d, seen.name)
@@ -243,8 +243,8 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
         return
     if before is not None and move is None and _is_outdated(d, before, step, seen):
         return
-    # Metadata is polled after the list of reassignments, and from another broker: its replicas may be those before
-    # the reassignment or after it. Only the three lists of one row fit together.
+    # Metadata is polled after the list of reassignments, and from another broker: its replicas may be those
+    # before the reassignment or after it. Only the three lists of one row fit together.
     replicas, adding, removing = move if move is not None else (seen.replicas, (), ())
     _, isr, leader, leader_epoch = seen
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)

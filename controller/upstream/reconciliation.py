@@ -216,7 +216,8 @@ def _withdraw(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
     if partition is None:
         return
     if step.replaced:
-        # The step that the row was to replace goes on. Undo it: the next step is planned from where that leads.
+        # The step that the row was to replace goes on. Undo it: the next step is planned from where that
+        # leads.
         d.put(step._replace(following=step.replaced, replaced=(), stage=Stage.ACTIVE))
         undo(d, partition)
         return
@@ -230,7 +231,8 @@ def _withdraw(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
 
 
 def _confirm_undo(d: Decision, step: UpstreamStep, _: Outcome) -> None:
-    # Where a replaced step was cancelled, the base list is unknown, and so is the list that proves the cancel.
+    # Where a replaced step was cancelled, the base list is unknown, and so is the list that proves the
+    # cancel.
     if step.ways_back:
         d.put(step._replace(stage=Stage.UNDONE))
 

@@ -145,7 +145,7 @@ def waiting_reason(state: State, reassignment: Reassignment) -> str:
 
 
 def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
-    """Return the reason why steps of the job in this bucket of the backlog do not start; None: not planned yet."""
+    """Return why steps of the job in this bucket of the backlog do not start; None if not planned yet."""
     if state.paused:
         return "all reassignments are paused"
     if state.backlog.halted:

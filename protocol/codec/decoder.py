@@ -1,8 +1,8 @@
 """Compiles the function that reads one message in one version.
 
-There is one function per struct, `read_<Struct>(data, pos, count)`, which returns (tuple of `count` rows, next pos).
-Print `DecoderWriter(schema_of(MessageClass), version).source.text()` to see them. Arrays of flat structs are given to a
-`RunReader`, which reads most of their rows many at a time.
+There is one function per struct, `read_<Struct>(data, pos, count)`, which returns (tuple of `count` rows,
+next pos). Print `DecoderWriter(schema_of(MessageClass), version).source.text()` to see them. Arrays of flat
+structs are given to a `RunReader`, which reads most of their rows many at a time.
 """
 
 from struct import Struct

@@ -1,8 +1,8 @@
 """Compiles the function that writes one message in one version.
 
 There is one function per struct, `write_<Struct>(rows, write)`, which calls `write` with pieces of bytes.
-Print `EncoderWriter(schema_of(MessageClass), version).source.text()` to see them. Arrays of flat structs are given to a
-`RunWriter`, which writes most of their rows many at a time.
+Print `EncoderWriter(schema_of(MessageClass), version).source.text()` to see them. Arrays of flat structs are
+given to a `RunWriter`, which writes most of their rows many at a time.
 """
 
 from struct import Struct

@@ -1,8 +1,8 @@
 """Primitive types, from bytes.
 
-A reader takes (data, pos) and returns (value, next pos). `IndexError` and `struct.error` are left to rise where bytes
-run out: `protocol.codec.wire` makes one `DecodeError` of them. Slices of bytes do not raise, so lengths are compared with
-what is left first, and counts are too, before anything of that size is made.
+A reader takes (data, pos) and returns (value, next pos). `IndexError` and `struct.error` are left to rise
+where bytes run out: `protocol.codec.wire` makes one `DecodeError` of them. Slices of bytes do not raise, so
+lengths are compared with what is left first, and counts are too, before anything of that size is made.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,8 @@ unpack_short = Struct(">h").unpack_from
 unpack_long = Struct(">i").unpack_from
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
-"""Returns a value of one wire type and its end. Which type that is follows from the schema, at runtime only."""
+"""Returns a value of one wire type and its end. Which type that is follows from the schema, at runtime only.
+"""
 
 
 def read_varint(data: bytes, pos: int) -> tuple[int, int]:
@@ -128,7 +129,7 @@ def bytes_reader(compact: bool, nullable: bool) -> Reader:
 
 @cache
 def short_arrays(element: str) -> list[Callable[[bytes, int], tuple[Any, ...]]]:
-    """Return the function that unpacks an array of a fixed type, by its compact length (0, null, is not used)."""
+    """Return the functions that unpack an array of a fixed type, by compact length (0, null, is not used)."""
     return [
         Struct(array_format(element, max(length - 1, 0))).unpack_from for length in range(SHORT_ARRAY + 1)
     ]

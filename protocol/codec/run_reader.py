@@ -1,4 +1,4 @@
-"""Reads arrays of flat structs, with one call for each run of rows of equal shape (see `protocol.codec.runs`)."""
+"""Reads arrays of flat structs, with one call per run of rows of equal shape (see `protocol.codec.runs`)."""
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
@@ -24,7 +24,8 @@ from protocol.schema import FIXED_SIZES, Field, default_of
 LENGTH_WIDTHS = {">B": 1, ">h": 2, ">i": 4}
 
 ReadRows = Callable[[bytes, int, int], tuple[tuple[Any, ...], int]]
-"""Returns rows of one struct and their end. The class of the rows follows from the schema, at runtime only."""
+"""Returns rows of one struct and their end. The class of the rows follows from the schema, at runtime only.
+"""
 
 
 class RunReader:
@@ -77,7 +78,7 @@ class RunReader:
         return tuple(rows), pos
 
     def run_at(self, data: bytes, pos: int, count: int) -> tuple[int, int]:
-        """Return the number of rows from `pos`, at most `count`, with the shape of the first one, and their width."""
+        """Return the number of rows from `pos`, at most `count`, that have one shape, and their width."""
         shape = self._shape_at(data, pos) if count >= MIN_RUN else None
         return (0, 0) if shape is None else (shape.run_length(data, pos, count), shape.width)
 
@@ -85,7 +86,7 @@ class RunReader:
         return ReadShape(self._layout, self._struct, shape)
 
     def _step_of(self, field: Field) -> tuple[int, str, int, bool]:
-        """Return how to step over `field`: width of a number or 0, format of a length, element width, nullable."""
+        """Return how to skip `field`: width of a number or 0, format of a length, element width, nullable."""
         if is_number(field):
             return FIXED_SIZES[field.type], "", 0, False
         length = f">{length_format(self._layout, field)}"
@@ -112,7 +113,7 @@ class RunReader:
 
 
 class ReadShape:
-    """Rows of one shape: their width, the bytes that all of them have in common, and the function that reads them."""
+    """Rows of one shape: their width, the bytes that are equal in all, and the function that reads them."""
 
     def __init__(self, layout: Layout, struct: type, shape: Shape) -> None:
         self.row = RowShape(layout, struct, shape)
@@ -130,8 +131,8 @@ class ReadShape:
     def run_length(self, data: bytes, pos: int, limit: int) -> int:
         """Return the number of rows from `pos`, at most `limit`, with this shape.
 
-        Only the bytes with lengths are compared, column by column: while the rows so far have this shape, the next row
-        starts exactly one width later, so its lengths are at known offsets.
+        Only the bytes with lengths are compared, column by column: while the rows so far have this shape, the
+        next row starts exactly one width later, so its lengths are at known offsets.
         """
         length, window = 0, FIRST_WINDOW
         limit = min(limit, (len(data) - pos) // self.width)
@@ -159,7 +160,10 @@ class ReadShape:
 
     @cached_property
     def read_if_equal(self) -> Callable[[bytes], list[Any]]:
-        """Function that reads rows and skips those of another shape. It is faster than `run_length` for few rows."""
+        """Function that reads rows and skips those of another shape.
+
+        It is faster than `run_length` for few rows.
+        """
         names, conditions = [], []
         for index, (_, _, number, variables) in enumerate(self.row.pieces):
             names += variables if number is None else [f"fixed_{index}"]

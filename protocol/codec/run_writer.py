@@ -1,4 +1,4 @@
-"""Writes arrays of flat structs, with one call for each run of rows of equal shape (see `protocol.codec.runs`)."""
+"""Writes arrays of flat structs, with one call per run of rows of equal shape (see `protocol.codec.runs`)."""
 
 import struct as structs
 from collections.abc import Callable, Sequence
@@ -68,7 +68,10 @@ class RunWriter:
             start += len(some)
 
     def _pack(self, rows: Sequence[Any]) -> bytes | None:
-        """Return the bytes of rows of equal shape, most likely that of the previous array. None if shapes differ."""
+        """Return the bytes of rows of equal shape, most likely that of the previous array.
+
+        None if shapes differ.
+        """
         if self._last is not None:
             packed = self._last.pack(rows)
             if packed is not None:

@@ -1,9 +1,10 @@
 """Runs of rows with equal shape, for `run_reader` and `run_writer`: flat structs, and the shape of a row.
 
-Rows of one array mostly have the same shape: replica lists of one length, no error message. A run of such rows has a
-fixed width, so one `struct` format fits them all. A struct is *flat* in a version when its rows hold numbers, arrays of
-numbers, and strings that may be null. The *shape* of a row gives, for each field that is not a number, the length of
-the array, or None for null. Rows whose strings are not null have no shape; they are read and written one by one.
+Rows of one array mostly have the same shape: replica lists of one length, no error message. A run of such
+rows has a fixed width, so one `struct` format fits them all. A struct is *flat* in a version when its rows
+hold numbers, arrays of numbers, and strings that may be null. The *shape* of a row gives, for each field that
+is not a number, the length of the array, or None for null. Rows whose strings are not null have no shape;
+they are read and written one by one.
 """
 
 from itertools import chain
@@ -16,10 +17,12 @@ MIN_RUN = 4
 """Arrays with fewer rows are read and written row by row."""
 
 HOT_ROWS = 64
-"""Rows of a shape before functions are compiled for it. This bounds the compilations that a client can cause."""
+"""Rows of a shape before functions are compiled for it. This bounds the compilations that a client can cause.
+"""
 
 FIRST_STEP = 16
-"""Rows that are processed one by one before the next search for a run; doubled after each unsuccessful search."""
+"""Rows that are processed one by one before the next search for a run; doubled after each unsuccessful
+search."""
 
 LAST_STEP = 512
 
@@ -30,7 +33,8 @@ MAX_SHAPES = 256
 """Maximum number of cached shapes of a struct and version. This bounds the memory that a client can use."""
 
 FIRST_WINDOW = 64
-"""Rows of a long array that are compared first. The number grows by `GROWTH` while all have the same shape."""
+"""Rows of a long array that are compared first. The number grows by `GROWTH` while all have the same shape.
+"""
 
 GROWTH = 4
 
@@ -70,7 +74,7 @@ def length_value(layout: Layout, field: Field, length: int | None) -> int:
 
 
 class RowShape:
-    """A row of one shape, piece by piece: (`struct` format, width in bytes, fixed number or None, variables)."""
+    """A row of one shape in pieces: (`struct` format, width in bytes, fixed number or None, variables)."""
 
     def __init__(self, layout: Layout, struct: type, shape: Shape) -> None:
         self.pieces: list[tuple[str, int, int | None, list[str]]] = []
@@ -124,6 +128,6 @@ class RowShape:
         return list(chain.from_iterable(names for _, _, _, names in self.pieces))
 
     def expression(self, field: Field) -> str:
-        """Return how `field` is written as a tuple of variables; as the target of an assignment it also unpacks."""
+        """Return `field` as a tuple of variables; as the target of an assignment it also unpacks."""
         names = self.variables.get(field.name)
         return "None" if names is None else f"({''.join(f'{name}, ' for name in names)})"

@@ -1,9 +1,10 @@
 """Encode and decode messages: `codec(MessageClass, version)`.
 
-The functions behind a codec are compiled from the message's schema when they are first used, and kept. Messages are
-`NamedTuple` classes of `protocol.messages`, one class for all versions. Arrays are tuples when they were decoded; any
-sequence can be encoded. A decoded message with 100,000 rows has 300,000 objects, so callers should disable the garbage
-collector while they decode large messages (`common.garbage_collector.gc_paused`).
+The functions behind a codec are compiled from the message's schema when they are first used, and kept.
+Messages are `NamedTuple` classes of `protocol.messages`, one class for all versions. Arrays are tuples when
+they were decoded; any sequence can be encoded. A decoded message with 100,000 rows has 300,000 objects, so
+callers should disable the garbage collector while they decode large messages
+(`common.garbage_collector.gc_paused`).
 """
 
 import struct

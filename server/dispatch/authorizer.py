@@ -97,10 +97,10 @@ class AclTable:
 
     def allows(self, principal: str, operation: Operation, resource: Resource, /) -> bool:
         sufficient = (operation, *IMPLYING.get(operation, ()))
-        return any((principal, each, resource) in self._rules for each in sufficient)
+        return any((principal, implying, resource) in self._rules for implying in sufficient)
 
 
 def authorized_operations(authorizer: Authorizer, principal: str, resource: Resource) -> int:
     """Return the bit field of KIP-430: bit n is set if the operation numbered n is allowed on the resource."""
     operations = CLUSTER_OPERATIONS if resource.kind is ResourceKind.CLUSTER else TOPIC_OPERATIONS
-    return sum(1 << each for each in operations if authorizer.allows(principal, each, resource))
+    return sum(1 << number for number in operations if authorizer.allows(principal, number, resource))

@@ -45,11 +45,13 @@ async def alter(
     requested: Sequence[RequestedChanges], validate_only: bool, context: Context, *, replace: bool
 ) -> list[RowError]:
     """Submit the permitted changes to the controller. Return one result per resource."""
-    duplicates = repeated((each.resource_type, each.resource_name) for each in requested)
-    refusals = [_refusal(each, duplicates, context) for each in requested]
+    duplicates = repeated((change.resource_type, change.resource_name) for change in requested)
+    refusals = [_refusal(change, duplicates, context) for change in requested]
     accepted = [
-        ResourceChanges(ResourceType(each.resource_type), each.resource_name, each.changes or (), replace)
-        for each, error in zip(requested, refusals, strict=True)
+        ResourceChanges(
+            ResourceType(change.resource_type), change.resource_name, change.changes or (), replace
+        )
+        for change, error in zip(requested, refusals, strict=True)
         if error is None
     ]
     requester = Requester(context.principal, context.client_id)
@@ -87,8 +89,8 @@ def response_rows(
     `row` makes a row from error code, message, resource type and name.
     """
     return [
-        row(code, message, each.resource_type, each.resource_name)
-        for each, (code, message) in zip(resources, errors, strict=True)
+        row(code, message, resource.resource_type, resource.resource_name)
+        for resource, (code, message) in zip(resources, errors, strict=True)
     ]
 
 

@@ -1,12 +1,13 @@
 """The driver: the only owner of the controller's state.
 
-It takes one event at a time: it decides the event, hands the records to the store and, once they are durable, answers the
-submitter and carries out the effects. Answers and effects keep the order of the decisions. The driver decides the next
-event while the store still writes the records of the last one, so that many decisions share a disk flush. A decision without
-records waits for the commits before it, because it may be based on records that are not durable yet.
+It takes one event at a time: it decides the event, hands the records to the store and, once they are durable,
+answers the submitter and carries out the effects. Answers and effects keep the order of the decisions. The
+driver decides the next event while the store still writes the records of the last one, so that many decisions
+share a disk flush. A decision without records waits for the commits before it, because it may be based on
+records that are not durable yet.
 
-Any failure here ends the driver: the state in memory may then be ahead of the store, and only a restart from the store
-makes them equal again.
+Any failure here ends the driver: the state in memory may then be ahead of the store, and only a restart from
+the store makes them equal again.
 """
 
 import asyncio
@@ -64,8 +65,8 @@ class _Decided(NamedTuple):
 class Driver:
     """Decides events with `decide` and owns `state`.
 
-    The driver calls `on_failure` once if it stops by itself; it logs the failure, unless the store was lost. `now_ms` gives the
-    time of decisions.
+    The driver calls `on_failure` once if it stops by itself; it logs the failure, unless the store was lost.
+    `now_ms` gives the time of decisions.
     """
 
     def __init__(
@@ -91,7 +92,8 @@ class Driver:
         self._queue = EventQueue()
         self._undelivered: asyncio.Queue[_Decided | None] = asyncio.Queue()
         self._unanswered = 0
-        """Decisions that are not answered yet; while it is 0, a decision without records is answered at once."""
+        """Decisions that are not answered yet; while it is 0, a decision without records is answered at once.
+        """
         self._replies: set[asyncio.Future[Any]] = set()
         """Of all events. `submit` makes each one for the type of reply that its event declares."""
         self._stopped = False

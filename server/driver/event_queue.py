@@ -9,9 +9,8 @@ from controller.messages.events import Continue
 ROUNDS_BEFORE_BACKGROUND = 6
 """Iterations of the event loop that the queue waits before it returns background work.
 
-A reply that is ready needs some of them to reach the socket. asyncio has neither priorities nor a callback for an idle loop,
-and a timer would slow down long plans, so the queue counts iterations.
-"""
+A reply that is ready needs some of them to reach the socket. asyncio has neither priorities nor a callback
+for an idle loop, and a timer would slow down long plans, so the queue counts iterations."""
 
 PASSES = 100
 """Events that pass background work although they were submitted later. More would let it starve."""
@@ -22,7 +21,8 @@ class QueuedEvent(NamedTuple):
 
     event: AnyEvent
     reply: asyncio.Future[Any] | None
-    """Of the type that the event declares (`Event[Reply]`), which `Driver.submit` and `Decision.answer` check."""
+    """Of the type that the event declares (`Event[Reply]`), which `Driver.submit` and `Decision.answer`
+    check."""
 
 
 class EventQueue:
@@ -44,7 +44,10 @@ class EventQueue:
         self._events.put_nowait((self._last + (2 * PASSES + 1 if background else 0), queued))
 
     async def take(self) -> QueuedEvent | None:
-        """Wait for the next event and remove it. An event that arrives meanwhile still passes background work."""
+        """Wait for the next event and remove it.
+
+        An event that arrives meanwhile still passes background work.
+        """
         position, queued = await self._events.get()
         if queued is not None and isinstance(queued.event, Continue):
             for _ in range(ROUNDS_BEFORE_BACKGROUND):

@@ -1,7 +1,7 @@
 """The log of decisions: one line per request or event of importance, none per partition.
 
-`Journal.log_decision` is called with each durable decision. It counts rows and formats only a few names, so that a request with
-100,000 rows does not delay others.
+`Journal.log_decision` is called with each durable decision. It counts rows and formats only a few names, so
+that a request with 100,000 rows does not delay others.
 """
 
 import logging
@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 PROGRESS_SECONDS = 10.0
 
 NAMED = 5
-"""Names in one line; further ones are only counted. Of client ids and values, which clients may make long, a line has 250
-characters."""
+"""Names in one line; further ones are only counted. Of client ids and values, which clients may make long, a
+line has 250 characters."""
 
 SAMPLE = 1_000
 """Waiting partitions whose reasons are counted for one line."""
@@ -59,7 +59,7 @@ class Journal:
             self._upstream.observed(decision)
         elif isinstance(event, Submitted):
             self._upstream.submitted(event)
-        jobs = {each.id: each for each in decision.changes if type(each) is Job}
+        jobs = {change.id: change for change in decision.changes if type(change) is Job}
         for job in jobs.values():
             if job.id > self._last_job:
                 self._last_job = job.id
@@ -70,7 +70,7 @@ class Journal:
 
     def _ended(self, job: Job) -> None:
         endings = self._state.endings.get(job.id, Counter())
-        counted = ((endings[each], PartState[each.name].value) for each in Ending)
+        counted = ((endings[ending], PartState[ending.name].value) for ending in Ending)
         parts = ", ".join(f"{number} {how}" for number, how in counted if number)
         log.info("job %d ended after %s: %s", job.id, _seconds(job), parts)
 
@@ -190,11 +190,11 @@ def _resource(resource: ResourceType, name: str) -> str:
 
 def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
     if not event.validate_only:
-        created = [each for each in d.reply if each.outcome.ok]
+        created = [topic for topic in d.reply if topic.outcome.ok]
         if created:
-            size = _count(sum(each.partitions for each in created), "partition")
+            size = _count(sum(topic.partitions for topic in created), "partition")
             what = _count(len(created), "topic")
-            log.info("%s created: %s; %s", what, _some([each.name for each in created]), size)
+            log.info("%s created: %s; %s", what, _some([topic.name for topic in created]), size)
 
 
 def _topics_deleted(state: State, _: events.DeleteTopics, d: Decision) -> None:

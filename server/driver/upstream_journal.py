@@ -1,4 +1,4 @@
-"""The log of decisions about an upstream Kafka: its health, refused rows, and reassignments that others changed."""
+"""The log of decisions about an upstream Kafka: health, refused rows, and changes by other clients."""
 
 import logging
 from collections import Counter

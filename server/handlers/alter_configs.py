@@ -35,11 +35,11 @@ async def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigs
     """Replace the configs of each resource. A resource with an error keeps all its configs."""
     requested = [
         RequestedChanges(
-            each.resource_type,
-            each.resource_name,
-            [ConfigChange(config.name, ConfigOp.SET, config.value) for config in each.configs],
+            resource.resource_type,
+            resource.resource_name,
+            [ConfigChange(config.name, ConfigOp.SET, config.value) for config in resource.configs],
         )
-        for each in request.resources
+        for resource in request.resources
     ]
     errors = await alter(requested, request.validate_only, context, replace=True)
     return AlterConfigsResponse(

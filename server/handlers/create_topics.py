@@ -58,7 +58,7 @@ def _refusal(topic: CreatableTopic, context: Context) -> RowError | None:
     allowed = context.allows(Operation.CREATE) or context.allows_topic(Operation.CREATE, topic.name)
     if not allowed:
         return TOPIC_DENIED
-    for index in sorted(repeated(each.partition_index for each in topic.assignments)):
+    for index in sorted(repeated(assignment.partition_index for assignment in topic.assignments)):
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} is assigned more than once."
     return None
 
@@ -69,8 +69,8 @@ def _new_topic(topic: CreatableTopic, topic_id: bytes) -> NewTopic:
         topic_id,
         topic.num_partitions,
         topic.replication_factor,
-        {each.partition_index: each.broker_ids for each in topic.assignments},
-        {each.name: each.value for each in topic.configs},
+        {assignment.partition_index: assignment.broker_ids for assignment in topic.assignments},
+        {config.name: config.value for config in topic.configs},
     )
 
 
@@ -90,8 +90,8 @@ def _created(created: CreatedTopic, context: Context) -> CreatableTopicResult:
         denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         return result._replace(topic_config_error_code=denied, configs=None)
     configs = [
-        CreatableTopicConfigs(each.key.name, each.value, config_source=each.source)
-        for each in describe_configs(context.state, ResourceType.TOPIC, name)
+        CreatableTopicConfigs(config.key.name, config.value, config_source=config.source)
+        for config in describe_configs(context.state, ResourceType.TOPIC, name)
     ]
     return result._replace(
         num_partitions=created.partitions, replication_factor=created.replication_factor, configs=configs

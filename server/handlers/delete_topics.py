@@ -25,7 +25,7 @@ def refuse(request: DeleteTopicsRequest, code: int, message: str | None) -> Dele
 
 @handles(ApiKey.DELETE_TOPICS, DeleteTopicsRequest, versions=(1, 6), refuse=refuse)
 async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
-    """Submit the topics without an error to the controller: known, named once, and the principal has DELETE."""
+    """Submit the topics without an error: known, named once, and the principal has DELETE."""
     topics = _topics(request)
     names = [_name(topic, context) for topic in topics]
     duplicates = repeated(name for name in names if name is not None)

@@ -41,9 +41,9 @@ def handle(request: DescribeClusterRequest, context: Context) -> DescribeCluster
         cluster_id=context.services.cluster_id,
         controller_id=context.controller_id,
         brokers=[
-            DescribeClusterBroker(each.id, each.host, each.port, each.rack, each.id not in live)
-            for each in context.brokers()
-            if each.id in live or request.include_fenced_brokers
+            DescribeClusterBroker(broker.id, broker.host, broker.port, broker.rack, broker.id not in live)
+            for broker in context.brokers()
+            if broker.id in live or request.include_fenced_brokers
         ],
         cluster_authorized_operations=context.operations_on(
             CLUSTER, request.include_cluster_authorized_operations

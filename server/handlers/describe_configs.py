@@ -25,7 +25,9 @@ from server.dispatch.row_errors import RowError, repeated
 
 def refuse(request: DescribeConfigsRequest, code: int, message: str | None) -> DescribeConfigsResponse:
     """Repeat the error for every resource."""
-    return DescribeConfigsResponse(results=[_refused(each, (code, message)) for each in request.resources])
+    return DescribeConfigsResponse(
+        results=[_refused(resource, (code, message)) for resource in request.resources]
+    )
 
 
 @handles(
@@ -39,11 +41,11 @@ async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeC
     """Describe each resource independently. Other tasks run between resources."""
     results: list[DescribeConfigsResult] = []
     # A row of the response is a hundred times as long as its row of the request, so duplicates are error.
-    duplicates = repeated((each.resource_type, each.resource_name) for each in request.resources)
-    for each in request.resources:
-        is_duplicate = (each.resource_type, each.resource_name) in duplicates
+    duplicates = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
+    for resource in request.resources:
+        is_duplicate = (resource.resource_type, resource.resource_name) in duplicates
         results.append(
-            _refused(each, DUPLICATE_RESOURCE) if is_duplicate else _describe(each, request, context)
+            _refused(resource, DUPLICATE_RESOURCE) if is_duplicate else _describe(resource, request, context)
         )
         await context.yield_to_loop(len(results))
     return DescribeConfigsResponse(results=results)
@@ -70,7 +72,9 @@ def _describe(
 
 def config_row(value: ConfigValue, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
     """Return the row of one config, with synonyms and documentation if the request includes them."""
-    synonyms = [DescribeConfigsSynonym(*each) for each in value.synonyms] if request.include_synonyms else ()
+    synonyms = (
+        [DescribeConfigsSynonym(*synonym) for synonym in value.synonyms] if request.include_synonyms else ()
+    )
     return DescribeConfigsResourceResult(
         value.key.name,
         value.value,

@@ -101,17 +101,17 @@ def _topic(
     live = context.state.live
     rows = [
         DescribeTopicPartitionsResponsePartition(
-            leader_error(each),
-            each.partition,
-            each.leader,
-            each.leader_epoch,
-            each.replicas,
-            each.isr,
+            leader_error(partition),
+            partition.partition,
+            partition.leader,
+            partition.leader_epoch,
+            partition.replicas,
+            partition.isr,
             (),
             (),
-            offline_replicas(each.replicas, live),
+            offline_replicas(partition.replicas, live),
         )
-        for each in partitions
+        for partition in partitions
     ]
     return DescribeTopicPartitionsResponseTopic(
         described.error, described.name, described.id, False, rows, described.operations

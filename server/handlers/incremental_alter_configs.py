@@ -23,7 +23,7 @@ from server.dispatch.config_requests import CONFIG_BOUNDS, RequestedChanges, alt
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 
-OPERATIONS = {each.value for each in ConfigOp}
+OPERATIONS = {operation.value for operation in ConfigOp}
 
 
 def refuse(
@@ -48,8 +48,8 @@ async def handle(
 ) -> IncrementalAlterConfigsResponse:
     """Change the configs of each resource. A resource with an error keeps all its configs."""
     requested = [
-        RequestedChanges(each.resource_type, each.resource_name, changes_of(each.configs))
-        for each in request.resources
+        RequestedChanges(resource.resource_type, resource.resource_name, changes_of(resource.configs))
+        for resource in request.resources
     ]
     errors = await alter(requested, request.validate_only, context, replace=False)
     return IncrementalAlterConfigsResponse(

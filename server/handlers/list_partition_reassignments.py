@@ -55,7 +55,9 @@ def refuse(
 def handle(
     request: ListPartitionReassignmentsRequest, context: Context
 ) -> ListPartitionReassignmentsResponse | Encoded | Awaitable[Encoded | ListPartitionReassignmentsResponse]:
-    """List the ongoing reassignments. A long list is made in the worker thread; the list of all is cached until it changes.
+    """List the ongoing reassignments.
+
+    A long list is made in the worker thread; the list of all is cached until it changes.
 
     If there are none, every request gets the same empty response. It has its own cache key, so a request for
     some partitions can never get the list of all.
@@ -93,6 +95,6 @@ def _response(state: State, requested: RequestedPartitions) -> ListPartitionReas
         batch[topic] += plain(CurrentBatchPartition, steps)
     return ListPartitionReassignmentsResponse(
         error_message=None,
-        topics=[OngoingTopicReassignment(*each) for each in topics.items()],
-        current_batch=[CurrentBatchTopic(*each) for each in batch.items() if each[1]] or None,
+        topics=[OngoingTopicReassignment(topic, rows) for topic, rows in topics.items()],
+        current_batch=[CurrentBatchTopic(topic, rows) for topic, rows in batch.items() if rows] or None,
     )

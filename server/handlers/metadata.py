@@ -76,13 +76,13 @@ def _response(request: MetadataRequest, context: Context) -> MetadataResponse:
         described = [_describe(topic, request, context) for topic in dict.fromkeys(request.topics or ())]
     return MetadataResponse(
         brokers=[
-            MetadataResponseBroker(each.id, each.host, each.port, each.rack)
-            for each in context.brokers()
-            if each.id in live
+            MetadataResponseBroker(broker.id, broker.host, broker.port, broker.rack)
+            for broker in context.brokers()
+            if broker.id in live
         ],
         cluster_id=context.services.cluster_id,
         controller_id=context.controller_id,
-        topics=[_topic(each, live) for each in described],
+        topics=[_topic(topic, live) for topic in described],
         cluster_authorized_operations=context.operations_on(
             CLUSTER, request.include_cluster_authorized_operations
         ),
@@ -104,7 +104,7 @@ def _topic(described: TopicDescription, live: Set[int]) -> MetadataResponseTopic
         described.name,
         described.id,
         False,
-        [_partition(each, live) for each in described.partitions],
+        [_partition(partition, live) for partition in described.partitions],
         described.operations,
     )
 

@@ -30,8 +30,8 @@ class Traffic(NamedTuple):
 class Sources(NamedTuple):
     """The objects that hold the values.
 
-    `queue_length` returns the number of events that wait for the driver, `traffic` the bytes by broker id, and `active` whether
-    this controller serves.
+    `queue_length` returns the number of events that wait for the driver, `traffic` the bytes by broker id,
+    and `active` whether this controller serves.
     """
 
     version: str

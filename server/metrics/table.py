@@ -31,7 +31,10 @@ Samples = Iterable[tuple[tuple[str, ...], float | Summary]]
 
 
 class Metric(NamedTuple):
-    """One row of the table. `kind` is the Prometheus type; values of summaries are `Summary`, others are numbers."""
+    """One row of the table.
+
+    `kind` is the Prometheus type; values of summaries are `Summary`, others are numbers.
+    """
 
     name: str
     kind: str
@@ -264,7 +267,8 @@ METRICS = (
         "counter",
         ("znode",),
         lambda r: [((kind,), n) for kind, n in r.sources.znodes.documents.items()],
-        "Znodes that were rejected because of their content or the time of their creation, by kind. Each is logged.",
+        "Znodes that were rejected because of their content or the time of their creation, "
+        "by kind. Each is logged.",
     ),
     Metric(
         "reassignd_zookeeper_refused_rows",
@@ -297,7 +301,7 @@ def exposed_name(metric: Metric) -> str:
 
 
 def _api_name(key: int) -> str:
-    """Return the name that Kafka gives the API, such as `AlterPartitionReassignments`; the number if it is unknown."""
+    """Return Kafka's name of the API, such as `AlterPartitionReassignments`; the number if it is unknown."""
     try:
         return ApiKey(key).name.title().replace("_", "")
     except ValueError:

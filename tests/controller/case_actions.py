@@ -56,7 +56,7 @@ _DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 class NotInCoreError(Exception):
-    """The case concerns a component that the core does not have. This is not a failure."""
+    """The case concerns a component that the controller does not have. This is not a failure."""
 
 
 class Reply(NamedTuple):

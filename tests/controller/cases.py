@@ -1,7 +1,7 @@
 """Kafka's behaviours as cases (cases.jsonl), and the function that runs one.
 
 A case has `given`, `do` and `expect` in a small language, which `case_actions` and `case_expectations`
-interpret. A case that needs a component outside of the core (a znode, a replica's state machine) also counts
+interpret. A case that needs a component outside of the controller (a znode, a replica's state machine) also counts
 as a difference.
 """
 
@@ -14,7 +14,7 @@ from tests.controller.case_actions import Json, NotInCoreError, Played
 from tests.controller.case_expectations import Difference, differences
 
 AREAS = {"alter-validate", "alter-run", "cancel", "override", "list", "failover", "metrics", "auth"}
-"""The areas that concern the core or the protocol."""
+"""The areas that concern the controller or the protocol."""
 
 
 class Case(NamedTuple):
@@ -29,7 +29,7 @@ class Case(NamedTuple):
 
     @property
     def concerns_the_core(self) -> bool:
-        """Whether the case concerns the core.
+        """Whether the case concerns the controller.
 
         Cases of Kafka's tools are tested with the tools, in tests/clients.
         """
@@ -48,7 +48,7 @@ def run(case: Case) -> list[Difference]:
         played = Played(case.given, case.do if isinstance(case.do, list) else [case.do])
         return list(dict.fromkeys(differences(played, case.expect)))
     except NotInCoreError as part:
-        return [Difference("has", str(part), "none in the core")]
+        return [Difference("has", str(part), "none in the controller")]
 
 
 def in_words(found: Sequence[Difference]) -> tuple[str, str]:

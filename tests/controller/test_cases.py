@@ -1,4 +1,4 @@
-"""Each case that concerns the core behaves as in Kafka, or docs/differences.md lists the difference."""
+"""Each case that concerns the controller behaves as in Kafka, or docs/differences.md lists the difference."""
 
 import re
 from collections import Counter
@@ -40,4 +40,4 @@ def test_a_difference_is_described_in_words() -> None:
 
 def test_a_component_outside_of_the_core_is_a_difference() -> None:
     foreign = CASES[0]._replace(do={"event": "zk_session_expired"}, expect={})
-    assert in_words(run(foreign)) == ("has zk_session_expired", "has none in the core")
+    assert in_words(run(foreign)) == ("has zk_session_expired", "has none in the controller")

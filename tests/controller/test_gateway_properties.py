@@ -217,8 +217,8 @@ class Site:
     def check(self) -> None:
         self.note()
         state = self.gateway.state
-        # After a restart, a step's cost is unknown until a poll shows its partition, which may be deleted. Others may move a
-        # partition without adding or removing replicas: that is listed, but is no step.
+        # After a restart, a step's cost is unknown until a poll shows its partition, which may be deleted.
+        # Others may move a partition without adding or removing replicas: that is listed, but is no step.
         known = {each for each in state.in_flight if state.partition(*each) is not None}
         assert set(state.backlog.costs) == known | state.external
         for job, rows in state.finished.items():

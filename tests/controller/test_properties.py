@@ -81,7 +81,8 @@ class Cluster(RuleBasedStateMachine):
         topic = self.controller.state.topics.get(key(name).topic)
         return topic is not None and not topic.deleting
 
-    # ---- operators ------------------------------------------------------------------------------------------
+    # ---- operators
+    # ------------------------------------------------------------------------------------------
 
     @rule(name=names, picks=picks, repeated=st.booleans())
     def order(self, name: str, picks: Any, repeated: bool) -> None:
@@ -209,7 +210,8 @@ class Cluster(RuleBasedStateMachine):
     def rebalance(self) -> None:
         self.controller.do(RebalanceLeaders(0))
 
-    # ---- brokers --------------------------------------------------------------------------------------------
+    # ---- brokers
+    # --------------------------------------------------------------------------------------------
 
     @rule(name=names, picks=picks)
     def report_isr(self, name: str, picks: Any) -> None:
@@ -270,7 +272,8 @@ class Cluster(RuleBasedStateMachine):
         brokers = sorted(self.controller.state.brokers)
         self.controller = self.controller.restart(picks.sample(brokers, picks.randint(0, len(brokers))))
 
-    # ---- what always holds ----------------------------------------------------------------------------------
+    # ---- what always holds
+    # ----------------------------------------------------------------------------------
 
     @invariant()
     def partitions_are_sound(self) -> None:

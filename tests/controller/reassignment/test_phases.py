@@ -110,7 +110,7 @@ class Walk:
         self.controller.put(now._replace(isr=isr, leader=picks.choice([NO_LEADER, *isr])))
 
     def crowd(self, picks: Random) -> None:
-        """Another step takes the only place, or gives it back; a step can be ended half-way, or not, as before a Kafka."""
+        """Another step takes or releases the only capacity, and the executor can turn steps, or not."""
         self.executor = picks.choice([DIRECT, STUBBORN])
         backlog = self.controller.state.backlog
         backlog.change_limits(picks.choice([PlanLimits(partitions=1), PlanLimits(1, 1), PlanLimits()]))

@@ -134,7 +134,7 @@ def test_a_repeated_order_replaces_an_external_move() -> None:
 
 
 def stopped() -> Gateway:
-    """A step that a stop left in flight, as the row that ends it was lost: nothing is wanted of its partition."""
+    """A step that a stop left in flight, because the row that ends it was lost."""
     gateway = moving()
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.kafka.isr[KEY] = (4, 1, 2)
