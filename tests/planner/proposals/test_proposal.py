@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -10,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from planner.proposals.counts import count_ranges
 from planner.proposals.goal import Goal, Problem, ProposalError, problem_of
 from planner.proposals.proposal import Proposal, propose
 from planner.proposals.rack_rule import RackRule
 from planner.snapshot import Broker, Partition, Snapshot
 from tests.examples import examples
 from tests.planner.proposals.builders import applied, cluster, problems
+from tests.planner.proposals.oracle_input import for_oracle
 
 CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
 ORACLE_PROBLEMS = 500
@@ -151,23 +150,6 @@ def small_problem(rng: Random) -> Problem:
     if count - len(drain) < factor or goal.changes_order_only:
         return small_problem(rng)
     return problem_of(cluster(letters, *lists), goal)
-
-
-def for_oracle(problem: Problem) -> dict[str, Any]:
-    rule = RackRule(problem.nodes)
-    ranges = count_ranges(problem, rule) if problem.goal.even_counts else {}
-    rows = []
-    for row in problem.rows:
-        bounds, held = rule.bounds(row.factor), Counter(rule.held(set(row.replicas) - problem.goal.drain))
-        wanted = {}
-        for rack in bounds.most:
-            least, most = bounds.least[rack], bounds.most[rack]
-            if not problem.goal.repair_racks:
-                least, most = min(least, held[rack]), max(most, held[rack])
-            wanted[rack] = [least, most]
-        rows.append([row.replicas, row.factor, wanted])
-    nodes = [[node.id, node.rack, node.receives] for node in problem.usable]
-    return {"brokers": nodes, "rows": rows, "ranges": ranges}
 
 
 @pytest.mark.whole
