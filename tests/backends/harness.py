@@ -1,4 +1,4 @@
-"""The controller, a store in memory and a backend, under a clock that tests move."""
+"""A controller with a store in memory, a backend and a manual clock."""
 
 import asyncio
 import itertools
@@ -29,15 +29,15 @@ from tests.backends.local import LocalNetwork, NoStats
 from tests.builders import key
 
 SETTINGS = Settings(partition_bytes=1_000_000, network_bytes_per_second=1_000_000.0)
-"""A replica takes a second when it has a leader for itself."""
+"""A replica is copied in a second if its leader copies no other one."""
 
 
 _IDS = itertools.count()
-"""A topic that is made anew has another id, as in Kafka."""
+"""A topic that is created again has another id, as in Kafka."""
 
 
-class World:
-    """One life of a controller, whatever its backend."""
+class Harness:
+    """A controller with any backend, from a start to a stop or crash."""
 
     clock: ManualClock
     store: MemoryStore
@@ -46,7 +46,7 @@ class World:
     failures: list[BaseException]
     settings: Settings
     at_once: float
-    """Seconds in which what moves no data is done."""
+    """Maximum seconds of a reassignment that copies no data."""
 
     async def do(self, event: Event[Reply]) -> Reply:
         reply = await self.driver.submit(event)
@@ -54,11 +54,11 @@ class World:
         return reply
 
     async def configure(self, **values: str | None) -> None:
-        """Set cluster-wide configs; None takes one off."""
+        """Set cluster-wide configs; None removes a config."""
         await self.configure_resource(ResourceType.BROKER, "", **values)
 
     async def configure_resource(self, resource: ResourceType, name: str, **values: str | None) -> None:
-        """Set configs of a topic or a broker; None takes one off."""
+        """Set configs of a topic or a broker; None removes a config."""
         changes = [
             ConfigChange(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
             for name, value in values.items()
@@ -67,11 +67,11 @@ class World:
         assert outcome.ok, outcome.message
 
     async def alter(self, rows: Mapping[str, Sequence[int] | None]) -> None:
-        """Order targets, None to cancel; none is refused."""
+        """Order targets, None to cancel. Fails if a row is refused."""
         assert [outcome.message for outcome in await self.try_alter(rows) if not outcome.ok] == []
 
     async def try_alter(self, rows: Mapping[str, Sequence[int] | None]) -> list[Outcome]:
-        """The same; the outcomes in order."""
+        """Order targets, None to cancel; return the outcome of each row."""
         topics = [
             AlterTopic(key(name).topic, [AlterRow(key(name).partition, None if to is None else tuple(to))])
             for name, to in rows.items()
@@ -83,16 +83,16 @@ class World:
     async def advance(self, seconds: float) -> None:
         await self.clock.advance(seconds)
 
-    async def until(self, holds: Callable[[], bool], seconds: float = 60.0) -> float:
-        """Let time pass until it holds; return how long that took."""
+    async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> float:
+        """Advance the clock until `condition` is true; return the seconds that took."""
         began = self.clock.now()
-        while not holds():
-            assert self.clock.now() - began < seconds, "it never came true"
+        while not condition():
+            assert self.clock.now() - began < seconds, f"not true within {seconds} s"
             await self.clock.advance(self.settings.tick_seconds)
         return self.clock.now() - began
 
     async def until_idle(self, seconds: float = 60.0) -> float:
-        """Let time pass until nothing is being reassigned and all requests are answered."""
+        """Advance the clock until there are no reassignments and all requests are answered."""
         took = await self.until(lambda: not self.state.reassignments, seconds)
         await settle()
         return took
@@ -104,12 +104,12 @@ class World:
     def replicas(self, name: str) -> Replicas:
         return self[name].replicas
 
-    def wanted(self, name: str) -> Reassignment | None:
+    def reassignment(self, name: str) -> Reassignment | None:
         return self.state.reassignments.get(key(name))
 
 
-class Embedded(World):
-    """One life of a controller with the embedded cluster; `restarted` begins the next one."""
+class EmbeddedHarness(Harness):
+    """A controller with the embedded cluster."""
 
     at_once = 0.0
 
@@ -132,14 +132,14 @@ class Embedded(World):
             on_failure=self.failures.append,
         )
 
-    async def start(self) -> "Embedded":
+    async def start(self) -> "EmbeddedHarness":
         self.driver.start(self.cluster)
         await self.cluster.start()
         await settle()
         return self
 
     def progress(self, name: str) -> dict[int, int]:
-        """By broker that runs and hosts the partition: bytes that it has."""
+        """Return the bytes of the partition by running broker that has a log of it."""
         has = {number: self.cluster.arrived(key(name), number) for number in self.cluster.brokers}
         return {number: have for number, have in has.items() if have is not None}
 
@@ -149,24 +149,24 @@ class Embedded(World):
         self.network.off_loop.close()
         assert self.failures == []
 
-    async def restarted(self, commits: int | None = None) -> "Embedded":
-        """Kill the process, then start again with what the first `commits` commits left."""
+    async def restarted(self, commits: int | None = None) -> "EmbeddedHarness":
+        """Kill the process, and start a controller with the records of the first `commits` commits."""
         survivor = self.store.survived(len(self.store.commits) if commits is None else commits)
         self.store.release()
         await self.stop()
-        return await Embedded(survivor, self.settings).start()
+        return await EmbeddedHarness(survivor, self.settings).start()
 
     @property
     def commits(self) -> int:
-        """How many are durable."""
+        """Number of durable commits."""
         return len(self.store.commits)
 
-    async def survivor(self, commits: int) -> "Embedded":
-        """The next life, had this one been killed after so many commits."""
-        return await Embedded(self.store.survived(commits), self.settings).start()
+    async def survivor(self, commits: int) -> "EmbeddedHarness":
+        """Start another controller as if this one had been killed after `commits` commits."""
+        return await EmbeddedHarness(self.store.survived(commits), self.settings).start()
 
     async def having(self, partitions: Mapping[str, Sequence[int]], **configs: str) -> None:
-        """Create topics with these replicas; partition names such as `foo-0`."""
+        """Create topics. Keys are partition names such as `foo-0`."""
         topics: dict[str, dict[int, Replicas]] = {}
         for name, replicas in partitions.items():
             topic, index = key(name)
@@ -186,7 +186,7 @@ class Embedded(World):
         assert all(outcome.ok for _, outcome in await self.do(DeleteTopics(topics)))
 
     async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
-        """Stop it; time passes while it asks for its leaderships to be moved."""
+        """Stop the broker; advance the clock during its controlled shutdown."""
         task = asyncio.create_task(self.cluster.stop_broker(broker, controlled=controlled))
         await settle()
         while not task.done():
@@ -194,20 +194,20 @@ class Embedded(World):
         await task
 
     def hosts(self, name: str) -> set[int]:
-        """Brokers that have a log of the partition."""
-        wanted: TopicPartition = key(name)
-        return {n for n, b in self.cluster.brokers.items() if b.log_dirs.find(wanted) is not None}
+        """Return the brokers that have a log of the partition."""
+        partition: TopicPartition = key(name)
+        return {n for n, b in self.cluster.brokers.items() if b.log_dirs.find(partition) is not None}
 
     def leaders(self, name: str) -> set[int]:
-        """Brokers that believe that they lead the partition."""
-        wanted = key(name)
+        """Return the brokers that act as the leader of the partition."""
+        partition = key(name)
         return {
             number
             for number, broker in self.cluster.brokers.items()
-            if wanted in broker.replicas and broker.replicas[wanted].leader == number
+            if partition in broker.replicas and broker.replicas[partition].leader == number
         }
 
     def sent(self, kind: type, brokers: Iterable[int] = range(1, 100)) -> list[Any]:
-        """Requests of this class that went to these brokers."""
+        """Return the requests of this class that were sent to these brokers."""
         ports = {9091 + broker for broker in brokers}
         return [message for port, message in self.network.requests if port in ports and type(message) is kind]

@@ -67,7 +67,7 @@ def test_an_answer_out_of_turn_is_refused_and_changes_nothing() -> None:
         pair.server.send_response(first, LISTED)
 
 
-def test_an_answer_encoded_elsewhere_is_sent_in_turn() -> None:
+def test_an_encoded_answer_is_sent_in_its_turn() -> None:
     pair = Pair()
     (frame,) = pair.ask((LIST, 0))
     encoded = encode_response(frame, LISTED)
@@ -100,7 +100,7 @@ def test_good_requests_before_garbage_are_returned_and_nothing_after_it(garbage:
 
 @settings(max_examples=200, deadline=None)
 @given(payloads=st.lists(st.binary(max_size=40), max_size=4), rest=st.binary(max_size=20))
-def test_random_bytes_raise_nothing_but_decode_errors(payloads: list[bytes], rest: bytes) -> None:
+def test_random_bytes_raise_only_decode_errors(payloads: list[bytes], rest: bytes) -> None:
     server = Connection()
     data = b"".join(pack(">i", len(payload)) + payload for payload in payloads) + rest
     for frame in server.receive_data(data):
@@ -109,7 +109,7 @@ def test_random_bytes_raise_nothing_but_decode_errors(payloads: list[bytes], res
 
 
 @given(key=st.sampled_from(ApiKey), version=st.integers(-1, 15), body=st.binary(max_size=60))
-def test_random_bodies_raise_nothing_but_decode_errors(key: int, version: int, body: bytes) -> None:
+def test_random_bodies_raise_only_decode_errors(key: int, version: int, body: bytes) -> None:
     payload = pack(">hhih", key, version, 1, -1) + body
     for frame in Connection().receive_data(pack(">i", len(payload)) + payload):
         with suppress(DecodeError):
@@ -140,7 +140,7 @@ def test_a_request_of_an_unknown_version_does_not_break_the_connection() -> None
 
 
 @pytest.mark.parametrize("data", [pack(">ii", 4, 99), pack(">i", -1)])
-def test_a_client_notes_an_answer_that_it_did_not_ask_for(data: bytes) -> None:
+def test_an_answer_without_a_request_is_an_error(data: bytes) -> None:
     client = ClientConnection()
     client.send_request(MetadataRequest(), 0)
     assert client.receive_data(data) == []
@@ -148,7 +148,7 @@ def test_a_client_notes_an_answer_that_it_did_not_ask_for(data: bytes) -> None:
     assert client.receive_data(data) == []
 
 
-def test_a_client_that_sent_nothing_expects_nothing() -> None:
+def test_a_client_without_requests_expects_no_answer() -> None:
     client = ClientConnection()
     client.receive_data(pack(">ii", 4, 1))
     assert str(client.error) == "a response where no request was sent"

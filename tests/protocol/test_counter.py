@@ -60,7 +60,7 @@ def test_as_many_rows_are_counted_as_are_decoded(schema: Message, version: int, 
     assert rows == 0 or cut(message, version, rows - 1) is not None
 
 
-def test_what_is_cut_keeps_its_first_rows_and_what_comes_before_them() -> None:
+def test_a_truncated_message_keeps_its_first_rows_and_the_fields_before_them() -> None:
     request = DescribeTopicPartitionsRequest([TopicRequest(f"foo-{n}") for n in range(5_000)], 7)
     beginning = cut(request, 0, rows=4_999)
     assert [each.name for each in beginning.topics] == [f"foo-{n}" for n in range(1_000)]
@@ -110,12 +110,12 @@ def test_unknown_tags_count_by_their_bytes() -> None:
 
 
 @pytest.mark.parametrize("end", range(1, 12))
-def test_what_is_cut_short_is_left_to_decoding(end: int) -> None:
+def test_an_incomplete_message_is_left_to_the_decoder(end: int) -> None:
     data = codec(CreateTopicsRequest, 7).encode(CreateTopicsRequest([CreatableTopic("foo")]))
     assert counter(CreateTopicsRequest, 7).cut(data[:-end], Bounds(10, 10)) is None
 
 
-def test_few_bytes_need_not_be_counted() -> None:
+def test_small_messages_are_not_counted() -> None:
     assert Bounds(100, 200).surely_hold(100)
     assert not Bounds(100, 200).surely_hold(101)
     assert not Bounds(200, 100).surely_hold(101)

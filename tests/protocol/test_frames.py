@@ -44,14 +44,14 @@ def test_frames_do_not_depend_on_how_the_bytes_arrive(payloads: list[bytes], cut
 
 
 @pytest.mark.parametrize("size", [-1, 11, 2**31 - 1])
-def test_a_bad_length_is_noted_after_the_good_frames(size: int) -> None:
+def test_an_invalid_length_is_reported_after_the_valid_frames(size: int) -> None:
     splitter = FrameSplitter(max_frame=10)
     assert splitter.feed(framed(b"good") + pack(">i", size) + framed(b"x")) == [b"good"]
     assert f"a frame of {size} bytes" in str(splitter.error)
     assert splitter.feed(framed(b"x")) == []
 
 
-def test_memory_does_not_follow_a_claimed_length() -> None:
+def test_memory_does_not_depend_on_a_stated_length() -> None:
     splitter = FrameSplitter()
     tracemalloc.start()
     try:
@@ -62,14 +62,14 @@ def test_memory_does_not_follow_a_claimed_length() -> None:
     assert peak < 10_000
 
 
-def test_a_request_header_is_read_and_the_body_left_alone() -> None:
+def test_a_request_header_is_read_without_the_body() -> None:
     encoded = encode_request(MetadataRequest(topics=None), 12, 7, "me")
     frame = parse_request(encoded[4:])
     assert frame[:4] == (ApiKey.METADATA, 12, 7, "me")
     assert decode_request(frame) == MetadataRequest(topics=None)
 
 
-def test_a_small_request_that_comes_again_is_decoded_once() -> None:
+def test_a_repeated_small_request_is_decoded_once() -> None:
     frames = [parse_request(encode_request(MetadataRequest(), 12, number, "me")[4:]) for number in (1, 2)]
     assert decode_request(frames[0]) is decode_request(frames[1])
     cut_short = frames[0]._replace(body=frames[0].body[:2])

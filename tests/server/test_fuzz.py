@@ -27,7 +27,7 @@ from server.dispatch.context import Services
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller, Router
 from server.metrics.stats import Counters
-from tests.backends.harness import Embedded
+from tests.backends.harness import EmbeddedHarness
 from tests.frames import decode_response
 from tests.server.fakes import NOBODY
 from tests.server.nasty import Nasty
@@ -46,7 +46,7 @@ class Target:
     `narrow` sets such small bounds that most requests exceed them.
     """
 
-    def __init__(self, backend: Embedded, authorizer: Authorizer, *, narrow: bool = False) -> None:
+    def __init__(self, backend: EmbeddedHarness, authorizer: Authorizer, *, narrow: bool = False) -> None:
         self.backend = backend
         self._off_loop = WorkerThread()
         bodies = BodyCache(self._off_loop)
@@ -74,7 +74,7 @@ class Target:
 
 @pytest.fixture(params=["allowed", "denied", "narrow"])
 async def target(request: pytest.FixtureRequest) -> AsyncIterator[Target]:
-    backend = await Embedded(settings=Settings(log_dirs=2)).start()
+    backend = await EmbeddedHarness(settings=Settings(log_dirs=2)).start()
     await backend.having({"foo-0": (1, 2, 3), "foo-1": (2, 3, 1), "bar-0": (4,)})
     await backend.alter({"foo-1": (4, 5, 6)})
     authorizer = NOBODY if request.param == "denied" else AllowAll()

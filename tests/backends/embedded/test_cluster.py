@@ -13,93 +13,101 @@ from protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from tests.backends.harness import SETTINGS, Embedded
+from tests.backends.harness import SETTINGS, EmbeddedHarness
 from tests.builders import key
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[Embedded]:
-    world = await Embedded().start()
-    yield world
-    await world.stop()
+async def harness() -> AsyncIterator[EmbeddedHarness]:
+    harness = await EmbeddedHarness().start()
+    yield harness
+    await harness.stop()
 
 
-async def configure(world: Embedded, resource: ResourceType, name: str, **values: str | None) -> None:
+async def configure(
+    harness: EmbeddedHarness, resource: ResourceType, name: str, **values: str | None
+) -> None:
     changes = [
         ConfigChange(config.replace("_", "."), ConfigOp.DELETE if value is None else ConfigOp.SET, value)
         for config, value in values.items()
     ]
-    [outcome] = await world.do(AlterConfigs([ResourceChanges(resource, name, changes)]))
+    [outcome] = await harness.do(AlterConfigs([ResourceChanges(resource, name, changes)]))
     assert outcome.ok
 
 
-async def test_brokers_register_with_their_racks_and_epochs(world: Embedded) -> None:
-    assert {broker.id: broker.rack for broker in world.state.brokers.values()} == {
+async def test_brokers_register_with_their_racks_and_epochs(harness: EmbeddedHarness) -> None:
+    assert {broker.id: broker.rack for broker in harness.state.brokers.values()} == {
         1: "rack-a", 2: "rack-b", 3: "rack-c", 4: "rack-a", 5: "rack-b", 6: "rack-c",
     }  # fmt: skip
-    assert all(world.cluster.brokers[id_].epoch == known.epoch for id_, known in world.state.brokers.items())
+    assert all(
+        harness.cluster.brokers[id_].epoch == known.epoch for id_, known in harness.state.brokers.items()
+    )
 
 
 async def test_start_fails_and_closes_all_ports_when_a_port_is_in_use() -> None:
-    world = Embedded()
-    taken, listen = OSError("in use"), world.network.listen
+    harness = EmbeddedHarness()
+    taken, listen = OSError("in use"), harness.network.listen
 
     async def fail_at_three(broker: object) -> Listener:
-        if broker is world.cluster.brokers[3]:
+        if broker is harness.cluster.brokers[3]:
             raise taken
-        return await listen(world.cluster.brokers[1])
+        return await listen(harness.cluster.brokers[1])
 
-    world.cluster._listen = fail_at_three
+    harness.cluster._listen = fail_at_three
     with pytest.raises(OSError, match="in use"):
-        await world.start()
-    assert world.network.listening == {}
-    await world.stop()
+        await harness.start()
+    assert harness.network.listening == {}
+    await harness.stop()
 
 
-async def test_a_move_takes_as_long_as_the_network_needs_for_its_bytes(world: Embedded) -> None:
-    await world.having({"foo-0": [1]}, embedded_partition_bytes="3000000")
-    await world.alter({"foo-0": [2]})
-    assert await world.until_idle() == pytest.approx(3.0, abs=0.3)
+async def test_a_move_takes_as_long_as_the_network_needs_for_its_bytes(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1]}, embedded_partition_bytes="3000000")
+    await harness.alter({"foo-0": [2]})
+    assert await harness.until_idle() == pytest.approx(3.0, abs=0.3)
 
 
-async def test_a_configured_size_applies_at_once(world: Embedded) -> None:
-    await world.having({"foo-0": [1]})
-    await configure(world, ResourceType.TOPIC, "foo", embedded_partition_bytes="2000000")
-    assert world.progress("foo-0") == {1: 2_000_000}
-    await configure(world, ResourceType.TOPIC, "foo", embedded_partition_bytes=None)
-    assert world.progress("foo-0") == {1: 1_000_000}
+async def test_a_configured_size_applies_at_once(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1]})
+    await configure(harness, ResourceType.TOPIC, "foo", embedded_partition_bytes="2000000")
+    assert harness.progress("foo-0") == {1: 2_000_000}
+    await configure(harness, ResourceType.TOPIC, "foo", embedded_partition_bytes=None)
+    assert harness.progress("foo-0") == {1: 1_000_000}
 
 
-async def test_produced_data_adds_to_the_size(world: Embedded) -> None:
-    await world.having({"foo-0": [1, 2]})
-    world.progress("foo-0")
-    await configure(world, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="1000")
-    await world.advance(5)
-    await configure(world, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="0")
-    await world.advance(5)
-    assert world.progress("foo-0")[2] == 1_005_000
+async def test_produced_data_adds_to_the_size(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1, 2]})
+    harness.progress("foo-0")
+    await configure(harness, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="1000")
+    await harness.advance(5)
+    await configure(harness, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="0")
+    await harness.advance(5)
+    assert harness.progress("foo-0")[2] == 1_005_000
 
 
-async def test_progress_shows_the_bytes_of_a_replica_that_is_being_added(world: Embedded) -> None:
-    await world.having({"foo-0": [1]})
-    await world.alter({"foo-0": [2]})
-    await world.advance(0.5)
-    assert world.progress("foo-0")[2] == pytest.approx(500_000, rel=0.1)
+async def test_progress_shows_the_bytes_of_a_replica_that_is_being_added(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1]})
+    await harness.alter({"foo-0": [2]})
+    await harness.advance(0.5)
+    assert harness.progress("foo-0")[2] == pytest.approx(500_000, rel=0.1)
 
 
-async def test_size_is_that_of_a_complete_replica_and_other_brokers_have_nothing(world: Embedded) -> None:
-    await world.having({"foo-0": [1]})
-    cluster = world.cluster
+async def test_size_is_that_of_a_complete_replica_and_other_brokers_have_nothing(
+    harness: EmbeddedHarness,
+) -> None:
+    await harness.having({"foo-0": [1]})
+    cluster = harness.cluster
     assert (cluster.size(key("foo-0")), cluster.arrived(key("foo-0"), 2)) == (1_000_000, None)
     assert cluster.arrived(key("foo-0"), 99) is None
 
 
-async def test_an_unexpected_error_is_reported(world: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.cluster.brokers[1].log_dirs, "tick", broken)
-    await world.advance(1)
-    [failure] = world.failures
+async def test_an_unexpected_error_is_reported(
+    harness: EmbeddedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness.cluster.brokers[1].log_dirs, "tick", broken)
+    await harness.advance(1)
+    [failure] = harness.failures
     assert str(failure) == "unforeseen"
-    world.failures.clear()
+    harness.failures.clear()
 
 
 def broken(*_: object) -> None:
@@ -107,104 +115,106 @@ def broken(*_: object) -> None:
 
 
 async def test_throttles_apply_while_they_are_configured(
-    world: Embedded,
+    harness: EmbeddedHarness,
 ) -> None:
-    await world.having({"foo-0": [1]})
-    await configure(world, ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: "*"})
-    await configure(world, ResourceType.BROKER, "1", **{LEADER_RATE: "1000"})
-    await world.alter({"foo-0": [2]})
-    await world.advance(5)
-    assert world.progress("foo-0")[2] == pytest.approx(5_000, rel=0.1)
-    await configure(world, ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: None})
-    assert await world.until_idle() < 1.2
+    await harness.having({"foo-0": [1]})
+    await configure(harness, ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: "*"})
+    await configure(harness, ResourceType.BROKER, "1", **{LEADER_RATE: "1000"})
+    await harness.alter({"foo-0": [2]})
+    await harness.advance(5)
+    assert harness.progress("foo-0")[2] == pytest.approx(5_000, rel=0.1)
+    await configure(harness, ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: None})
+    assert await harness.until_idle() < 1.2
 
 
-async def test_bytes_of_reassignments_are_counted_by_broker(world: Embedded) -> None:
-    await world.having({"foo-0": [1]})
-    await world.alter({"foo-0": [2]})
-    await world.until_idle()
-    assert astuple(world.cluster.traffic[1]) == pytest.approx((0, 1e6, 0, 1e6))
-    assert astuple(world.cluster.traffic[2]) == pytest.approx((1e6, 0, 1e6, 0))
+async def test_bytes_of_reassignments_are_counted_by_broker(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1]})
+    await harness.alter({"foo-0": [2]})
+    await harness.until_idle()
+    assert astuple(harness.cluster.traffic[1]) == pytest.approx((0, 1e6, 0, 1e6))
+    assert astuple(harness.cluster.traffic[2]) == pytest.approx((1e6, 0, 1e6, 0))
 
 
-async def test_a_stuck_follower_leaves_the_isr_and_returns_when_it_recovers(world: Embedded) -> None:
-    await world.having({"foo-0": [1, 2], "foo-1": [3, 4]})
-    world.cluster.slow_broker(2, 0)
-    await world.advance(SETTINGS.replica_lag_time_seconds - 1)
-    assert world["foo-0"].isr == (1, 2)
-    await world.advance(2)
-    assert [world["foo-0"].isr, world["foo-1"].isr] == [(1,), (3, 4)]
-    world.cluster.slow_broker(2, 1)
-    await world.until(lambda: world["foo-0"].isr == (1, 2), 2)
+async def test_a_stuck_follower_leaves_the_isr_and_returns_when_it_recovers(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1, 2], "foo-1": [3, 4]})
+    harness.cluster.slow_broker(2, 0)
+    await harness.advance(SETTINGS.replica_lag_time_seconds - 1)
+    assert harness["foo-0"].isr == (1, 2)
+    await harness.advance(2)
+    assert [harness["foo-0"].isr, harness["foo-1"].isr] == [(1,), (3, 4)]
+    harness.cluster.slow_broker(2, 1)
+    await harness.until(lambda: harness["foo-0"].isr == (1, 2), 2)
 
 
-async def test_a_slow_follower_leaves_the_isr_only_if_it_cannot_keep_up(world: Embedded) -> None:
-    await world.having({"foo-0": [1, 2]}, embedded_produce_bytes_per_second="20000")
-    world.cluster.slow_broker(2, 0.1)
-    await world.advance(60)
-    assert world["foo-0"].isr == (1, 2)
-    world.cluster.slow_broker(2, 0.01)
-    await world.until(lambda: world["foo-0"].isr == (1,))
-    world.cluster.slow_broker(2, 1)
-    await world.until(lambda: world["foo-0"].isr == (1, 2))
+async def test_a_slow_follower_leaves_the_isr_only_if_it_cannot_keep_up(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1, 2]}, embedded_produce_bytes_per_second="20000")
+    harness.cluster.slow_broker(2, 0.1)
+    await harness.advance(60)
+    assert harness["foo-0"].isr == (1, 2)
+    harness.cluster.slow_broker(2, 0.01)
+    await harness.until(lambda: harness["foo-0"].isr == (1,))
+    harness.cluster.slow_broker(2, 1)
+    await harness.until(lambda: harness["foo-0"].isr == (1, 2))
 
 
-async def test_a_broker_that_recovers_in_time_stays_in_the_isr(world: Embedded) -> None:
-    await world.having({"foo-0": [1, 2]})
-    world.cluster.slow_broker(2, 0)
-    await world.advance(10)
-    world.cluster.slow_broker(2, 1)
-    await world.advance(40)
-    assert world["foo-0"].isr == (1, 2)
+async def test_a_broker_that_recovers_in_time_stays_in_the_isr(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1, 2]})
+    harness.cluster.slow_broker(2, 0)
+    await harness.advance(10)
+    harness.cluster.slow_broker(2, 1)
+    await harness.advance(40)
+    assert harness["foo-0"].isr == (1, 2)
 
 
 async def test_a_failed_disk_moves_the_leadership_and_its_replacement_brings_the_replica_back(
-    world: Embedded,
+    harness: EmbeddedHarness,
 ) -> None:
-    await world.having({"foo-0": [1, 2]})
-    path = world.cluster.brokers[1].log_dirs.find(key("foo-0")) or ""
-    await world.cluster.fail_log_dir(1, path)
-    assert (world["foo-0"].leader, world["foo-0"].isr) == (2, (2,))
-    await world.stop_broker(1)
-    await world.cluster.start_broker(1)
-    assert await world.until(lambda: set(world["foo-0"].isr) == {1, 2}) == pytest.approx(1.0, abs=0.3)
+    await harness.having({"foo-0": [1, 2]})
+    path = harness.cluster.brokers[1].log_dirs.find(key("foo-0")) or ""
+    await harness.cluster.fail_log_dir(1, path)
+    assert (harness["foo-0"].leader, harness["foo-0"].isr) == (2, (2,))
+    await harness.stop_broker(1)
+    await harness.cluster.start_broker(1)
+    assert await harness.until(lambda: set(harness["foo-0"].isr) == {1, 2}) == pytest.approx(1.0, abs=0.3)
 
 
-async def test_a_replica_moves_between_directories_at_disk_speed(world: Embedded) -> None:
-    await world.having({"foo-0": [1]})
-    broker = world.cluster.brokers[1]
+async def test_a_replica_moves_between_directories_at_disk_speed(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1]})
+    broker = harness.cluster.brokers[1]
     paths = list(broker.log_dirs.placed)
     before = broker.log_dirs.find(key("foo-0"))
     wanted = paths[1 - paths.index(before or "")]
     topics = [AlterReplicaLogDirTopic("foo", (0,))]
     broker.alter_replica_log_dirs(AlterReplicaLogDirsRequest([AlterReplicaLogDir(wanted, topics)]))
     assert broker.log_dirs.find(key("foo-0")) == before
-    await world.advance(0.2)
+    await harness.advance(0.2)
     assert broker.log_dirs.find(key("foo-0")) == wanted
 
 
-async def test_only_running_brokers_can_be_stopped_and_only_stopped_ones_started(world: Embedded) -> None:
+async def test_only_running_brokers_can_be_stopped_and_only_stopped_ones_started(
+    harness: EmbeddedHarness,
+) -> None:
     with pytest.raises(ValueError, match="broker 2 is running already"):
-        await world.cluster.start_broker(2)
-    await world.stop_broker(2)
+        await harness.cluster.start_broker(2)
+    await harness.stop_broker(2)
     with pytest.raises(ValueError, match="broker 2 is not running"):
-        await world.stop_broker(2)
+        await harness.stop_broker(2)
 
 
-async def test_brokers_find_the_controller_after_its_address_has_changed(world: Embedded) -> None:
-    await world.having({"foo-0": [2]})
-    await world.stop_broker(1, controlled=False)
-    await world.alter({"foo-0": [3]})
-    await world.until_idle()
-    assert world.replicas("foo-0") == (3,)
+async def test_brokers_find_the_controller_after_its_address_has_changed(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [2]})
+    await harness.stop_broker(1, controlled=False)
+    await harness.alter({"foo-0": [3]})
+    await harness.until_idle()
+    assert harness.replicas("foo-0") == (3,)
 
 
 async def test_after_a_restart_isr_members_have_all_data_and_others_none() -> None:
-    world = await Embedded(settings=replace(SETTINGS, partition_bytes=2_000_000)).start()
-    await world.having({"foo-0": [1]})
-    await world.alter({"foo-0": [2]})
-    await world.advance(1)
-    again = await world.restarted()
+    harness = await EmbeddedHarness(settings=replace(SETTINGS, partition_bytes=2_000_000)).start()
+    await harness.having({"foo-0": [1]})
+    await harness.alter({"foo-0": [2]})
+    await harness.advance(1)
+    again = await harness.restarted()
     assert again.progress("foo-0") == {1: 2_000_000, 2: 0}
     await again.until_idle()
     await again.stop()

@@ -23,7 +23,7 @@ DEFAULT = 5
 
 
 class Configured(Scripted):
-    """`values` by kind, name and config; brokers in `dead` do not answer, topics in `gone` do not exist."""
+    """`values` are by resource type, name and config. Brokers in `dead` do not answer; topics in `gone` do not exist."""
 
     def __init__(self, brokers: int = 3) -> None:
         super().__init__(brokers)
@@ -31,14 +31,14 @@ class Configured(Scripted):
         self.defaults: dict[str, str] = {}
         self.dead: set[int] = set()
         self.shown: dict[tuple[int, str], dict[str, str]] | None = None
-        """What brokers show instead of `values`: their metadata lags."""
+        """What brokers return instead of `values` while their metadata lags."""
         self.gone: set[str] = set()
         self.refused: set[str] = set()
         self.answers[DescribeConfigsRequest] = self._describe
         self.answers[IncrementalAlterConfigsRequest] = self._alter
 
     def of(self, kind: ResourceType, name: str) -> dict[str, str]:
-        """What is set on it."""
+        """Return the values that are set on the resource."""
         return self.values.setdefault((int(kind), name), {})
 
     def topic(self, name: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""On uvloop, as the server: it tells of TLS failures in its own way."""
+"""Uses uvloop as the server does: it reports TLS failures in its own way."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""A gateway before an upstream that is our own embedded cluster, both under one clock that tests move."""
+"""A gateway whose upstream is an embedded cluster; both have the same manual clock."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -11,22 +11,22 @@ from controller.messages.event import Event, Reply
 from controller.model.profile import GATEWAY
 from controller.state.state import State
 from server.driver.driver import Driver
-from tests.backends.harness import Embedded, World
+from tests.backends.harness import EmbeddedHarness, Harness
 from tests.backends.local import NoStats
 from tests.backends.upstream.local_client import LocalClient
 from tests.builders import key
 
 
-class Gatewayed(World):
-    """One life of a gateway; its upstream outlives it.
+class GatewayHarness(Harness):
+    """The controller of a gateway, from a start to a stop or crash. The upstream keeps running after that.
 
-    Topics, brokers and data are the upstream's, orders go to the gateway, whose state is what tests look at.
+    Topics, brokers and logs are those of the upstream. Orders and `state` are those of the gateway.
     """
 
     at_once = 1.5
-    """What Kafka takes back it leaves in another order, which takes a step more."""
+    """Kafka's own cancel changes the replica order, which takes one more step to restore."""
 
-    def __init__(self, inner: Embedded, store: MemoryStore | None = None) -> None:
+    def __init__(self, inner: EmbeddedHarness, store: MemoryStore | None = None) -> None:
         self.inner, self.clock, self.settings = inner, inner.clock, inner.settings
         self.store = store or MemoryStore()
         self.state = State(profile=GATEWAY)
@@ -51,9 +51,9 @@ class Gatewayed(World):
         )
         self.cluster = inner.cluster
         self._ended = False
-        self._history: list[Callable[[Gatewayed], Awaitable[Any]]] = []
+        self._history: list[Callable[[GatewayHarness], Awaitable[Any]]] = []
 
-    async def start(self) -> "Gatewayed":
+    async def start(self) -> "GatewayHarness":
         self.driver.start(self.upstream)
         await self.upstream.start()
         return self
@@ -62,32 +62,32 @@ class Gatewayed(World):
         await self.detach()
         await self.inner.stop()
 
-    async def restarted(self, commits: int | None = None) -> "Gatewayed":
-        """Kill the gateway, then start again with what the first `commits` commits left; the upstream goes on."""
+    async def restarted(self, commits: int | None = None) -> "GatewayHarness":
+        """Kill the gateway, and start another with the records of the first `commits` commits."""
         survivor = self.store.survived(len(self.store.commits) if commits is None else commits)
         await self.detach()
-        return await Gatewayed(self.inner, survivor).start()
+        return await GatewayHarness(self.inner, survivor).start()
 
     @property
     def commits(self) -> int:
-        """How many are durable."""
+        """Number of durable commits."""
         return len(self.store.commits)
 
-    async def survivor(self, commits: int) -> "Gatewayed":
-        """The next life, had this one been killed after so many commits; its upstream is where it was then, too."""
-        again = await Gatewayed(await Embedded().start()).start()
+    async def survivor(self, commits: int) -> "GatewayHarness":
+        """Repeat all actions with a new upstream until `commits` commits are durable; kill and restart that gateway."""
+        again = await GatewayHarness(await EmbeddedHarness().start()).start()
         again.store.hold(after=commits)
-        for happen in self._history:
-            await happen(again)
+        for action in self._history:
+            await action(again)
         await again.until(lambda: again.commits == commits or not again.state.reassignments)
         return await again.restarted()
 
     async def do(self, event: Event[Reply]) -> Reply:
-        self._history.append(lambda world: world.do(event))
+        self._history.append(lambda harness: harness.do(event))
         return await super().do(event)
 
     async def detach(self) -> None:
-        """End this life of the gateway, as a kill would: nothing that is decided from here on reaches the upstream."""
+        """Stop the gateway like a kill: no later decision reaches the upstream."""
         if self._ended:
             return
         self._ended = True
@@ -97,13 +97,13 @@ class Gatewayed(World):
         assert self.failures == []
 
     async def having(self, partitions: Mapping[str, Sequence[int]], **configs: str) -> None:
-        """Create topics upstream, and wait until they are seen."""
-        self._history.append(lambda world: world.having(partitions, **configs))
+        """Create topics in the upstream, and wait until they are polled."""
+        self._history.append(lambda harness: harness.having(partitions, **configs))
         await self.inner.having(partitions, **configs)
         topics = {key(name).topic for name in partitions}
-        await self.until(lambda: all(self._seen(topic) for topic in topics))
+        await self.until(lambda: all(self._is_polled(topic) for topic in topics))
 
-    def _seen(self, topic: str) -> bool:
+    def _is_polled(self, topic: str) -> bool:
         ours, theirs = self.state, self.inner.state
         same = ours.topics.get(topic) == theirs.topics[topic]
         return same and len(ours.partitions[topic]) == len(theirs.partitions[topic])
@@ -121,5 +121,5 @@ class Gatewayed(World):
         return self.inner.leaders(name)
 
     def sent(self, kind: type) -> list[Any]:
-        """Requests of this class that went to the upstream."""
+        """Return the requests of this class that were sent to the upstream."""
         return [message for _, message in self.inner.network.requests if type(message) is kind]

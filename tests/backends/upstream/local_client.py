@@ -1,4 +1,4 @@
-"""Stands for `UpstreamClient` before brokers that are called instead of connected to: the bytes are real.
+"""A replacement for `UpstreamClient` that calls the brokers without connections. Messages are encoded and decoded.
 
 A cancel leaves replicas in the order in which Kafka leaves them, which is not that of before (KRaft, and the controller before it).
 """
@@ -15,21 +15,21 @@ from protocol.codec.wire import schema_of
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from server.dispatch.registry import ROUTES
-from tests.backends.harness import Embedded
+from tests.backends.harness import EmbeddedHarness
 from tests.backends.local import FIRST_PORT
 
 
 async def _undisturbed(_request: Any) -> None:
-    """Nothing happens."""
+    """Do nothing."""
 
 
 class LocalClient:
-    """Asks the brokers of a `LocalNetwork`, the first of them when none is named.
+    """Sends requests to the brokers of a `LocalNetwork`, to the first one when no broker is given.
 
     `before` and `after` are awaited around each request; what they raise is what the caller gets.
     """
 
-    def __init__(self, inner: Embedded) -> None:
+    def __init__(self, inner: EmbeddedHarness) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
         self.controller_id = -1
@@ -68,7 +68,7 @@ class LocalClient:
         return answer
 
     def _orders(self, request: Any) -> dict[str, Replicas]:
-        """Where Kafka would leave partitions whose step the request takes back."""
+        """Return the replicas that Kafka leaves where the request cancels a step."""
         if not isinstance(request, AlterPartitionReassignmentsRequest):
             return {}
         taken_back = [

@@ -78,7 +78,7 @@ class Rig:
         return MetadataResponseTopic(0, name, name.encode().ljust(16), False, rows)
 
     async def poll_all(self) -> None:
-        """Poll everything once, and put the topics into the state."""
+        """Poll completely once, and put the topics into the state."""
         await self.poller.poll()
         for name, lists in self.topics.items():
             self.state.put(Topic(name, name.encode().ljust(16)))

@@ -1,4 +1,4 @@
-"""A client that answers as it is told, and events that are only remembered."""
+"""A client with scripted answers, and a driver that records events."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ E = TypeVar("E")
 
 
 class Scripted:
-    """Answers by class of request; an answer that is an exception is raised. `asked` has each request and its broker."""
+    """Returns `answers` by class of request; an exception is raised. `asked` has each request and its broker."""
 
     def __init__(self, brokers: int = 3) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {
@@ -39,16 +39,16 @@ class Scripted:
         self.closed = True
 
     def requests(self, kind: type[E]) -> list[E]:
-        """Requests of this class, in order."""
+        """Return the requests of this class in order."""
         return [request for request, _ in self.asked if isinstance(request, kind)]
 
 
 class Events(list[Any]):
-    """Stands for the driver."""
+    """Replaces the driver."""
 
     async def submit(self, event: Any) -> Any:
         self.append(event)
 
     def of(self, kind: type[E]) -> list[E]:
-        """Events of this class, in order."""
+        """Return the events of this class in order."""
         return [event for event in self if isinstance(event, kind)]

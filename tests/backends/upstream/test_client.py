@@ -30,7 +30,7 @@ ALTER = AlterPartitionReassignmentsRequest()
 
 
 class Upstream:
-    """Three fake brokers; the client has been told of the first and knows the others by asking it."""
+    """Three fake brokers. The first is the bootstrap server and describes the others."""
 
     def __init__(self, brokers: list[FakeBroker]) -> None:
         self.brokers = brokers
@@ -41,7 +41,7 @@ class Upstream:
         self.client = UpstreamClient([brokers[0].address], clock=self.clock)
 
     def asked(self, kind: type) -> list[int]:
-        """The numbers of the brokers that were asked this, once for each time."""
+        """Return the number of the broker of each request of this class."""
         return [
             number
             for number, each in enumerate(self.brokers, 1)
@@ -65,14 +65,14 @@ async def upstream() -> AsyncIterator[Upstream]:
         yield made
 
 
-async def test_it_learns_brokers_controller_and_cluster(upstream: Upstream) -> None:
+async def test_a_refresh_reads_brokers_controller_and_cluster_id(upstream: Upstream) -> None:
     client = upstream.client
     assert (client.cluster_id, client.controller_id) == ("fake", 1)
     assert client.brokers[2] == UpstreamBroker(2, *upstream.brokers[1].address, None, fenced=False)
     assert [each.fenced for each in client.brokers.values()] == [False, False, True]
 
 
-async def test_an_older_upstream_tells_of_live_brokers_only() -> None:
+async def test_an_older_upstream_lists_live_brokers_only() -> None:
     async with broker() as fake:
         old = [row._replace(max_version=min(row.max_version, 1)) for row in everything().api_keys]
         fake.answers[ApiVersionsRequest] = lambda _: everything()._replace(api_keys=old)
@@ -90,31 +90,31 @@ async def test_a_broker_is_asked_by_its_id(upstream: Upstream) -> None:
     assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 2, 2, 3]
 
 
-async def test_a_broker_that_is_not_known_cannot_be_asked(upstream: Upstream) -> None:
+async def test_a_request_to_an_unknown_broker_is_an_error(upstream: Upstream) -> None:
     with pytest.raises(UnreachableError, match="no broker 9"):
         await upstream.client.ask(LIST, 9)
 
 
-async def test_any_broker_is_the_controller_while_it_answers(upstream: Upstream) -> None:
+async def test_requests_to_any_broker_go_to_the_controller_while_it_answers(upstream: Upstream) -> None:
     for _ in range(3):
         await upstream.client.ask(LIST)
     assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 1, 1]
 
 
-async def test_a_read_goes_on_to_the_next_broker_and_stays_there(upstream: Upstream) -> None:
+async def test_a_read_tries_the_next_broker_and_later_reads_stay_there(upstream: Upstream) -> None:
     upstream.brokers[0].answers[ListPartitionReassignmentsRequest] = lambda _: HANG_UP
     for _ in range(3):
         await upstream.client.ask(LIST)
     assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 2, 2, 2]
 
 
-async def test_a_read_that_is_not_answered_goes_on_too(upstream: Upstream) -> None:
+async def test_a_read_without_an_answer_tries_the_next_broker(upstream: Upstream) -> None:
     upstream.brokers[0].answers[ListPartitionReassignmentsRequest] = lambda _: None
     await upstream.client.ask(LIST, timeout_seconds=1)
     assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 2]
 
 
-async def test_a_write_that_may_have_been_carried_out_is_not_sent_again(upstream: Upstream) -> None:
+async def test_a_write_in_doubt_is_not_sent_again(upstream: Upstream) -> None:
     upstream.brokers[0].answers[AlterPartitionReassignmentsRequest] = lambda _: HANG_UP
     with pytest.raises(RequestLostError):
         await upstream.client.ask(ALTER)
@@ -124,7 +124,7 @@ async def test_a_write_that_may_have_been_carried_out_is_not_sent_again(upstream
     assert upstream.asked(AlterPartitionReassignmentsRequest) == [1, 2]
 
 
-async def test_a_write_that_could_not_be_sent_goes_on_to_the_next_broker(upstream: Upstream) -> None:
+async def test_a_write_that_was_not_sent_tries_the_next_broker(upstream: Upstream) -> None:
     await upstream.brokers[0].stop()
     with pytest.raises(BrokerError):
         await upstream.client.ask(LIST, 1)
@@ -132,7 +132,7 @@ async def test_a_write_that_could_not_be_sent_goes_on_to_the_next_broker(upstrea
     assert upstream.asked(AlterPartitionReassignmentsRequest) == [2]
 
 
-async def test_when_nobody_answers_that_is_the_failure(upstream: Upstream) -> None:
+async def test_without_any_answer_the_last_failure_is_raised(upstream: Upstream) -> None:
     for each in upstream.brokers:
         await each.stop()
     with pytest.raises(BrokerError, match=r"127\.0\.0\.1:\d+"):
@@ -154,7 +154,7 @@ async def test_a_broker_that_comes_back_is_asked_again(upstream: Upstream) -> No
     assert upstream.asked(ListPartitionReassignmentsRequest) == [1]
 
 
-async def test_an_api_that_is_not_served_is_not_looked_for_elsewhere(upstream: Upstream) -> None:
+async def test_an_unsupported_api_is_not_tried_at_other_brokers(upstream: Upstream) -> None:
     await upstream.client.ask(LIST)
     fewer = [row for row in everything().api_keys if row.api_key != ApiKey.LIST_PARTITION_REASSIGNMENTS]
     upstream.brokers[0].answers[ApiVersionsRequest] = lambda _: everything()._replace(api_keys=fewer)
@@ -165,7 +165,7 @@ async def test_an_api_that_is_not_served_is_not_looked_for_elsewhere(upstream: U
         await upstream.client.ask(LIST, 1)
 
 
-async def test_a_broker_that_moved_is_asked_at_its_new_place(upstream: Upstream) -> None:
+async def test_a_broker_is_asked_at_its_new_address(upstream: Upstream) -> None:
     async with broker() as moved:
         first, _, third = upstream.brokers
         first.describes(first, moved, third)
@@ -177,14 +177,14 @@ async def test_a_broker_that_moved_is_asked_at_its_new_place(upstream: Upstream)
 @pytest.mark.parametrize(
     "answer", [DescribeClusterResponse(error_code=-1, error_message="no"), DescribeClusterResponse()]
 )
-async def test_a_cluster_that_cannot_be_described_is_kept_as_it_was(upstream: Upstream, answer: Any) -> None:
+async def test_a_failed_refresh_keeps_the_known_brokers(upstream: Upstream, answer: Any) -> None:
     upstream.brokers[0].answers[DescribeClusterRequest] = lambda _: answer
     with pytest.raises(BrokerError):
         await upstream.client.refresh()
     assert len(upstream.client.brokers) == 3
 
 
-async def test_the_address_that_a_broker_left_is_forgotten_when_nothing_is_under_way_there(
+async def test_the_link_to_an_old_address_is_removed_when_it_is_idle(
     upstream: Upstream,
 ) -> None:
     await upstream.client.ask(LIST, 2)
@@ -197,7 +197,7 @@ async def test_the_address_that_a_broker_left_is_forgotten_when_nothing_is_under
     assert upstream.client.linked == {first.address}
 
 
-async def test_a_bootstrap_address_that_is_not_advertised_is_not_forgotten(upstream: Upstream) -> None:
+async def test_the_link_to_a_bootstrap_address_is_kept(upstream: Upstream) -> None:
     first, second, third = upstream.brokers
     for each in upstream.brokers:
         each.describes(second, third)
@@ -207,7 +207,7 @@ async def test_a_bootstrap_address_that_is_not_advertised_is_not_forgotten(upstr
     assert first.address in upstream.client.linked
 
 
-async def test_a_broker_that_is_asked_in_the_end_has_a_link_that_can_be_closed(upstream: Upstream) -> None:
+async def test_links_are_created_when_they_are_needed_and_can_be_closed(upstream: Upstream) -> None:
     first, second, third = upstream.brokers
     first.describes(first, third)
     described = first.answers[DescribeClusterRequest](None)
@@ -224,14 +224,14 @@ async def test_a_broker_that_is_asked_in_the_end_has_a_link_that_can_be_closed(u
     assert second.address in upstream.client.linked
 
 
-async def test_a_closed_client_asks_nobody(upstream: Upstream) -> None:
+async def test_a_closed_client_sends_nothing(upstream: Upstream) -> None:
     await upstream.client.close()
     for broker_id in (None, 1):
         with pytest.raises(UnreachableError, match="closed"):
             await upstream.client.ask(LIST, broker_id)
 
 
-async def test_a_read_is_given_up_sooner_than_a_write(
+async def test_a_read_times_out_sooner_than_a_write(
     upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for kind in (ListPartitionReassignmentsRequest, AlterPartitionReassignmentsRequest):

@@ -24,7 +24,7 @@ def rig() -> Rig:
     return Rig()
 
 
-async def test_the_first_look_is_whole_and_asks_moves_before_topics(rig: Rig) -> None:
+async def test_the_first_poll_is_complete_and_lists_reassignments_before_topics(rig: Rig) -> None:
     rig.moves["foo-0"] = MOVE
     await rig.poller.poll()
     assert [type(request) for request, _ in rig.client.asked] == [
@@ -38,14 +38,14 @@ async def test_the_first_look_is_whole_and_asks_moves_before_topics(rig: Rig) ->
     assert [broker.id for broker in seen.brokers or ()] == [1, 2, 3]
 
 
-async def test_between_whole_looks_topics_are_not_asked_for_when_nothing_moves(rig: Rig) -> None:
+async def test_between_complete_polls_topics_are_not_described_when_nothing_moves(rig: Rig) -> None:
     await rig.poll_all()
     await rig.poller.poll()
     assert rig.asked_topics() == []
     assert rig.events == []
 
 
-async def test_a_move_that_goes_on_is_told_from_the_list_alone(rig: Rig) -> None:
+async def test_an_ongoing_step_needs_no_metadata(rig: Rig) -> None:
     await rig.poll_all()
     rig.step("foo-0")
     rig.moves["foo-0"] = MOVE
@@ -55,7 +55,7 @@ async def test_a_move_that_goes_on_is_told_from_the_list_alone(rig: Rig) -> None
     assert (seen.moves, seen.topics, seen.whole) == ({key("foo-0"): MOVE}, [], False)
 
 
-async def test_a_step_that_is_not_listed_is_looked_up(rig: Rig) -> None:
+async def test_a_step_that_is_not_listed_is_described(rig: Rig) -> None:
     await rig.poll_all()
     rig.step("foo-1")
     await rig.poller.poll()
@@ -65,7 +65,7 @@ async def test_a_step_that_is_not_listed_is_looked_up(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("what", ["arrived", "foreign has ended", "doubt"])
-async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> None:
+async def test_a_listed_partition_with_other_replicas_is_described(rig: Rig, what: str) -> None:
     await rig.poll_all()
     if what == "arrived":
         rig.moves["foo-0"] = MOVE
@@ -78,7 +78,7 @@ async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> 
     assert rig.asked_topics() == [["foo"]]
 
 
-async def test_a_move_of_someone_else_is_looked_up_once(rig: Rig) -> None:
+async def test_an_external_reassignment_is_described_once(rig: Rig) -> None:
     await rig.poll_all()
     rig.moves["foo-0"] = MOVE
     await rig.poller.poll()
@@ -86,7 +86,7 @@ async def test_a_move_of_someone_else_is_looked_up_once(rig: Rig) -> None:
     assert rig.asked_topics() == [["foo"]]
 
 
-async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then(rig: Rig) -> None:
+async def test_an_extra_description_of_topics_removes_nothing(rig: Rig) -> None:
     await rig.poll_all()
     polling = asyncio.ensure_future(rig.poller.poll_topics(["foo", "never"]))
     await rig.clock.advance(UNKNOWN_TOPIC_RETRIES * UNKNOWN_TOPIC_PAUSE_SECONDS)
@@ -98,14 +98,14 @@ async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then
     assert len(rig.events) == 1
 
 
-async def test_looks_are_whole_again_after_a_while(rig: Rig) -> None:
+async def test_polls_are_complete_again_after_an_interval(rig: Rig) -> None:
     await rig.poll_all()
     await rig.clock.advance(PollIntervals().whole)
     await rig.poller.poll()
     assert rig.asked_topics() == [None]
 
 
-async def test_brokers_are_looked_at_about_once_a_second_and_where_they_are_is_told(rig: Rig) -> None:
+async def test_brokers_are_described_about_once_a_second_with_their_addresses(rig: Rig) -> None:
     await rig.poll_all()
     assert rig.brokers == {n: ("localhost", 9000 + n) for n in (1, 2, 3)}
     await rig.poller.poll()
@@ -115,7 +115,7 @@ async def test_brokers_are_looked_at_about_once_a_second_and_where_they_are_is_t
     assert rig.client.refreshed == 2
 
 
-async def test_a_topic_of_ours_that_is_missing_is_asked_for_by_name_before_it_counts_as_gone(
+async def test_a_missing_topic_is_described_by_name_before_it_counts_as_deleted(
     rig: Rig,
 ) -> None:
     rig.state.put(Reassignment("lost", 0, (1,), (2,), 1))
@@ -124,14 +124,14 @@ async def test_a_topic_of_ours_that_is_missing_is_asked_for_by_name_before_it_co
     assert "lost" not in {topic.name for topic in rig.events.of(UpstreamPolled)[0].topics}
 
 
-async def test_a_topic_that_only_shows_when_asked_for_is_not_gone(rig: Rig) -> None:
+async def test_a_topic_that_is_described_by_name_only_is_not_deleted(rig: Rig) -> None:
     rig.hidden.add("foo")
     rig.state.put(Reassignment("foo", 0, (1,), (2,), 1))
     await rig.poller.poll()
     assert {topic.name for topic in rig.events.of(UpstreamPolled)[0].topics} == {"foo", "bar"}
 
 
-async def test_a_topic_that_we_may_not_see_is_trouble_and_not_a_deletion(rig: Rig) -> None:
+async def test_an_unauthorized_topic_is_an_error_and_not_a_deletion(rig: Rig) -> None:
     rig.errors["secret"] = 29
     rig.state.put(Reassignment("secret", 0, (1,), (2,), 1))
     with pytest.raises(BrokerError, match="refuses to describe topic secret: TOPIC_AUTHORIZATION_FAILED"):
@@ -139,14 +139,14 @@ async def test_a_topic_that_we_may_not_see_is_trouble_and_not_a_deletion(rig: Ri
     assert rig.events == []
 
 
-async def test_a_list_that_is_refused_is_trouble(rig: Rig) -> None:
+async def test_a_refused_list_is_an_error(rig: Rig) -> None:
     refused = ListPartitionReassignmentsResponse(error_code=31)
     rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: refused
     with pytest.raises(BrokerError, match="CLUSTER_AUTHORIZATION_FAILED"):
         await rig.poller.poll()
 
 
-async def test_a_topic_that_went_meanwhile_makes_the_next_look_whole(rig: Rig) -> None:
+async def test_a_topic_deleted_during_a_poll_makes_the_next_poll_complete(rig: Rig) -> None:
     await rig.poll_all()
     rig.step("foo-0")
     del rig.topics["foo"]
@@ -155,13 +155,13 @@ async def test_a_topic_that_went_meanwhile_makes_the_next_look_whole(rig: Rig) -
     assert rig.asked_topics() == [["foo"], None, ["foo"]]
 
 
-async def test_rows_that_are_on_their_way_are_named(rig: Rig) -> None:
+async def test_a_poll_names_the_rows_that_were_in_flight(rig: Rig) -> None:
     rig.submitter.add(Submit("foo", 0, (3,)))
     await rig.poller.poll()
     assert rig.events.of(UpstreamPolled)[0].outstanding == {key("foo-0")}
 
 
-async def test_trouble_is_told_and_followed_by_a_whole_look(rig: Rig) -> None:
+async def test_an_error_is_reported_and_followed_by_a_complete_poll(rig: Rig) -> None:
     await rig.poll_all()
     fine = rig.client.answers[ListPartitionReassignmentsRequest]
     rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: UnreachableError("cut")
@@ -182,7 +182,7 @@ async def looks_in(rig: Rig, seconds: float) -> int:
     return len(rig.client.requests(ListPartitionReassignmentsRequest))
 
 
-async def test_looks_are_frequent_while_something_moves_and_rare_while_nothing_does(rig: Rig) -> None:
+async def test_polls_are_frequent_only_during_reassignments(rig: Rig) -> None:
     await rig.poll_all()
     assert 5 <= await looks_in(rig, 5) <= 7
     rig.client.asked.clear()
@@ -192,7 +192,7 @@ async def test_looks_are_frequent_while_something_moves_and_rare_while_nothing_d
 
 
 def slow(rig: Rig, seconds: float) -> None:
-    """Each answer, or failure, takes so long from now on."""
+    """From now on, each answer or failure takes `seconds`."""
     ask = rig.client.ask
 
     async def slowly(*asked: Any) -> Any:
@@ -202,7 +202,7 @@ def slow(rig: Rig, seconds: float) -> None:
     rig.client.ask = slowly  # type: ignore[assignment, method-assign]
 
 
-async def test_a_look_that_takes_long_is_followed_by_a_pause_as_long() -> None:
+async def test_a_slow_poll_is_followed_by_a_pause_of_the_same_length() -> None:
     rig = Rig(PollIntervals(whole=1000.0))
     await rig.poll_all()
     rig.step("foo-0")
@@ -211,27 +211,27 @@ async def test_a_look_that_takes_long_is_followed_by_a_pause_as_long() -> None:
     assert await looks_in(rig, 3.6) == 4
 
 
-async def test_the_pause_after_a_look_that_took_very_long_is_bounded(rig: Rig) -> None:
+async def test_the_pause_after_a_very_slow_poll_is_bounded(rig: Rig) -> None:
     await rig.poll_all()
     slow(rig, 40.0)
     assert await looks_in(rig, 40.0 + PollIntervals().whole + 40.0) == 2
 
 
-async def test_a_look_that_failed_late_is_followed_by_another_soon(rig: Rig) -> None:
+async def test_a_poll_that_failed_late_is_repeated_soon(rig: Rig) -> None:
     await rig.poll_all()
     rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: UnreachableError("cut")
     slow(rig, 90.0)
     assert await looks_in(rig, 90.0 + PollIntervals().idle + 90.0) == 2
 
 
-async def test_many_moves_are_looked_at_less_often() -> None:
+async def test_many_reassignments_are_polled_less_often() -> None:
     rig = Rig(PollIntervals(whole=1000.0))
     await rig.poll_all()
     rig.moves.update((f"foo-{number}", MOVE) for number in range(1000))
     assert 10 <= await looks_in(rig, 5) <= 12
 
 
-async def test_a_decision_is_followed_by_a_look_soon(rig: Rig) -> None:
+async def test_a_decision_is_followed_by_a_poll_soon(rig: Rig) -> None:
     await rig.poll_all()
     running = spawn(rig.poller.run(), "poller")
     await rig.clock.advance(0.5)

@@ -23,7 +23,7 @@ RATE = Config(ResourceType.BROKER, "1", "leader.replication.throttled.rate", "2"
 
 
 @pytest.mark.parametrize("ours", [TOPIC, WANTED, LIMIT, UpstreamStep("foo", 0, (1,), (2,))])
-async def test_what_is_ours_is_kept(ours: Change) -> None:
+async def test_own_records_are_stored(ours: Change) -> None:
     store = MemoryStore()
     await OwnRecords(store).commit([ours])
     assert list(OwnRecords(store).load()) == [ours]
@@ -41,13 +41,13 @@ async def test_what_is_ours_is_kept(ours: Change) -> None:
         Deleted(Config, THEIRS.key),
     ],
 )
-async def test_what_is_the_upstreams_is_not(theirs: Change) -> None:
+async def test_records_of_the_upstream_are_not_stored(theirs: Change) -> None:
     store = MemoryStore()
     await OwnRecords(store).commit([theirs])
     assert store.commits == [[]]
 
 
-async def test_what_was_kept_can_be_deleted() -> None:
+async def test_stored_records_can_be_deleted() -> None:
     store = MemoryStore()
     own = OwnRecords(store)
     await own.commit([LIMIT, WANTED])

@@ -21,7 +21,7 @@ def test_rows_are_grouped_by_topic_in_order() -> None:
     ]
 
 
-def test_each_row_has_its_own_answer_and_one_that_is_left_out_is_unknown() -> None:
+def test_each_row_has_its_own_answer_and_a_missing_one_is_unknown() -> None:
     given = [ReassignableTopicResponse("foo", [ReassignablePartitionResponse(0, 0, None)])]
     answered = answers(ROWS[:2], AlterPartitionReassignmentsResponse(responses=given))
     assert answered == [
@@ -30,30 +30,30 @@ def test_each_row_has_its_own_answer_and_one_that_is_left_out_is_unknown() -> No
     ]
 
 
-def test_an_error_at_the_top_is_every_rows() -> None:
+def test_an_error_of_the_request_is_the_answer_to_every_row() -> None:
     refused = AlterPartitionReassignmentsResponse(0, True, 31, "no", [])
     assert {each for _, _, each in answers(ROWS, refused)} == {
         Outcome(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "no")
     }
 
 
-def test_the_half_of_a_request_that_was_too_large_is_tried_again() -> None:
-    """Kafka answers -1 with a null message for the rows that it did not take."""
+def test_a_request_that_was_too_large_is_sent_in_halves() -> None:
+    """Kafka answers error -1 with a null message for rows that it did not process."""
     given = [ReassignableTopicResponse("foo", [ReassignablePartitionResponse(0, -1, None)])]
     ((_, _, left),) = answers(ROWS[:1], AlterPartitionReassignmentsResponse(responses=given))
     assert left == Outcome(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def test_an_error_that_the_core_does_not_know_keeps_its_number() -> None:
+def test_an_unknown_error_keeps_its_number() -> None:
     assert outcome(12345, "strange") == Outcome(ErrorCode.INVALID_REQUEST, "error 12345: strange")
 
 
-def test_rows_without_an_answer_are_told_as_such() -> None:
+def test_rows_without_an_answer_are_reported() -> None:
     lost = Outcome(ErrorCode.REQUEST_TIMED_OUT, "cut")
     assert unanswered(ROWS[:1], "cut") == [(key("foo-0"), (1, 2), lost)]
 
 
-def test_elections_are_preferred_ones() -> None:
+def test_elections_are_of_preferred_leaders() -> None:
     request = elect_request([Elect("foo", 0), Elect("foo", 2)], 1_000)
     assert request.election_type == 0
     assert [tuple(each) for each in request.topic_partitions or ()] == [("foo", (0, 2))]

@@ -56,7 +56,7 @@ class Rig:
         await settle()
 
     def sent(self) -> list[list[tuple[int, Any]]]:
-        """The rows of each request."""
+        """Return the rows of each request."""
         requests = self.client.requests(AlterPartitionReassignmentsRequest)
         return [
             [(row.partition_index, row.replicas) for t in r.topics or () for row in t.partitions or ()]
@@ -71,7 +71,7 @@ async def rig() -> AsyncIterator[Rig]:
     await cancel(rig.task)
 
 
-async def test_what_was_decided_together_is_sent_together_and_answered_by_row(rig: Rig) -> None:
+async def test_steps_of_one_decision_share_a_request_and_each_has_its_answer(rig: Rig) -> None:
     await rig.add(Submit("foo", 0, (1,)), Submit("foo", 1, None))
     assert rig.sent() == [[(0, (1,)), (1, None)]]
     assert rig.events == [Submitted([(key("foo-0"), (1,), DONE), (key("foo-1"), None, DONE)])]
@@ -82,14 +82,14 @@ async def test_a_request_has_a_bounded_number_of_rows(rig: Rig) -> None:
     assert [len(rows) for rows in rig.sent()] == [CHUNK, 1]
 
 
-async def test_no_partition_is_twice_in_a_request_and_order_is_kept(rig: Rig) -> None:
+async def test_a_partition_occurs_once_in_a_request_and_orders_keep_their_sequence(rig: Rig) -> None:
     await rig.add(
         Submit("foo", 0, (1,)), Submit("foo", 1, (2,)), Submit("foo", 0, None), Submit("foo", 2, (3,))
     )
     assert rig.sent() == [[(0, (1,)), (1, (2,))], [(0, None), (2, (3,))]]
 
 
-async def test_rows_whose_answer_was_lost_are_told_as_lost_and_not_sent_again(rig: Rig) -> None:
+async def test_rows_without_an_answer_are_reported_as_in_doubt_and_not_sent_again(rig: Rig) -> None:
     rig.client.answers[AlterPartitionReassignmentsRequest] = lambda *_: RequestLostError("cut")
     await rig.add(Submit("foo", 0, (1,)))
     assert len(rig.sent()) == 1
@@ -109,7 +109,7 @@ async def test_a_throttle_is_waited_for(rig: Rig) -> None:
     assert len(rig.sent()) == 1
 
 
-async def test_a_watch_sees_what_is_on_its_way_and_what_comes_meanwhile(rig: Rig) -> None:
+async def test_a_watch_contains_the_rows_in_flight_and_those_added_since(rig: Rig) -> None:
     rig.may_go.clear()
     await rig.add(Submit("foo", 0, (1,)))
     with rig.submitter.watch() as outstanding:
@@ -121,7 +121,7 @@ async def test_a_watch_sees_what_is_on_its_way_and_what_comes_meanwhile(rig: Rig
         assert later == set()
 
 
-async def test_elections_go_in_one_request_and_a_lost_one_is_let_be(rig: Rig) -> None:
+async def test_elections_share_a_request_and_a_lost_one_is_not_repeated(rig: Rig) -> None:
     rig.client.answers[ElectLeadersRequest] = lambda *_: RequestLostError("cut")
     await rig.add(Elect("foo", 0), Elect("foo", 1), Elect("foo", 0))
     (request,) = rig.client.requests(ElectLeadersRequest)
@@ -130,7 +130,7 @@ async def test_elections_go_in_one_request_and_a_lost_one_is_let_be(rig: Rig) ->
     assert len(rig.sent()) == 1
 
 
-async def test_the_upstream_gives_a_row_up_before_we_give_up_its_answer(rig: Rig) -> None:
+async def test_the_timeout_of_a_request_is_longer_than_the_upstreams(rig: Rig) -> None:
     rig.submitter.add(Submit("foo", 0, (1,)))
     rig.submitter.add(Elect("foo", 0))
     await settle()

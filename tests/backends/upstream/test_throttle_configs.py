@@ -32,11 +32,11 @@ from tests.backends.upstream.configured import Configured
 FOO = Throttle(5, (1, 2), {"foo": ["0:1"]}, {"foo": ["0:2"]})
 SET = dict.fromkeys(RATES, "5")
 PASSES = 10
-"""Reads after which a throttle that does not get there fails the test."""
+"""Number of reads after which a missing throttle fails the test."""
 
 
 class Rig:
-    """A core that desires `throttle`, whatever is in flight, before an upstream in memory."""
+    """A controller that always desires `throttle`, and an upstream in memory."""
 
     throttle = NO_THROTTLE
 
@@ -62,7 +62,7 @@ class Rig:
         return reply
 
     async def apply(self, throttle: Throttle) -> bool:
-        """Desire this throttle; whether the upstream has it in the end."""
+        """Desire this throttle; return whether the upstream gets it."""
         Rig.throttle = throttle
         for _ in range(PASSES):
             progress = await self.configs.reconcile()
@@ -71,7 +71,7 @@ class Rig:
         raise AssertionError("the throttle is altered again and again")
 
     def again(self, upstream: Configured | None = None) -> "Rig":
-        """Another process on the same records."""
+        """Start another process with the same records."""
         return Rig(upstream or self.upstream, self.store)
 
     def alterations(self) -> list[IncrementalAlterConfigsRequest]:
@@ -86,7 +86,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
 
 
 def assert_clean(rig: Rig) -> None:
-    """No config is set, and no lease is left in memory or in the store."""
+    """Check that no config is set and that no lease is left in memory or in the store."""
     assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
     assert rig.state.leases == {}
     assert not any(isinstance(record, Lease) for record in rig.store.load())

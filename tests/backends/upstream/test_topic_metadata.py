@@ -8,7 +8,7 @@ from protocol.messages.metadata_response import (
 from tests.builders import key
 
 
-def test_of_a_topic_those_partitions_are_taken_that_are_asked_for() -> None:
+def test_only_the_requested_partitions_of_a_topic_are_returned() -> None:
     rows = [MetadataResponsePartition(0, n, 1, 7, (1, 2), (1,), ()) for n in range(3)]
     response = MetadataResponse(topics=[MetadataResponseTopic(0, "foo", b"x" * 16, False, rows)])
     (topic,) = polled_topics(response, {key("foo-1")})
@@ -17,6 +17,6 @@ def test_of_a_topic_those_partitions_are_taken_that_are_asked_for() -> None:
     assert len(polled_topics(response, None)[0].partitions) == 3
 
 
-def test_a_topic_whose_metadata_is_not_complete_is_left_out() -> None:
+def test_a_topic_with_incomplete_metadata_is_left_out() -> None:
     response = MetadataResponse(topics=[MetadataResponseTopic(error_code=5, name="new")])
     assert polled_topics(response, None) == []

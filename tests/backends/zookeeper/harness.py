@@ -39,7 +39,7 @@ from controller.state.state import State
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from server.driver.driver import Driver
-from tests.backends.harness import SETTINGS, Embedded
+from tests.backends.harness import SETTINGS, EmbeddedHarness
 from tests.backends.local import LocalNetwork, NoStats
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
@@ -52,7 +52,7 @@ BASE = ("/brokers/ids", "/brokers/topics", "/config/changes", "/config/topics", 
         "/admin/delete_topics", "/isr_change_notification", "/log_dir_event_notification")  # fmt: skip
 
 
-class ZookeeperHarness(Embedded):
+class ZookeeperHarness(EmbeddedHarness):
     """A controller's term on a memory tree, with embedded brokers. `survivor` starts the next controller after a crash."""
 
     def __init__(

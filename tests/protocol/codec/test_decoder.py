@@ -37,14 +37,14 @@ def decode_or_refuse(schema: Message, version: int, data: bytes) -> None:
 @pytest.mark.parametrize("schema", all_schemas(), ids=title)
 @settings(max_examples=30, deadline=None)
 @given(data=st.binary(max_size=300), choice=st.randoms(use_true_random=False))
-def test_random_bytes_raise_nothing_but_decode_errors(schema: Message, data: bytes, choice: Any) -> None:
+def test_random_bytes_raise_only_decode_errors(schema: Message, data: bytes, choice: Any) -> None:
     decode_or_refuse(schema, choice.choice(version_range(schema.versions)), data)
 
 
 @pytest.mark.parametrize("schema", all_schemas(), ids=title)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_damaged_messages_raise_nothing_but_decode_errors(schema: Message, data: st.DataObject) -> None:
+def test_damaged_messages_raise_only_decode_errors(schema: Message, data: st.DataObject) -> None:
     version = data.draw(st.sampled_from(version_range(schema.versions)))
     valid = codec(schema.root, version).encode(data.draw(a_message(schema, version)))
     for at in range(0, len(valid), max(1, len(valid) // 20)):
@@ -62,7 +62,7 @@ def test_a_message_cut_short_is_refused(schema: Message, version: int) -> None:
 
 @pytest.mark.parametrize("schema", all_schemas(), ids=title)
 @pytest.mark.parametrize("filler", [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07"], ids=["old", "compact"])
-def test_memory_does_not_follow_a_claimed_count(schema: Message, filler: bytes) -> None:
+def test_memory_does_not_depend_on_a_stated_count(schema: Message, filler: bytes) -> None:
     versions = version_range(schema.versions)
     data = b"\x00" * 9 + filler * 20
     for version in versions:

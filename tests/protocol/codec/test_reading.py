@@ -47,7 +47,7 @@ def test_bytes_may_be_longer_than_strings() -> None:
         bytes_reader(True, False)(b"\x00", 0)
 
 
-def test_a_count_is_held_against_the_bytes_left() -> None:
+def test_a_count_is_checked_against_the_remaining_bytes() -> None:
     assert read_count(b"\x03" + bytes(8), 0, compact=True, nullable=False, min_size=4) == (2, 1)
     with pytest.raises(DecodeError, match="3 elements where 8 bytes are left"):
         read_count(b"\x04" + bytes(8), 0, compact=True, nullable=False, min_size=4)

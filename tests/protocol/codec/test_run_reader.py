@@ -21,7 +21,7 @@ from tests.protocol.messages import a_message
 
 @settings(max_examples=60, deadline=None)
 @given(message_and_version=MESSAGES)
-def test_what_was_encoded_is_decoded_whatever_the_shapes(message_and_version: tuple[Any, int]) -> None:
+def test_encoded_rows_of_any_shapes_are_decoded_again(message_and_version: tuple[Any, int]) -> None:
     message, version = message_and_version
     ours = codec(type(message), version)
     assert ours.decode(ours.encode(message)) == message
@@ -29,7 +29,7 @@ def test_what_was_encoded_is_decoded_whatever_the_shapes(message_and_version: tu
 
 @settings(max_examples=60, deadline=None)
 @given(message_and_version=MESSAGES, data=st.data())
-def test_damage_inside_a_run_raises_nothing_but_decode_errors(
+def test_a_damaged_run_raises_only_decode_errors(
     message_and_version: tuple[Any, int], data: st.DataObject
 ) -> None:
     message, version = message_and_version

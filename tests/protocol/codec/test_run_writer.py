@@ -20,7 +20,7 @@ from tests.protocol.oracle import peer_bytes
 
 @settings(max_examples=60, deadline=None)
 @given(message_and_version=MESSAGES)
-def test_bytes_equal_those_of_kafka_python_whatever_the_shapes(message_and_version: tuple[Any, int]) -> None:
+def test_bytes_of_any_shapes_equal_those_of_kafka_python(message_and_version: tuple[Any, int]) -> None:
     message, version = message_and_version
     assert codec(type(message), version).encode(message) == peer_bytes(
         schema_of(type(message)), version, message
@@ -45,7 +45,7 @@ def test_after_a_change_of_shape_the_next_run_is_found() -> None:
     assert rows_written_one_by_one(rows) < 600
 
 
-def test_long_arrays_and_few_rows_are_not_worth_a_function() -> None:
+def test_long_arrays_and_few_rows_get_no_function() -> None:
     assert rows_written_one_by_one([ReassignablePartition(p, tuple(range(65))) for p in range(64)]) == 64
     assert rows_written_one_by_one([ReassignablePartition(p) for p in range(31)]) == 31
 

@@ -51,7 +51,7 @@ def vector(value: dict[str, Any]) -> tuple[Any, Any, bytes]:
 
 
 @pytest.mark.parametrize("value", VECTORS, ids=title)
-def test_bytes_made_by_kafka_decode_to_what_kafka_encoded(value: dict[str, Any]) -> None:
+def test_bytes_encoded_by_kafka_are_decoded_to_its_values(value: dict[str, Any]) -> None:
     ours, message, data = vector(value)
     assert ours.decode(data) == message
 
@@ -63,7 +63,7 @@ def test_messages_encode_to_the_bytes_that_kafka_makes(value: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("value", [v for v in VECTORS if "unknown_tags" in v], ids=title)
-def test_unknown_tags_are_skipped_and_not_sent_on(value: dict[str, Any]) -> None:
+def test_unknown_tags_are_skipped_and_not_encoded_again(value: dict[str, Any]) -> None:
     ours, message, data = vector(value)
     encoded: bytes = ours.encode(ours.decode(data))
     assert len(encoded) < len(data)
@@ -116,7 +116,7 @@ def test_target_replicas_are_dropped_before_the_first_flexible_version_of_update
     assert replicas == [(), (4, 5)]
 
 
-def test_null_topics_and_null_partitions_can_be_told_from_empty_ones() -> None:
+def test_null_topics_and_partitions_differ_from_empty_ones() -> None:
     ours = codec(AlterPartitionReassignmentsRequest, 1)
     for topics in (None, (), (ReassignableTopic("t", None),), (ReassignableTopic("t", ()),)):
         message = AlterPartitionReassignmentsRequest(topics=topics)
@@ -142,7 +142,7 @@ def test_an_unknown_version_is_named() -> None:
         codec(MetadataResponse, 14)
 
 
-def test_a_value_that_the_version_would_lose_is_refused() -> None:
+def test_a_value_that_the_version_lacks_is_refused() -> None:
     with pytest.raises(EncodeError, match="v0: allow_replication_factor_change has a value"):
         codec(AlterPartitionReassignmentsRequest, 0).encode(
             AlterPartitionReassignmentsRequest(allow_replication_factor_change=False)
@@ -166,6 +166,6 @@ def test_an_ignorable_value_is_dropped_in_a_version_that_lacks_it() -> None:
         ),
     ],
 )
-def test_a_value_that_has_no_bytes_is_refused(request_: AlterPartitionReassignmentsRequest) -> None:
+def test_a_value_that_cannot_be_encoded_is_refused(request_: AlterPartitionReassignmentsRequest) -> None:
     with pytest.raises(EncodeError, match="AlterPartitionReassignmentsRequest v1"):
         codec(AlterPartitionReassignmentsRequest, 1).encode(request_)

@@ -37,7 +37,7 @@ def test_arrays_of_strings_and_uuids() -> None:
 
 
 @pytest.mark.parametrize("write", [string_writer(True, False), bytes_writer(True, False)])
-def test_null_is_refused_where_there_is_none(write: "object") -> None:
+def test_null_is_refused_in_a_field_that_is_not_nullable(write: "object") -> None:
     assert callable(write)
     with pytest.raises(EncodeError, match="null"):
         write(None)

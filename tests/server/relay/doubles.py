@@ -1,4 +1,4 @@
-"""Requests and answers as interceptors see them, and advertised addresses."""
+"""Requests and answers for interceptors, and advertised addresses."""
 
 import inspect
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ CORRELATION_ID = 7
 
 
 class FakePorts:
-    """The gateway's ports: 9000 and the broker's id, for the brokers that are known."""
+    """Advertises port 9000 + broker id for the known brokers."""
 
     def __init__(self, known: Iterable[int] = range(1, 10)) -> None:
         self.known = set(known)
@@ -34,7 +34,7 @@ def client(*, authenticated: bool = True) -> ClientIdentity:
 
 
 def incoming_part(payload: bytes, size: int | None = None) -> IncomingRequest:
-    """A request of which these bytes have come, `size` of them in the end."""
+    """Return a request of `size` bytes of which these have arrived."""
     key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
     correlation_id = int.from_bytes(payload[4:8], signed=True)
     return IncomingRequest(
@@ -43,12 +43,12 @@ def incoming_part(payload: bytes, size: int | None = None) -> IncomingRequest:
 
 
 def incoming(request: Any, version: int) -> IncomingRequest:
-    """The whole of a request."""
+    """Return a complete request."""
     return incoming_part(encode_request(request, version, CORRELATION_ID, "me")[4:])
 
 
 class Talk:
-    """One request by one rule, and its answer."""
+    """One request that an interceptor handles, and its answer."""
 
     def __init__(
         self, rule: Interceptor, request: Any, version: int, who: ClientIdentity | None = None
@@ -61,12 +61,12 @@ class Talk:
 
     @property
     def upstream(self) -> RequestFrame:
-        """What goes to the upstream."""
+        """The request that is sent to the upstream."""
         sent = self.exchange.upstream
         return parse_request(bytes(self.incoming.frame) if sent is None else sent[4:])
 
     async def answer(self, response: Any, version: int | None = None) -> Any:
-        """What the client reads when the upstream answers like this, in another version if given."""
+        """Return the client's response to this response of the upstream. `version` replaces that of the request."""
         header = self.upstream._replace(correlation_id=CORRELATION_ID)
         frame = encode_response(header, response, version)
         return self.read(await finished(self.exchange, frame))
@@ -79,7 +79,7 @@ class Talk:
 
 
 async def finished(exchange: Exchange, frame: bytes) -> bytes:
-    """The client's frame for the upstream's, which has come as a whole."""
+    """Return the client's frame for a complete frame of the upstream."""
     if exchange.finish is None:
         return frame
     verdict = exchange.finish(memoryview(frame)[4:], len(frame) - 4)

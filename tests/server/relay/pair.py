@@ -1,4 +1,4 @@
-"""A relay between a client and an upstream that are not there, with a rule for each thing that can become of a request."""
+"""A relay with fake transports to a client and an upstream, and an interceptor for each kind of exchange."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -32,7 +32,7 @@ def answer(number: int, body: bytes = b"") -> bytes:
 
 
 class FakeUpstreams:
-    """Connects when it is let."""
+    """Connects when the test permits it."""
 
     def __init__(self) -> None:
         self.transport = FakeTransport()
@@ -88,12 +88,12 @@ class Rig:
 
     @property
     def sent(self) -> bytes:
-        """To the upstream, since it was last looked at."""
+        """Return the bytes sent to the upstream since the last call."""
         written, self.upstreams.transport.writes = self.upstreams.transport.writes, []
         return b"".join(written)
 
     @property
     def got(self) -> bytes:
-        """By the client, since it was last looked at."""
+        """Return the bytes sent to the client since the last call."""
         written, self.client.writes = self.client.writes, []
         return b"".join(written)

@@ -1,4 +1,4 @@
-"""What went through."""
+"""Counters of relayed requests and bytes."""
 
 from server.relay.counters import RelayCounters
 

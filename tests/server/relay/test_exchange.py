@@ -1,4 +1,4 @@
-"""Answers that are finished as a whole."""
+"""Answers that are buffered and rewritten."""
 
 from struct import pack
 
@@ -12,18 +12,18 @@ from server.relay.splitter import FrameAction
 from tests.server.relay.doubles import Talk, incoming
 
 
-def test_an_answer_is_wanted_as_a_whole() -> None:
+def test_an_answer_is_buffered_until_it_is_complete() -> None:
     finish = buffered(lambda payload: b"ours")
     assert finish(memoryview(b"abc"), 10) == 10
     assert finish(memoryview(b"0123456789"), 10) == FrameAction(14, b"ours")
 
 
-def test_an_answer_too_large_to_hold_closes_the_connection() -> None:
+def test_an_answer_above_the_size_limit_closes_the_connection() -> None:
     with pytest.raises(DecodeError, match="can be held"):
         buffered(lambda payload: payload)(memoryview(b"abcd"), LARGEST_ANSWER + 1)
 
 
-async def test_an_answer_that_needs_no_change_keeps_its_bytes() -> None:
+async def test_an_unchanged_answer_keeps_its_bytes() -> None:
     request = incoming(ListGroupsRequest(), 5)
     exchange = Exchange(finish=rewrite_answer(request, ListGroupsResponse, lambda response: response))
     unknown_tag = pack(">i", 7) + b"\0" + bytes(6) + b"\1" + b"\1\x63\1x"

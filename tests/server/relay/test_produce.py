@@ -1,4 +1,4 @@
-"""Produce (0): requests that want no answer, and the addresses of new leaders in answers."""
+"""Produce (0): requests without response, and the addresses of new leaders in responses."""
 
 from struct import pack
 
@@ -20,7 +20,7 @@ RULE = produce(FakePorts())
 
 
 def request(version: int, acks: int, transaction: bytes | None = b"tx", client_id: bytes = b"me") -> bytes:
-    """As far as acks, and some records."""
+    """Return a request up to `acks`, followed by some records."""
     head = pack(">hhih", 0, version, 7, len(client_id)) + client_id
     if version >= 9:
         head += b"\0"
@@ -42,7 +42,7 @@ def test_answers_without_addresses_pass() -> None:
     assert RULE(incoming_part(request(9, -1)), client()) is PASSED
 
 
-def test_only_the_head_of_a_request_is_looked_at() -> None:
+def test_only_the_head_of_a_request_is_decoded() -> None:
     payload = request(12, -1)
     wanted = RULE(incoming_part(payload[:15], 10_000_000), client())
     assert isinstance(wanted, int)
@@ -78,13 +78,13 @@ async def through(version: int, response: ProduceResponse) -> ProduceResponse:
 
 
 @pytest.mark.parametrize("version", range(10, 14))
-async def test_new_leaders_are_at_our_ports(version: int) -> None:
+async def test_new_leaders_get_the_addresses_of_the_relay(version: int) -> None:
     read = await through(version, moved(NodeEndpoint(2, "b", 9092, "r"), NodeEndpoint(77, "c", 9092)))
     assert read.node_endpoints == (NodeEndpoint(2, "gate", 9002, "r"),)
     assert read.responses[0].partition_responses[0].error_code == 6
 
 
-async def test_an_answer_without_new_leaders_is_the_upstreams() -> None:
+async def test_an_answer_without_new_leaders_is_unchanged() -> None:
     frame = answer(12, moved())
     exchange = RULE(incoming_part(request(12, -1)), client())
     assert isinstance(exchange, Exchange)

@@ -1,4 +1,4 @@
-"""SaslHandshake (17) and SaslAuthenticate (36): relayed, and who succeeded is noted."""
+"""SaslHandshake (17) and SaslAuthenticate (36): both are relayed; the user of a login is recorded."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -26,7 +26,7 @@ from tests.server.relay.doubles import Talk, client, incoming
     ],
 )
 @pytest.mark.parametrize("version", range(3))
-async def test_authentication_ends_with_the_mechanisms_last_word(
+async def test_authentication_ends_with_the_last_message_of_the_mechanism(
     version: int, code: int, said: bytes, authenticated: bool
 ) -> None:
     who = client(authenticated=False)
@@ -36,7 +36,7 @@ async def test_authentication_ends_with_the_mechanisms_last_word(
     assert who.authenticated is authenticated
 
 
-async def test_a_failed_re_authentication_changes_nothing_of_ours() -> None:
+async def test_a_failed_re_authentication_keeps_the_principal() -> None:
     who = client(authenticated=True)
     theirs = SaslAuthenticateResponse(58, "no")
     await Talk(authenticate, SaslAuthenticateRequest(b"token"), 2, who).answer(theirs)
@@ -44,7 +44,7 @@ async def test_a_failed_re_authentication_changes_nothing_of_ours() -> None:
 
 
 def bearer(claims: object) -> bytes:
-    """The first message of OAUTHBEARER, with a token that is not signed."""
+    """Return the first message of OAUTHBEARER, with an unsigned token."""
     payload = urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
     return b"n,,\x01auth=Bearer e30." + payload + b".\x01\x01"
 
@@ -91,11 +91,11 @@ OPAQUE = b"n,,\x01auth=Bearer abc\x01\x01"
         ("", b"", ""),
     ],
 )
-def test_who_a_token_is_from(mechanism: str, token: bytes, user: str) -> None:
+def test_a_token_names_its_user(mechanism: str, token: bytes, user: str) -> None:
     assert user_of(mechanism, token) == user
 
 
-def test_a_token_that_is_nested_too_deeply_is_nobodys() -> None:
+def test_a_token_that_is_nested_too_deeply_names_no_user() -> None:
     deep = urlsafe_b64encode(b"[" * 200_000).rstrip(b"=")
     assert user_of("OAUTHBEARER", b"n,,\x01auth=Bearer e30." + deep + b".\x01\x01") == ""
 
@@ -111,7 +111,7 @@ class Login:
         assert handshake(incoming(SaslHandshakeRequest(mechanism), 1), self.who) is PASSED
 
     async def say(self, token: bytes, code: int = 0, answer: bytes = b"") -> str:
-        """The client's principal after one exchange."""
+        """Return the client's principal after one exchange."""
         theirs = SaslAuthenticateResponse(code, None, answer)
         await Talk(authenticate, SaslAuthenticateRequest(token), 2, self.who).answer(theirs)
         return self.who.caller.principal
@@ -122,13 +122,13 @@ def login() -> Login:
     return Login()
 
 
-async def test_a_client_has_its_name_once_the_upstream_has_taken_it(login: Login) -> None:
+async def test_a_client_has_a_principal_once_the_upstream_confirms_the_login(login: Login) -> None:
     login.begin("SCRAM-SHA-256")
     assert await login.say(SCRAM, 0, b"r=nonce,s=salt,i=4096") == UNKNOWN
     assert await login.say(b"c=biws,r=nonce,p=proof", 0, b"v=verifier") == "User:alice"
 
 
-async def test_a_name_that_comes_before_the_answer_to_another_does_not_count(login: Login) -> None:
+async def test_a_name_sent_before_the_previous_answer_is_ignored(login: Login) -> None:
     login.begin("PLAIN")
     alice = Talk(authenticate, SaslAuthenticateRequest(PLAIN), 2, login.who)
     Talk(authenticate, SaslAuthenticateRequest(PLAIN.replace(b"alice", b"admin")), 2, login.who)
@@ -136,18 +136,18 @@ async def test_a_name_that_comes_before_the_answer_to_another_does_not_count(log
     assert login.who.caller.principal == "User:alice"
 
 
-async def test_a_name_that_the_upstream_refuses_is_nobodys(login: Login) -> None:
+async def test_a_refused_login_leaves_no_principal(login: Login) -> None:
     login.begin("PLAIN")
     assert await login.say(PLAIN, 58) == UNKNOWN
 
 
-async def test_a_refused_name_is_not_that_of_the_next_login(login: Login) -> None:
+async def test_a_refused_name_is_not_used_for_the_next_login(login: Login) -> None:
     login.begin("OAUTHBEARER")
     assert await login.say(FORGED, 58) == UNKNOWN
     assert await login.say(OPAQUE) == UNKNOWN
 
 
-async def test_a_stray_name_does_not_count_after_a_login(login: Login) -> None:
+async def test_a_further_name_after_a_login_is_ignored(login: Login) -> None:
     login.begin("PLAIN")
     assert await login.say(PLAIN) == "User:alice"
     assert await login.say(FORGED, 34) == "User:alice"
@@ -155,33 +155,33 @@ async def test_a_stray_name_does_not_count_after_a_login(login: Login) -> None:
     assert await login.say(OPAQUE) == UNKNOWN
 
 
-async def test_a_name_without_a_handshake_does_not_count(login: Login) -> None:
+async def test_a_name_without_a_handshake_is_ignored(login: Login) -> None:
     assert await login.say(PLAIN) == UNKNOWN
 
 
-async def test_a_name_of_another_mechanism_does_not_count(login: Login) -> None:
+async def test_a_name_in_the_format_of_another_mechanism_is_ignored(login: Login) -> None:
     login.begin("SCRAM-SHA-256")
     assert await login.say(PLAIN) == UNKNOWN
 
 
-async def test_another_login_forgets_the_name_of_the_one_before(login: Login) -> None:
+async def test_another_login_discards_the_previous_name(login: Login) -> None:
     login.begin("PLAIN")
     assert await login.say(PLAIN) == "User:alice"
     login.begin("GSSAPI")
     assert await login.say(b"\x60\x82kerberos") == UNKNOWN
 
 
-async def test_a_success_that_no_login_asked_for_leaves_no_name(login: Login) -> None:
+async def test_a_success_without_a_login_leaves_no_principal(login: Login) -> None:
     login.begin("PLAIN")
     assert await login.say(PLAIN) == "User:alice"
     assert await login.say(PLAIN) == UNKNOWN
 
 
-async def test_a_token_too_large_is_refused() -> None:
+async def test_a_token_above_the_size_limit_is_refused() -> None:
     with pytest.raises(DecodeError, match="to authenticate"):
         Talk(authenticate, SaslAuthenticateRequest(bytes(LARGEST)), 2, client(authenticated=False))
 
 
-def test_a_handshake_too_large_is_refused() -> None:
+def test_a_handshake_above_the_size_limit_is_refused() -> None:
     with pytest.raises(DecodeError, match="to authenticate"):
         handshake(incoming(SaslHandshakeRequest("x" * 30_000), 1)._replace(size=LARGEST + 1), client())

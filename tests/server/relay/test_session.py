@@ -1,4 +1,4 @@
-"""One client's two connections over transports that are not there: order, bounds, back-pressure, and how they end."""
+"""The two connections of a client, with fake transports: order, limits, back-pressure and their end."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Frames in a stream: they pass, are replaced or held, however the bytes are cut."""
+"""Frames of a stream pass, are replaced or buffered, however the bytes are split."""
 
 from collections.abc import Callable, Sequence
 from struct import pack
@@ -18,7 +18,7 @@ def frame(payload: bytes) -> bytes:
 
 
 def by_first_letter(came: memoryview, size: int) -> FrameAction | int:
-    """p: passes; r: replaced as a whole; h: its first four bytes replaced."""
+    """Frames by their first byte: p passes, r is replaced, and of h the first four bytes are replaced."""
     if not came:
         return 1
     match chr(came[0]):
@@ -59,7 +59,7 @@ PAYLOADS = st.lists(
 
 
 @given(PAYLOADS, st.lists(st.integers(1, 50), max_size=30))
-def test_what_comes_out_does_not_depend_on_how_it_came_in(payloads: list[bytes], cuts: list[int]) -> None:
+def test_the_output_does_not_depend_on_how_the_input_is_split(payloads: list[bytes], cuts: list[int]) -> None:
     rig = Rig()
     stream = b"".join(map(frame, payloads))
     for size in cuts:
@@ -71,20 +71,20 @@ def test_what_comes_out_does_not_depend_on_how_it_came_in(payloads: list[bytes],
     assert rig.splitter.frames == len(payloads)
 
 
-def test_what_passes_is_written_in_one_piece() -> None:
+def test_passing_bytes_are_written_in_one_piece() -> None:
     rig = Rig()
     rig.splitter.feed(frame(b"p1") + frame(b"p2") + frame(b"p3" * 100)[:50])
     assert len(rig.written) == 1
 
 
-def test_what_passes_is_not_held_until_it_is_whole() -> None:
+def test_a_passing_frame_is_not_buffered() -> None:
     rig = Rig()
     rig.splitter.feed(frame(b"p" * 500)[:100])
     assert len(rig.text) == 100
     assert not rig.splitter.incomplete
 
 
-def test_what_is_held_is_not_looked_at_before_enough_of_it_is_there() -> None:
+def test_a_decision_waits_for_the_bytes_that_it_needs() -> None:
     seen: list[int] = []
 
     def decide(came: memoryview, size: int) -> FrameAction | int:
@@ -98,7 +98,7 @@ def test_what_is_held_is_not_looked_at_before_enough_of_it_is_there() -> None:
     assert rig.text == frame(b"x" * 100)
 
 
-def test_an_incomplete_frame_is_seen() -> None:
+def test_an_incomplete_frame_is_reported() -> None:
     rig = Rig()
     rig.splitter.feed(frame(b"r123")[:6])
     assert rig.splitter.incomplete
@@ -106,7 +106,7 @@ def test_an_incomplete_frame_is_seen() -> None:
     assert not rig.splitter.incomplete
 
 
-def test_nothing_passes_while_it_is_stopped() -> None:
+def test_nothing_passes_while_the_splitter_is_stopped() -> None:
     rig = Rig()
 
     def stop_at_r(came: memoryview, size: int) -> FrameAction | int:
@@ -124,7 +124,7 @@ def test_nothing_passes_while_it_is_stopped() -> None:
     assert rig.text == frame(b"p1") + b"<1>ours" + frame(b"p2") + frame(b"p3")
 
 
-def test_it_may_be_stopped_from_the_start() -> None:
+def test_a_splitter_can_be_stopped_before_its_first_bytes() -> None:
     rig = Rig()
     rig.splitter = Splitter(by_first_letter, lambda data: rig.written.append(bytes(data)), MAX, stopped=True)
     rig.splitter.feed(frame(b"p1"))
@@ -134,7 +134,7 @@ def test_it_may_be_stopped_from_the_start() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, MAX + 1, 2**31 - 1])
-def test_a_length_that_is_not_allowed_is_refused(size: int) -> None:
+def test_an_invalid_length_is_refused(size: int) -> None:
     rig = Rig()
     with pytest.raises(DecodeError, match=f"a frame of {size} bytes, where {MAX} are allowed"):
         rig.splitter.feed(pack(">i", size) + b"p")

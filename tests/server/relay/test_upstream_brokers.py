@@ -1,4 +1,4 @@
-"""Connections to brokers: to the one that is meant, or to any that lives."""
+"""Connections to a given broker, or to any reachable one."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from tools.processes import free_ports
 
 
 class Nobody:
-    """A client that listens to nothing."""
+    """A client that ignores its connection."""
 
     def upstream_received(self, data: bytes) -> None:
         return
@@ -26,7 +26,7 @@ class Nobody:
 
 
 class Losing(Nobody):
-    """A client that waits for the end."""
+    """A client that waits for the end of its connection."""
 
     def __init__(self) -> None:
         self.lost = asyncio.Event()
@@ -52,21 +52,21 @@ async def connect(upstreams: UpstreamBrokers, broker: int) -> Address:
     return place
 
 
-async def test_a_broker_is_found_where_it_was_said_to_be_last(kafka: FakeKafka) -> None:
+async def test_a_broker_is_reached_at_its_newest_address(kafka: FakeKafka) -> None:
     upstreams = UpstreamBrokers()
     upstreams.update({1: nowhere()})
     upstreams.update({1: kafka.address})
     assert await connect(upstreams, 1) == kafka.address
 
 
-async def test_any_broker_is_one_that_lives(kafka: FakeKafka) -> None:
+async def test_any_broker_is_a_reachable_one(kafka: FakeKafka) -> None:
     upstreams = UpstreamBrokers()
     upstreams.update({1: nowhere(), 2: kafka.address, 3: nowhere()})
     for _ in range(4):
         assert await connect(upstreams, ANY) == kafka.address
 
 
-async def test_any_broker_is_each_in_turn(kafka: FakeKafka) -> None:
+async def test_connections_to_any_broker_rotate_through_all_brokers(kafka: FakeKafka) -> None:
     async with FakeKafka() as other:
         upstreams = UpstreamBrokers()
         upstreams.update({1: kafka.address})
@@ -75,13 +75,13 @@ async def test_any_broker_is_each_in_turn(kafka: FakeKafka) -> None:
     assert found.count(kafka.address) == found.count(other.address) == 2
 
 
-async def test_an_unknown_broker_and_none_at_all_are_unreachable() -> None:
+async def test_an_unknown_broker_and_an_empty_list_are_unreachable() -> None:
     for broker in (1, ANY):
         with pytest.raises(NoBrokerError):
             await UpstreamBrokers().connect(broker, Nobody())
 
 
-async def test_connections_to_a_broker_that_is_there_no_more_end(kafka: FakeKafka) -> None:
+async def test_connections_to_a_removed_broker_end(kafka: FakeKafka) -> None:
     upstreams = UpstreamBrokers()
     upstreams.update({1: kafka.address, 2: kafka.address})
     clients = {broker: Losing() for broker in (1, 2)}
@@ -111,7 +111,7 @@ async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
     assert caplog.messages == [f"broker 1 at {at} can be reached again"]
 
 
-async def test_a_host_that_cannot_be_one_is_unreachable(kafka: FakeKafka) -> None:
+async def test_an_invalid_host_name_is_unreachable(kafka: FakeKafka) -> None:
     upstreams = UpstreamBrokers()
     upstreams.update({1: Address("a..b", 9092), 2: kafka.address})
     assert [await connect(upstreams, ANY) for _ in range(2)] == [kafka.address] * 2
@@ -119,9 +119,9 @@ async def test_a_host_that_cannot_be_one_is_unreachable(kafka: FakeKafka) -> Non
         await upstreams.connect(1, Nobody())
 
 
-async def test_a_broker_that_does_not_answer_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+async def test_connecting_to_a_silent_broker_times_out(caplog: pytest.LogCaptureFixture) -> None:
     upstreams = UpstreamBrokers(timeout=0.01)
-    # Asks for TLS of a server that says nothing: the connection is there, the handshake never ends.
+    # The server accepts the connection and never answers the TLS handshake.
     async with FakeKafka(silent=True) as silent:
         upstreams = UpstreamBrokers(tls=silent.client_context(), timeout=0.05)
         upstreams.update({1: silent.address})

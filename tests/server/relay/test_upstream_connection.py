@@ -1,10 +1,10 @@
-"""Reading goes on while nobody objects."""
+"""Reading is paused while there is at least one reason."""
 
 from server.relay.upstream_connection import FlowControl
 from tests.server.fakes import FakeTransport
 
 
-def test_reading_goes_on_when_the_last_objection_is_gone() -> None:
+def test_reading_resumes_when_the_last_reason_to_pause_is_gone() -> None:
     transport = FakeTransport()
     flow = FlowControl(transport)
     flow.hold("a")
@@ -17,7 +17,7 @@ def test_reading_goes_on_when_the_last_objection_is_gone() -> None:
     assert transport.flow == ["paused", "resumed"]
 
 
-def test_a_transport_that_closes_is_left_alone() -> None:
+def test_a_closing_transport_is_not_paused() -> None:
     transport = FakeTransport()
     flow = FlowControl(transport)
     flow.hold("a")
