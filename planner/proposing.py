@@ -32,9 +32,9 @@ def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
     if (excluded := options.get("exclude_brokers")) is not None:
         goal = goal._replace(receive_nothing=broker_ids("--exclude-brokers", excluded))
     if (byte_tolerance := options.get("byte_tolerance")) is not None:
-        goal = goal._replace(byte_tolerance=read_tolerance(byte_tolerance))
+        goal = goal._replace(byte_tolerance=_percentage("--byte-tolerance", byte_tolerance))
     if (headroom := options.get("headroom")) is not None:
-        goal = goal._replace(headroom=read_tolerance(headroom))
+        goal = goal._replace(headroom=_percentage("--headroom", headroom))
     if (max_bytes := options.get("max_bytes")) is not None:
         goal = goal._replace(max_bytes=read_bytes(max_bytes))
     goal = goal._replace(
@@ -51,11 +51,18 @@ def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
     return Wish(goal, _topics(chosen, excluded), bool(options.get("skip_moving")), choice)
 
 
+def _percentage(option: str, text: str) -> Fraction:
+    try:
+        return read_tolerance(text)
+    except ProposalError as error:
+        raise ProposalError([f"{option} '{text}': expected a percentage below 100%, such as 5%"]) from error
+
+
 def read_bytes(text: str) -> int:
     """Read `500GiB`, `1.5TiB` or `1000` (bytes). Raises ProposalError."""
     match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([KMGTP]i?B|B)?", text)
     if match is None:
-        raise ProposalError([f"'{text}': expected a number of bytes, such as 500GiB"])
+        raise ProposalError([f"--max-bytes '{text}': expected a number of bytes, such as 500GiB"])
     unit = match[2] or "B"
     base = 1024 if "i" in unit else 1000
     return int(Fraction(match[1]) * base ** " KMGTP".index(unit[0] if unit != "B" else " "))

@@ -101,7 +101,9 @@ class Assembly:
             settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
         )
         self._spark = self._new_spark_planning(settings)
-        self._proposals = ProposalStore(compute, solver_obstacle, wall_clock, self._clock)
+        self._proposals = ProposalStore(
+            compute, solver_obstacle, wall_clock, self._clock, self.adapter.bandwidth
+        )
         self._progress = Progress(state, self.adapter.sizes)
         self.api = self._new_api(cluster_id)
         self.metrics = self._new_metrics()

@@ -280,10 +280,19 @@ class Paused(Struct):
     paused: bool
 
 
+class PlacementBroker(Struct):
+    """A broker that replicas can be placed on."""
+
+    id: int
+    rack: str | None
+    live: bool
+
+
 class Placement(Struct):
-    """The brokers that new partitions are not placed on."""
+    """The brokers, and those that new partitions are not placed on."""
 
     excluded: list[int]
+    brokers: list[PlacementBroker]
 
 
 class PlacementChange(Struct):

@@ -9,13 +9,18 @@ from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from server.api.call import Call
 from server.api.errors import HttpError, require
-from server.api.models import Placement, PlacementChange
+from server.api.models import Placement, PlacementBroker, PlacementChange
 from server.api.table import Endpoint
 
 
 async def placement(call: Call) -> Placement:
-    """Return the excluded brokers."""
-    return Placement(sorted(call.state.excluded_brokers))
+    """Return the brokers, and the excluded ones of them."""
+    state = call.state
+    brokers = [
+        PlacementBroker(number, broker.rack, number in state.live)
+        for number, broker in sorted(state.brokers.items())
+    ]
+    return Placement(sorted(state.excluded_brokers), brokers)
 
 
 async def change(call: Call) -> Placement:
@@ -51,7 +56,11 @@ async def _alter(call: Call, op: ConfigOp, brokers: Collection[int]) -> None:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/v1/placement", "Get the brokers that new partitions are not placed on.", placement, Placement
+        "GET",
+        "/v1/placement",
+        "Get the brokers, and those that new partitions are not placed on.",
+        placement,
+        Placement,
     ),
     Endpoint(
         "POST",

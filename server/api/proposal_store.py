@@ -65,9 +65,12 @@ class ProposalStore:
         obstacle: Callable[[], str | None],
         wall_clock: Callable[[], int],
         clock: Clock | None = None,
+        bandwidth: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._compute, self._obstacle, self._wall_clock = compute, obstacle, wall_clock
         self._clock = clock or RealClock()
+        self.bandwidth = bandwidth
+        """Bytes per second of a broker without a throttle, for forecasts; None if it is not known."""
         self._kept: dict[int, Kept] = {}
         self._last = 0
         self._turn = asyncio.Semaphore(1)

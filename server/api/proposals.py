@@ -35,7 +35,7 @@ async def propose(call: Call) -> Response:
     if not goals:
         raise HttpError(400, "no goal: give at least one of drain, add, balance, rf, racks and leaders")
     partitions = sum(map(len, call.state.partitions.values()))
-    request = {"goals": goals, "options": options(body), **_rates(call.state)}
+    request = {"goals": goals, "options": options(body), **_rates(call.state, store)}
     brokers = frozenset(body.drain), frozenset(body.add)
     kept = store.start(goals, brokers, partitions, lambda kept: _lines(call, request, kept))
     if partitions <= SMALL and kept.task is not None:
@@ -121,9 +121,12 @@ def _ids(brokers: Iterable[int]) -> str:
     return ",".join(map(str, brokers))
 
 
-def _rates(state: State) -> dict[str, Any]:
+def _rates(state: State, store: ProposalStore) -> dict[str, Any]:
     """Return the limits and the throttle, for the forecast."""
-    return {"limits": state.backlog.usage.limits._asdict(), "bandwidth": throttle_rate(state)}
+    return {
+        "limits": state.backlog.usage.limits._asdict(),
+        "bandwidth": throttle_rate(state) or store.bandwidth(),
+    }
 
 
 async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterator[bytes]:

@@ -7,7 +7,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-TYPES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+TYPES = {
+    "index.html": "text/html",
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "proposals.html": "text/html",
+    "proposals.css": "text/css",
+    "proposals.js": "text/javascript",
+    "proposal_figures.js": "text/javascript",
+}
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"

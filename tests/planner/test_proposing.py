@@ -64,6 +64,11 @@ def test_other_sizes_are_refused(text: str) -> None:
         read_bytes(text)
 
 
+def test_a_bad_percentage_is_named_with_its_option() -> None:
+    with pytest.raises(ProposalError, match="--headroom 'x': expected a percentage"):
+        read_wish(["balance"], {"headroom": "x"})
+
+
 def test_a_snapshot_with_a_hole_is_refused() -> None:
     snapshot = cluster("--", (1,), (1,), (1,))
     del snapshot.partitions["foo", 1]

@@ -78,7 +78,7 @@ def test_new_partitions_are_kept_off_drained_brokers_until_they_are_added(shell:
 def test_placement_is_changed_by_hand(shell: Shell) -> None:
     shown = "New partitions are not placed on: 3, 6\n"
     assert shell.ok("placement", "--exclude", "6,3") == shown
-    assert shell.json("placement", "--allow", "3") == {"excluded": [6]}
+    assert shell.json("placement", "--allow", "3")["excluded"] == [6]
     unknown = shell.run("placement", "--exclude", "9")
     assert (unknown.code, unknown.err) == (1, "reassignd: There is no broker 9.\n")
     assert shell.run("placement", "--exclude", "x").code == 2

@@ -5,6 +5,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from server.api import models
+from server.api.proposal_models import Proposal, ProposalFigures, ProposalRequest
 from server.page.files import assets, document
 
 
@@ -26,8 +27,39 @@ async def test_the_page_loads_what_is_served_and_nothing_else() -> None:
         assert (await get(f"/{name}")).status_code == 200
 
 
+async def test_the_wizards_load_what_is_served_and_nothing_else() -> None:
+    html, script = (await get("/proposals.html")).text, (await get("/proposals.js")).text
+    loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html) + re.findall(
+        r'from "\./([^"]+)"', script
+    )
+    assert sorted(loaded) == ["page.css", "proposal_figures.js", "proposals.css", "proposals.js"]
+    assert not re.search(r"https?:|//[a-z]|<script(?![^>]*src)|\son\w+=|\sstyle=", html)
+    for name in loaded:
+        assert (await get(f"/{name}")).status_code == 200
+    assert 'href="proposals.html"' in (await get("/")).text
+
+
+async def test_the_wizards_use_elements_and_fields_that_exist() -> None:
+    html, script = (await get("/proposals.html")).text, (await get("/proposals.js")).text
+    assert set(re.findall(r'element\("([\w-]+)"\)', script)) <= set(re.findall(r'id="([\w-]+)"', html))
+    fields = {
+        "drain",
+        "add",
+        "balance",
+        "racks",
+        *re.findall(r'<(?:input|select)[^>]* name="(\w+)"', html),
+    } - {"job", "broker", "throttle", "how"}
+    assert fields <= set(ProposalRequest.__struct_fields__)
+    figures = (await get("/proposal_figures.js")).text
+    used = set(re.findall(r"\bfigures\.(\w+)", script + figures))
+    assert len(used) > 3
+    assert used <= set(ProposalFigures.__struct_fields__)
+    assert set(re.findall(r"\bproposal\.(\w+)", script)) <= set(Proposal.__struct_fields__)
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script + figures)
+
+
 async def test_the_page_may_run_its_own_script_only() -> None:
-    for path in ("/", "/page.js"):
+    for path in ("/", "/page.js", "/proposals.html", "/proposals.js"):
         headers = (await get(path)).headers
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
         assert headers["x-content-type-options"] == "nosniff"

@@ -1,0 +1,98 @@
+// The figures of a proposal: what it does in words, a chart for replicas, leaders and bytes, and a table of the brokers.
+"use strict";
+
+const SHOWN = 60; // brokers in a chart: those that change most
+const LISTED = 500; // brokers in the table
+const ROW = 22; // height of a broker in a chart, in pixels
+const LABEL = 70; // width of the labels
+const WIDTH = 260; // width of the longest bar
+const VALUES = 170; // width of the numbers behind the bars
+const SVG = "http://www.w3.org/2000/svg";
+
+export const count = (number) => (number ?? 0).toLocaleString("en");
+
+export function bytes(number) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let unit = 0;
+  for (; number >= 1024 && unit < units.length - 1; unit += 1) number /= 1024;
+  return `${number.toLocaleString("en", { maximumSignificantDigits: 3 })} ${units[unit]}`;
+}
+
+function duration(seconds) {
+  const parts = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const first = parts.findIndex(([size]) => seconds >= size);
+  if (first < 0) return "less than a second";
+  return parts.slice(first, first + 2)
+    .map(([size, name], place) => `${Math.floor((place ? seconds % parts[first][0] : seconds) / size)} ${name}`)
+    .join(" ");
+}
+
+// Names may contain invisible characters, such as marks that reverse the text's direction: show their codes.
+export const visible = (text) =>
+  String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+
+const MEASURES = [["replicas", count], ["leaders", count], ["bytes", bytes]];
+
+export function lines(figures) {
+  const { forecast } = figures;
+  const time = forecast && figures.moves
+    ? [`forecast: ${duration(forecast.seconds)} at ${bytes(forecast.bandwidth)}/s per broker, under the limits in force`]
+    : [];
+  const more = figures.left_out_partitions ? [`${count(figures.left_out_partitions)} partitions are left out`] : [];
+  return [...figures.summary, ...time, ...more];
+}
+
+function shape(name, attributes, text) {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = visible(text);
+  return node;
+}
+
+function chart(brokers, name, format) {
+  const changed = (each) => Math.abs(each.after[name] - each.before[name]);
+  const rows = [...brokers].sort((a, b) => changed(b) - changed(a)).slice(0, SHOWN).sort((a, b) => a.broker - b.broker);
+  const largest = Math.max(1, ...rows.flatMap((each) => [each.before[name], each.after[name]]));
+  const [width, height] = [LABEL + WIDTH + VALUES, ROW * rows.length];
+  const drawing = shape("svg", { width, viewBox: `0 0 ${width} ${height}`, role: "img" });
+  drawing.append(shape("title", {}, `${name} of each broker before and after`));
+  rows.forEach((each, place) => {
+    const top = ROW * place;
+    const values = [["before", each.before[name]], ["after", each.after[name]]];
+    drawing.append(shape("text", { x: 0, y: top + 14 }, `broker ${each.broker}`));
+    values.forEach(([kind, value], lower) => drawing.append(shape("rect", {
+      class: kind, x: LABEL, y: top + 2 + 9 * lower, height: 8, width: Math.max(1, (WIDTH * value) / largest),
+    })));
+    drawing.append(shape("text", { x: LABEL + WIDTH + 6, y: top + 14 }, `${format(each.before[name])} → ${format(each.after[name])}`));
+  });
+  const figure = document.createElement("figure");
+  const caption = document.createElement("figcaption");
+  const which = rows.length < brokers.length ? ` of the ${SHOWN} brokers that change most` : "";
+  caption.textContent = `${name}${which}: gray before, blue after`;
+  figure.append(caption, drawing);
+  return figure;
+}
+
+export const charts = (figures) => MEASURES.map(([name, format]) => chart(figures.brokers, name, format));
+
+function line(values, kind) {
+  const row = document.createElement("tr");
+  row.append(...values.map((value, place) => {
+    const cell = document.createElement(kind);
+    cell.textContent = visible(value);
+    if (place > 1) cell.className = "number";
+    return cell;
+  }));
+  return row;
+}
+
+export function table(node, figures) {
+  const rows = figures.brokers.slice(0, LISTED).map((each) => [
+    each.broker, each.rack ?? "",
+    ...MEASURES.map(([name, format]) => `${format(each.before[name])} → ${format(each.after[name])}`),
+    `+${count(each.gains)}`, `−${count(each.losses)}`,
+  ]);
+  const head = line(["broker", "rack", "replicas", "leaders", "bytes", "gets", "gives"], "th");
+  node.replaceChildren(node.querySelector("caption"), head, ...rows.map((row) => line(row, "td")));
+  return figures.brokers.length > LISTED ? `The first ${LISTED} of ${count(figures.brokers.length)} brokers.` : "";
+}

@@ -1,0 +1,173 @@
+// The wizards: choose a goal, see the numbers before and after, then start or queue the plan as a job.
+"use strict";
+
+import { charts, count, lines, table, visible } from "./proposal_figures.js";
+
+const POLL_MS = 500;
+const element = (id) => document.getElementById(id);
+const form = element("wizard");
+let shown = null; // the proposal on the page
+let running = null; // the number of the proposal that is being computed
+
+async function request(method, path, body) {
+  const token = sessionStorage.getItem("token");
+  const headers = token ? { authorization: `Bearer ${token}` } : {};
+  const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  const content = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(content.error), { status: answer.status });
+  return content;
+}
+
+function trouble(error) {
+  const text = error ? (error.status ? error.message : "reassignd does not answer.") : "";
+  element("trouble").textContent = visible(text);
+  element("trouble").hidden = !text;
+  element("login").hidden = error?.status !== 401;
+}
+
+// Runs an action of the user, and shows why it failed.
+const attempt = (action) => async (event) => {
+  event?.preventDefault();
+  trouble(null);
+  try {
+    await action(event);
+  } catch (error) {
+    trouble(error);
+  }
+};
+
+// ---- choose ---------------------------------------------------------------------------------------------------------
+
+const chosenJob = () => new FormData(form).get("job");
+
+function showFields() {
+  for (const node of form.querySelectorAll("[data-for]")) node.hidden = !node.dataset.for.split(" ").includes(chosenJob());
+}
+
+async function load() {
+  const { brokers, excluded } = await request("GET", "v1/placement");
+  element("brokers").replaceChildren(...brokers.map((broker) => {
+    const label = document.createElement("label");
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.name = "broker";
+    box.value = broker.id;
+    const notes = [broker.rack, broker.live ? "" : "offline", excluded.includes(broker.id) ? "excluded" : ""].filter(Boolean);
+    label.append(box, visible(` ${broker.id}${notes.length ? ` (${notes.join(", ")})` : ""}`));
+    return label;
+  }));
+  form.hidden = false;
+  showFields();
+}
+
+// The body of the request: a field that is hidden or empty is left out.
+function goal() {
+  const data = new FormData(form);
+  const job = chosenJob();
+  const brokers = data.getAll("broker").map(Number);
+  const body = { drain: { drain: brokers }, add: { add: brokers }, rf: { rf: Number(data.get("rf")) }, balance: { balance: true }, racks: { racks: true } }[job];
+  for (const name of ["topics", "exclude_topics", "tolerance", "by", "preferred_leaders"]) {
+    if (data.get(name) && !form.elements[name].closest("[hidden]")) body[name] = data.get(name);
+  }
+  if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
+  for (const name of ["fix_racks", "skip_moving"]) if (data.get(name)) body[name] = true;
+  if ((job === "drain" || job === "add") && !brokers.length) throw Object.assign(new Error("Choose at least one broker."), { status: 400 });
+  return body;
+}
+
+// ---- propose --------------------------------------------------------------------------------------------------------
+
+function showProgress(proposal) {
+  const { state, read_partitions: read, cluster_partitions: all, seconds } = proposal;
+  element("bar").max = Math.max(all, 1);
+  if (state === "computing" && read < all) element("bar").value = read;
+  else element("bar").removeAttribute("value");
+  element("phase").textContent = state === "waiting" ? "waits for another proposal" : `${count(all)} partitions, ${Math.round(seconds)} s`;
+}
+
+async function ready(proposal) {
+  while (proposal.state === "waiting" || proposal.state === "computing") {
+    running = proposal.id;
+    showProgress(proposal);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    if (running === null) return null;
+    proposal = await request("GET", `v1/proposals/${proposal.id}`);
+  }
+  if (proposal.state === "failed") throw Object.assign(new Error(proposal.reasons.join("; ")), { status: 422 });
+  return proposal;
+}
+
+async function propose() {
+  const body = goal();
+  element("result").hidden = true;
+  element("propose").disabled = true;
+  element("progress-of-proposal").hidden = false;
+  element("phase").textContent = "";
+  try {
+    const proposal = await ready(await request("POST", "v1/proposals", body));
+    if (proposal) show(proposal);
+  } finally {
+    running = null;
+    element("propose").disabled = false;
+    element("progress-of-proposal").hidden = true;
+  }
+}
+
+function show(proposal) {
+  shown = proposal;
+  const { figures } = proposal;
+  element("summary").replaceChildren(...lines(figures).map((text) => {
+    const item = document.createElement("li");
+    item.textContent = visible(text);
+    return item;
+  }));
+  element("charts").replaceChildren(...charts(figures));
+  element("rest").textContent = table(element("figures"), figures);
+  element("start-now").textContent = figures.moves ? `Start: copy ${count(figures.moves)} replicas` : "Start";
+  element("start").hidden = !figures.partitions;
+  element("started").replaceChildren();
+  element("result").hidden = false;
+  element("result-title").focus();
+}
+
+// ---- start ----------------------------------------------------------------------------------------------------------
+
+async function start(event) {
+  const query = new URLSearchParams();
+  const throttle = new FormData(element("start")).get("throttle");
+  if (throttle) query.set("throttle", throttle);
+  if (event.submitter?.value === "queue") query.set("queue", "true");
+  const { job } = await request("POST", `v1/proposals/${shown.id}/execute?${query}`);
+  const link = document.createElement("a");
+  link.href = job === null ? "." : `./#job-${job}`;
+  link.textContent = job === null ? "Nothing is to be done." : `Job ${job} is submitted.`;
+  element("start").hidden = true;
+  element("started").replaceChildren(link);
+}
+
+async function save(name) {
+  const plan = await request("GET", `v1/proposals/${shown.id}/${name}`);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(plan)], { type: "application/json" }));
+  link.download = `${name}-${shown.id}.json`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+async function cancel() {
+  const number = running;
+  running = null;
+  if (number !== null) await request("DELETE", `v1/proposals/${number}`);
+}
+
+element("login").addEventListener("submit", attempt(async () => {
+  sessionStorage.setItem("token", element("token").value);
+  await load();
+}));
+form.addEventListener("change", showFields);
+form.addEventListener("submit", attempt(propose));
+element("start").addEventListener("submit", attempt(start));
+element("cancel").addEventListener("click", attempt(cancel));
+element("save-plan").addEventListener("click", attempt(() => save("plan")));
+element("save-rollback").addEventListener("click", attempt(() => save("rollback")));
+attempt(load)();
