@@ -3,7 +3,7 @@
 The outcomes are those of Kafka's KRaft controller.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
@@ -17,7 +17,7 @@ from controller.reassignment.first_orders import FirstOrders
 from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order
-from controller.reassignment.repeated_rows import Outcomes, RepeatedRows, find_repeated
+from controller.reassignment.repeated_rows import Outcomes, RepeatedRows, find_repeated, parts_of
 from controller.reassignment.validation import check_factor, check_replicas
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -30,18 +30,19 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     """Carry out each row independently. The reply has one outcome per row, in request order."""
     topics = _cancel_all(d) if event.topics is None else event.topics
     if event.timeout_ms <= 0:
-        d.answer(event, refuse_all(topics, Outcome(ErrorCode.REQUEST_TIMED_OUT)))
+        d.answer(event, (yield from refuse_all(topics, Outcome(ErrorCode.REQUEST_TIMED_OUT))))
         return
     repeated = yield from find_repeated(topics)
     job = open_job(d, JobKind.PLAN, event)
     answers = []
     room = ROWS_PER_SLICE
+    whole: set[str] = set()
     for topic, requested in topics:
         outcomes: list[tuple[int, Outcome]] = []
         answers.append(TopicOutcomes(topic, outcomes))
         if requested is None and topic not in d.state.topics:
             outcomes.append((-1, _no_topic(topic)))
-        rows = iter(_moving_rows(d, topic) if requested is None else requested)
+        rows = _rows_of(d, topic, requested, whole)
         while taken := list(islice(rows, room)):
             _alter(d, topic, [row for row in taken if row is not None], outcomes, repeated, job, event)
             room = room - len(taken) or ROWS_PER_SLICE
@@ -59,10 +60,21 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     d.answer(event, AlterReply(outcome, answers, seal_job(d, job)))
 
 
-def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
-    """Return a reply with the outcome at the top and on every row, as Kafka's clients expect it."""
-    rows = [TopicOutcomes(t, [(row.partition, outcome) for row in rows or ()]) for t, rows in topics]
-    return AlterReply(outcome, rows)
+def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> Generator[None, None, AlterReply]:
+    """Return a reply with the outcome at the top and on every row, as Kafka's clients expect it. Made in slices."""
+    answers = []
+    work = 0
+    for topic, rows in topics:
+        refused: list[tuple[int, Outcome]] = []
+        answers.append(TopicOutcomes(topic, refused))
+        work += 1
+        for part in parts_of(rows or ()):
+            refused += [(row.partition, outcome) for row in part]
+            work += len(part)
+        if work >= ROWS_PER_SLICE:
+            work = 0
+            yield
+    return AlterReply(outcome, answers)
 
 
 def check_row(
@@ -130,6 +142,19 @@ def _cancel_all(d: Decision) -> list[AlterTopic]:
     state = d.state
     others = {key.topic for key in chain(state.external, state.pending)}
     return [AlterTopic(topic, None) for topic in sorted(state.reassigning.keys() | others)]
+
+
+def _rows_of(
+    d: Decision, topic: str, requested: Sequence[AlterRow] | None, whole: set[str]
+) -> Iterator[AlterRow | None]:
+    """Return the requested rows, or a cancel for each partition of the topic. `whole` are the topics cancelled before."""
+    if requested is not None:
+        return iter(requested)
+    if topic in whole:
+        # Another cancel has no effect, but would visit all the partitions again.
+        return iter(())
+    whole.add(topic)
+    return _moving_rows(d, topic)
 
 
 def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:

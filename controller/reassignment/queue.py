@@ -22,7 +22,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
             ErrorCode.REASSIGNMENT_IN_PROGRESS,
             "A queued plan still has partitions that have not started. Wait for them, or append to it.",
         )
-        d.answer(event, refuse_all(event.topics, busy))
+        d.answer(event, (yield from refuse_all(event.topics, busy)))
         return
     repeated = yield from find_repeated(event.topics)
     job = open_job(d, JobKind.QUEUE, event)

@@ -24,7 +24,7 @@ def find_repeated(topics: Sequence[AlterTopic]) -> Generator[None, None, "Repeat
     numbers: dict[str, list[int]] = {}
     work = 0
     for topic, rows in topics:
-        for part in _parts(rows) if rows and len(rows) > ROWS_PER_SLICE else (rows or (),):
+        for part in parts_of(rows) if rows and len(rows) > ROWS_PER_SLICE else (rows or (),):
             numbers.setdefault(topic, []).extend([row.partition for row in part])
             work += len(part) + WORK_OF_TOPIC
             if work >= ROWS_PER_SLICE:
@@ -51,7 +51,7 @@ def _count(topic: str, named: Sequence[int], repeated: set[TopicPartition]) -> I
         repeated.update(TopicPartition(topic, number) for number, count in times.items() if count > 1)
 
 
-def _parts(rows: Sequence[AlterRow]) -> Iterator[Sequence[AlterRow]]:
+def parts_of(rows: Sequence[AlterRow]) -> Iterator[Sequence[AlterRow]]:
     """Yield the rows in parts of at most `ROWS_PER_SLICE`."""
     for start in range(0, len(rows), ROWS_PER_SLICE):
         yield rows[start : start + ROWS_PER_SLICE]

@@ -22,7 +22,7 @@ from protocol.messages.alter_partition_reassignments_response import (
     ReassignableTopicResponse,
 )
 from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import handles
 
 
@@ -61,10 +61,11 @@ async def handle(
     """
     if request.topics is not None and not request.topics:
         return AlterPartitionReassignmentsResponse(error_message="")
-    rows = sum(len(topic.partitions or ()) for topic in request.topics or ())
+    topics = request.topics or ()
+    rows = len(topics) + sum(len(topic.partitions or ()) for topic in topics[:LARGE_ROWS])
     event = await context.compute(rows, _event, request, context)
     reply = await context.services.driver.submit(event)
-    rows = sum(len(topic.rows) for topic in reply.topics)
+    rows = len(reply.topics) + sum(len(topic.rows) for topic in reply.topics[:LARGE_ROWS])
     return await context.compute(rows, _response, request, reply)
 
 

@@ -73,7 +73,11 @@ def _response(request: MetadataRequest, context: Context) -> MetadataResponse:
     if _requests_all(request, context):
         described = describe_all(context, request.include_topic_authorized_operations)
     else:
-        described = [_describe(topic, request, context) for topic in dict.fromkeys(request.topics or ())]
+        # A client may repeat a name with many ids.
+        topics = {
+            topic.name if topic.name is not None else topic.topic_id: topic for topic in request.topics or ()
+        }
+        described = [_describe(topic, request, context) for topic in topics.values()]
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(broker.id, broker.host, broker.port, broker.rack)

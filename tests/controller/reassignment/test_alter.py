@@ -153,6 +153,24 @@ def test_topics_without_rows_are_taken_in_slices(rows: list[AlterRow] | None) ->
     assert len(list(decide(Decision(InMemoryController().state), AlterReassignments(topics)))) == 3
 
 
+def test_a_second_cancel_of_a_whole_topic_visits_nothing(controller: InMemoryController) -> None:
+    controller.alter({"foo-0": (4, 5, 6)})
+    controller.catch_up()
+    controller.alter({"foo-0": (1, 2, 3)})
+    first, *others = alter(controller, [AlterTopic("foo", None)] * 3).topics
+    assert ([number for number, _ in first.rows], [each.rows for each in others]) == ([0], [[], []])
+
+
+def test_a_large_request_without_time_is_refused_in_slices() -> None:
+    rows = [AlterRow(number, (4,)) for number in range(3 * ROWS_PER_SLICE)]
+    event = AlterReassignments([AlterTopic(f"foo{n}", rows[:ROWS_PER_SLICE]) for n in range(3)], timeout_ms=0)
+    d = Decision(InMemoryController().state)
+    assert len(list(decide(d, event))) == 3
+    assert {outcome.error for _, rows in d.reply.topics for _, outcome in rows} == {
+        ErrorCode.REQUEST_TIMED_OUT
+    }
+
+
 def test_the_reply_names_the_job_and_none_when_nothing_was_ordered(controller: InMemoryController) -> None:
     moved = alter(controller, [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])])
     again = alter(controller, [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])])

@@ -1,6 +1,11 @@
 """AlterPartitionReassignments (45)."""
 
+from collections.abc import Callable
+
+import pytest
+
 from common.error_codes import ErrorCode
+from common.worker_thread import WorkerThread
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.errors import DONE, Outcome
@@ -9,6 +14,7 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from server.dispatch.context import LARGE_ROWS
 from server.handlers.alter_partition_reassignments import handle, refuse
 from tests.server.fakes import FakeDriver, answer, context, decoded, encodable
 
@@ -76,3 +82,19 @@ def test_a_refusal_is_repeated_on_every_row() -> None:
     assert [topic.name for topic in response.responses] == ["foo", "bar"]
     assert [tuple(row) for row in response.responses[0].partitions] == [(0, 31, "denied"), (1, 31, "denied")]
     assert list(response.responses[1].partitions) == []
+
+
+async def test_many_topics_without_rows_are_translated_in_the_worker_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[object] = []
+
+    async def run(_: WorkerThread, function: Callable[..., object], *given: object) -> object:
+        calls.append(function)
+        return function(*given)
+
+    monkeypatch.setattr(WorkerThread, "run", run)
+    request = REQUEST._replace(topics=[ReassignableTopic("foo", [])] * (LARGE_ROWS + 1))
+    reply = AlterReply(DONE, [TopicOutcomes("foo", [])] * (LARGE_ROWS + 1))
+    response = await answer(handle, request, context(1, driver=FakeDriver(reply)))
+    assert (len(response.responses), len(calls)) == (LARGE_ROWS + 1, 2)

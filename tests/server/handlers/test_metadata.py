@@ -93,6 +93,13 @@ async def test_a_topic_with_neither_name_nor_id_is_refused() -> None:
         await answer(handle, identified(bytes(16)), context(12, controller().state))
 
 
+async def test_a_name_with_many_ids_is_returned_once() -> None:
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(bytes([number] * 16), "foo") for number in range(9)]
+    )
+    assert names(await answer(handle, request, context(12, controller().state))) == ["foo"]
+
+
 async def test_a_topic_requested_twice_is_returned_once() -> None:
     assert names(await answer(handle, named("foo", "foo"), context(12, controller().state))) == ["foo"]
 
