@@ -83,7 +83,7 @@ def following_step(
     return following
 
 
-def has_room(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
+def has_capacity(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
     """Return whether the limits allow the step in flight to be turned to `following`."""
     return state.backlog.fits(partition.key, _step_cost(state, partition, following, target))
 
@@ -91,7 +91,7 @@ def has_room(state: State, partition: Partition, following: Replicas, target: Re
 def preferred_leader(state: State, partition: Partition, reassignment: Reassignment) -> int:
     """Return the broker that should lead when the step ends; NO_LEADER to keep the leader.
 
-    A step that did not count as a leader movement when it started moves leadership only if limit L has room.
+    A step that did not count as a leader movement when it started moves leadership only if limit L allows it.
     """
     preferred = steps.preferred_leader(reassignment.target, state.backlog.usage.step)
     allowed = preferred == partition.leader or state.backlog.may_lead(partition.key)

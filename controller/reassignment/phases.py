@@ -4,7 +4,7 @@ A phase is derived from the records, never stored, so the two cannot disagree (K
 reassigned" from the adding and removing replicas in the same way):
 
 * IDLE: the partition has no reassignment.
-* QUEUED: it has one, no step is in flight, and the next step waits for room.
+* QUEUED: it has one, no step is in flight, and the next step waits for capacity.
 * WAITING: as QUEUED, but the next step cannot start; `State.waiting` has the reason.
 * MOVING: a step is in flight.
 * EXTERNAL: reassignd has no reassignment of the partition, but another client moves it in the upstream, or a
@@ -48,7 +48,7 @@ class Trigger(StrEnum):
     ORDER = "a target is requested"
     CANCEL = "cancel or rollback"
     PLAN = "its next step is planned"
-    TURN = "the limits allow it"
+    START = "the limits allow it"
     PROGRESS = "ISR, leader or brokers change"
     STALL = "no progress for too long"
 
@@ -84,7 +84,7 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
     (WAITING, Trigger.CANCEL): _row("roll back", reassignments.roll_back, IDLE, QUEUED, WAITING),
     (MOVING, Trigger.CANCEL): _row("undo", reassignments.roll_back, IDLE, QUEUED, MOVING),
     (QUEUED, Trigger.PLAN): _row("plan", reassignments.plan, MOVING, WAITING, QUEUED, IDLE),
-    (QUEUED, Trigger.TURN): _row("start", reassignments.start, MOVING, WAITING, QUEUED, IDLE),
+    (QUEUED, Trigger.START): _row("start", reassignments.start, MOVING, WAITING, QUEUED, IDLE),
     (MOVING, Trigger.PROGRESS): _row("advance", reassignments.advance, MOVING, QUEUED, IDLE),
     (MOVING, Trigger.STALL): _row("end the step", reassignments.stall, IDLE, QUEUED, MOVING),
     (WAITING, Trigger.PROGRESS): _row("requeue", reassignments.requeue, QUEUED),
@@ -122,7 +122,7 @@ _REFUSED = {
     Trigger.ORDER: Outcome(ErrorCode.UNKNOWN_SERVER_ERROR),
     Trigger.CANCEL: Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
     Trigger.PLAN: _NOTHING,
-    Trigger.TURN: _NOTHING,
+    Trigger.START: _NOTHING,
     Trigger.PROGRESS: _NOTHING,
     Trigger.STALL: _NOTHING,
 }

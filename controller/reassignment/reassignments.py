@@ -26,7 +26,7 @@ from controller.reassignment.next_step import (
     Plan,
     charge,
     following_step,
-    has_room,
+    has_capacity,
     plan_step,
     preferred_leader,
     release,
@@ -96,7 +96,7 @@ def redirect(d: Decision, partition: Partition, reassignment: Reassignment, orde
         return DONE
     current = reassignment.current_of(partition)
     following = following_step(d.state, partition, current, order.target)
-    if following is None or not has_room(d.state, partition, following, order.target):
+    if following is None or not has_capacity(d.state, partition, following, order.target):
         following = current
     if not turning.keeps_up(d.state, partition, following) and not turning.is_refused(
         d.state, partition, following
@@ -143,14 +143,14 @@ def stall(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
 def start(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """Begin the next step.
 
-    If it has no room, return it to the backlog; if it cannot start, record the reason.
+    If it lacks capacity, return it to the backlog; if it cannot start, record the reason.
     """
     state, key = d.state, partition.key
     plan = plan_step(state, partition, reassignment)
     if plan.waits_for:
         state.waiting[key] = plan.waits_for
     elif state.backlog.usage.exhausted(plan.cost) is not None:
-        _await_turn(state, reassignment, plan)
+        _add_to_backlog(state, reassignment, plan)
     else:
         _begin(d, partition, plan.following, reassignment, plan.cost)
     return DONE
@@ -165,7 +165,7 @@ def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: O
     if step.waits_for:
         state.waiting[partition.key] = step.waits_for
     else:
-        _await_turn(state, reassignment, step)
+        _add_to_backlog(state, reassignment, step)
     return DONE
 
 
@@ -280,7 +280,7 @@ def enqueue(d: Decision, partition: Partition) -> None:
     d.state.backlog.enqueue(partition.key)
 
 
-def _await_turn(state: State, reassignment: Reassignment, plan: Plan) -> None:
+def _add_to_backlog(state: State, reassignment: Reassignment, plan: Plan) -> None:
     waves = state.backlog.planned.get(reassignment.key)
     planned = Planned(reassignment.job, waves[0]) if waves else None
     state.backlog.add(reassignment.key, plan.rank, plan.cost, planned)

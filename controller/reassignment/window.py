@@ -27,14 +27,14 @@ def fill(d: Decision) -> None:
     stopped = state.paused or backlog.halted
     only = backlog.take_only_step() if budget and not stopped else None
     if only is not None:
-        _fire_unless_paused(d, only, Trigger.TURN)
+        _fire_unless_paused(d, only, Trigger.START)
     waiting = not stopped and len(backlog) > 0
     if waiting:
         for key in backlog.next_to_plan(budget):
             _fire_unless_paused(d, key, Trigger.PLAN)
         for step in islice(backlog.candidates(), budget):
             if step is not None:
-                _fire_unless_paused(d, step[0], Trigger.TURN)
+                _fire_unless_paused(d, step[0], Trigger.START)
     backlog.end_decision()
     more = waiting and not backlog.idle
     if (more or state.deletable) and not state.woken:

@@ -1,13 +1,13 @@
-"""The backlog: steps that wait for room under the limits, in the order in which they should start (KIP-435).
+"""The backlog: steps that wait for capacity, in the order in which they should start (KIP-435).
 
-A *place* is a counted resource with a limit, for example the replicas that move to broker 5. Steps of the
-same rank that take the same places wait in one *bucket*. When a place is exhausted, whole buckets are parked;
-when room returns, one parked bucket is tried at a time. So the cost of starting a step does not depend on the
-number of steps that wait.
+A *capacity* is a counted resource with a limit, for example the replicas that move to broker 5. Steps of the
+same rank that take the same capacities wait in one *bucket*. When a capacity is exhausted, whole buckets are
+parked; when some of it is released, one parked bucket is tried at a time. So the cost of starting a step does
+not depend on the number of steps that wait.
 
-Each bucket that is not parked has one *turn* in a heap, ordered by rank, then wave. A planned step has the
-wave of its plan. The other steps of a bucket get consecutive waves, beginning with the wave that was reached
-last. So buckets alternate, and neither a long plan nor a stream of small ones delays the others.
+Each bucket that is not parked has one *position* in a heap, ordered by rank, then wave. A planned step has
+the wave of its plan. The other steps of a bucket get consecutive waves, beginning with the wave that was
+reached last. So buckets alternate, and neither a long plan nor a stream of small ones delays the others.
 """
 
 from collections import deque
@@ -16,8 +16,8 @@ from heapq import heapify, heappop, heappush
 
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.names import without
-from controller.scheduling.buckets import Bucket, Planned, Rank, Step, Turn
-from controller.scheduling.limits import LEADS, UNLIMITED_BYTES, Cost, Place, Usage
+from controller.scheduling.buckets import Bucket, Planned, Position, Rank, Step
+from controller.scheduling.limits import LEADS, UNLIMITED_BYTES, Capacity, Cost, Usage
 from controller.scheduling.parking import PASSES, Parking
 from controller.scheduling.plan_limits import PlanLimits
 
@@ -34,7 +34,7 @@ Divided by the average load of brokers: the more steps each one has, the less on
 
 
 class Backlog:
-    """The buckets of waiting steps, and the places that steps in flight take."""
+    """The buckets of waiting steps, and the capacities that steps in flight take."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -50,13 +50,13 @@ class Backlog:
         self._size = 0
         """Number of entries in all buckets, void ones included."""
         self._buckets: dict[tuple[Rank, Cost], Bucket] = {}
-        self._ready: list[Turn] = []
+        self._ready: list[Position] = []
         self._parked = Parking(self.usage)
-        self._freed: set[Place] = set()
+        self._freed: set[Capacity] = set()
         self._leader_changes = 0
         self.costs: dict[TopicPartition, Cost] = {}
         """What each step in flight takes, as counted in `usage`."""
-        self._turns = 0
+        self._positions = 0
         self._next: dict[Rank, int] = {}
         """By rank: the wave after the last one from which a step was taken."""
         self._first: dict[tuple[int, Rank], int] = {}
@@ -77,11 +77,11 @@ class Backlog:
             wave = self._first.setdefault((planned.job, rank), self._next.get(rank, 0)) + planned.wave
             if isinstance(before, Step) and before.bucket is bucket and before.wave == wave:
                 return
-            self._turns += 1
-            self._entries[key] = step = Step(wave, self._turns, key, bucket)
+            self._positions += 1
+            self._entries[key] = step = Step(wave, self._positions, key, bucket)
             heappush(bucket.planned, step)
         self._size += 1
-        if not bucket.turn or (planned is not None and bucket.planned[0].wave < bucket.wave):
+        if not bucket.position or (planned is not None and bucket.planned[0].wave < bucket.wave):
             self._queue(bucket)
         if self._size > 2 * len(self._entries) + SLACK:
             self._compact()
@@ -98,20 +98,20 @@ class Backlog:
             del self._first[key]
 
     def candidates(self) -> Iterator[tuple[TopicPartition, Cost] | None]:
-        """Yield the steps that have room, in order.
+        """Yield the steps that the limits allow, in order.
 
         A None marks a few buckets that were examined without finding one.
 
         A yielded step has left the backlog: the caller starts it (`charge`) or adds it again.
         """
         while self._unpark() or self._ready:
-            turn = self._choose()
-            yield None if turn is None else self._pop(turn)
+            position = self._choose()
+            yield None if position is None else self._pop(position)
 
     @property
     def idle(self) -> bool:
-        """Whether no waiting step has room and no partition is to be planned."""
-        return not self._to_plan and not self._ready and not any(map(self._parked.has_room, self._freed))
+        """Whether the limits allow no waiting step and no partition is to be planned."""
+        return not self._to_plan and not self._ready and not any(map(self._parked.has_capacity, self._freed))
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
         """Count the step in flight of this partition; its earlier cost, if any, is given back."""
@@ -140,7 +140,7 @@ class Backlog:
             self.charge(key, cost._replace(incoming=without(cost.incoming, in_sync)))
 
     def may_lead(self, key: TopicPartition) -> bool:
-        """Whether the partition's step counts as a leader movement, or limit L has room for one more."""
+        """Whether the partition's step counts as a leader movement, or limit L allows one more."""
         cost = self.costs.get(key)
         return (cost is not None and cost.leads) or self.usage.exhausted(LEADS) is None
 
@@ -183,7 +183,7 @@ class Backlog:
     def take_only_step(self) -> TopicPartition | None:
         """Remove and return the partition to be planned, if it is the only one and no step waits; else None.
 
-        Its step needs no turn. A partition with waves from a plan does, because its turn advances the waves.
+        Its step needs no position. A partition with waves from a plan does: its position advances the waves.
         """
         if len(self._to_plan) != 1 or self._size or self._to_plan[0] in self.planned:
             return None
@@ -214,12 +214,12 @@ class Backlog:
         self.usage.take(own)
         return fits
 
-    def _pop(self, turn: Turn) -> tuple[TopicPartition, Cost] | None:
-        """Remove the next step of the turn's bucket, and queue the bucket again.
+    def _pop(self, position: Position) -> tuple[TopicPartition, Cost] | None:
+        """Remove the next step of the position's bucket, and queue the bucket again.
 
         Return None if the entry is void.
         """
-        bucket = turn.bucket
+        bucket = position.bucket
         self._next[bucket.rank] = max(self._next.get(bucket.rank, 0), bucket.wave + 1)
         taken: Bucket | Step = bucket
         key: TopicPartition | None = None
@@ -231,7 +231,7 @@ class Backlog:
         if bucket.keys or bucket.planned:
             self._queue(bucket)
         else:
-            bucket.turn = 0
+            bucket.position = 0
             del self._buckets[bucket.rank, bucket.cost]
         if key is None:
             return None
@@ -239,11 +239,11 @@ class Backlog:
         if self._entries.get(key) is not taken:
             return None
         del self._entries[key]
-        self._parked.passed_by(turn)
+        self._parked.passed_by(position)
         return key, bucket.cost
 
     def _compact(self) -> None:
-        """Remove void entries. A bucket that is empty then is removed at its turn."""
+        """Remove void entries. A bucket that is empty then is removed when it is its turn."""
         for bucket in self._buckets.values():
             valid = (key for key in bucket.keys if self._entries.get(key) is bucket)
             bucket.keys = deque(dict.fromkeys(valid))
@@ -251,68 +251,68 @@ class Backlog:
             heapify(bucket.planned)
         self._size = sum(len(bucket.keys) + len(bucket.planned) for bucket in self._buckets.values())
 
-    def _choose(self) -> Turn | None:
-        """Take the next turn.
+    def _choose(self) -> Position | None:
+        """Take the position of the next bucket.
 
-        Of the next few turns of a rank this is the first with brokers below the average load, else the least
-        busy.
+        Of the next few positions of a rank this is the first with brokers below the average load, else the
+        least busy.
 
         A planned step is taken as it comes, because the plan balances brokers. A bucket that was passed
-        `PASSES` times is taken whatever its load. The other turns return to the heap.
+        `PASSES` times is taken whatever its load. The other positions return to the heap.
         """
-        seen: list[tuple[int, Turn]] = []
+        seen: list[tuple[int, Position]] = []
         average = self.usage.average()
         for _ in range(max(2, int(CHOICES / average))):
             if not (self._ready or self._unpark()):
                 break
             if seen and (self._ready[0].planned or self._ready[0].rank != seen[0][1].rank):
-                # Load decides only among turns of one rank; it never overrides a priority or a plan.
+                # Load decides only among positions of one rank; it never overrides a priority or a plan.
                 break
-            turn = heappop(self._ready)
-            # A turn with another number is void: the bucket was queued again after it.
-            if turn.number == turn.bucket.turn and not self._park(turn):
-                overdue = turn.bucket.passed >= PASSES
-                load = -1 if overdue else self.usage.busiest(turn.bucket.cost)
-                seen.append((load, turn))
-                if turn.planned or load <= 0 or load + 1 <= average:
+            position = heappop(self._ready)
+            # A position with another number is void: the bucket was queued again after it.
+            if position.number == position.bucket.position and not self._park(position):
+                overdue = position.bucket.passed >= PASSES
+                load = -1 if overdue else self.usage.busiest(position.bucket.cost)
+                seen.append((load, position))
+                if position.planned or load <= 0 or load + 1 <= average:
                     break
         best = min(seen, default=None)
-        for each in seen:
-            if each is not best:
-                heappush(self._ready, each[1])
+        for candidate in seen:
+            if candidate is not best:
+                heappush(self._ready, candidate[1])
         return None if best is None else best[1]
 
-    def _park(self, turn: Turn) -> bool:
-        """Park the bucket if its steps have no room. Return whether it was parked."""
-        bucket = turn.bucket
-        place = bucket.parked_at = self.usage.exhausted(bucket.cost) or self._parked.kept_from(turn)
-        if place is None:
+    def _park(self, position: Position) -> bool:
+        """Park the bucket if its steps lack capacity. Return whether it was parked."""
+        bucket = position.bucket
+        capacity = bucket.parked_at = self.usage.exhausted(bucket.cost) or self._parked.kept_from(position)
+        if capacity is None:
             return False
-        self._parked.park(turn, place)
+        self._parked.park(position, capacity)
         return True
 
     def _queue(self, bucket: Bucket) -> None:
-        """Give the bucket a turn by the wave of its first step. An earlier turn becomes void."""
-        self._turns += 1
-        bucket.turn, bucket.parked_at = self._turns, None
+        """Give the bucket a position by the wave of its first step. An earlier position becomes void."""
+        self._positions += 1
+        bucket.position, bucket.parked_at = self._positions, None
         planned = bool(bucket.planned)
         bucket.wave = max(self._next.get(bucket.rank, 0), bucket.last + 1)
         if planned:
             first = bucket.planned[0].wave
             planned = not bucket.keys or first <= bucket.wave
             bucket.wave = first if planned else bucket.wave
-        heappush(self._ready, Turn(bucket.rank, bucket.wave, self._turns, bucket, planned))
+        heappush(self._ready, Position(bucket.rank, bucket.wave, self._positions, bucket, planned))
 
     def _unpark(self) -> bool:
-        """Return one parked bucket with room to the heap. Return whether there was one."""
+        """Return one parked bucket whose steps fit to the heap. Return whether there was one."""
         while self._freed:
-            # The place stays in `_freed` as long as a bucket parked there has room: each call releases only
+            # The capacity stays in `_freed` as long as a bucket parked there fits: each call releases only
             # one.
-            place = self._freed.pop()
-            turn = self._parked.take(place)
-            if turn is not None:
-                self._freed.add(place)
-                turn.bucket.parked_at = None
-                heappush(self._ready, turn)
+            capacity = self._freed.pop()
+            position = self._parked.take(capacity)
+            if position is not None:
+                self._freed.add(capacity)
+                position.bucket.parked_at = None
+                heappush(self._ready, position)
                 return True
         return False

@@ -1,10 +1,10 @@
-"""Entries of the backlog: buckets of steps with the same rank and the same places, and their turns."""
+"""Entries of the backlog: buckets of steps with the same rank and capacities, and their positions."""
 
 from collections import deque
 from typing import NamedTuple
 
 from controller.model.cluster import TopicPartition
-from controller.scheduling.limits import Cost, Place
+from controller.scheduling.limits import Capacity, Cost
 
 
 class Rank(NamedTuple):
@@ -26,12 +26,12 @@ class Planned(NamedTuple):
 
 
 class Bucket:
-    """Steps of the same rank that take the same places, in order.
+    """Steps of the same rank that take the same capacities, in order.
 
-    It has one valid turn, in the heap or parked.
+    It has one valid position, in the heap or parked.
     """
 
-    __slots__ = ("cost", "keys", "last", "parked_at", "passed", "planned", "rank", "turn", "wave")
+    __slots__ = ("cost", "keys", "last", "parked_at", "passed", "planned", "position", "rank", "wave")
 
     def __init__(self, rank: Rank, cost: Cost) -> None:
         self.rank, self.cost = rank, cost
@@ -40,14 +40,14 @@ class Bucket:
         """A heap of the steps that have a wave from a plan."""
         self.last = -1
         """The wave of the last step taken that had no wave of its own."""
-        self.turn = 0
-        """The number of its valid turn; turns with other numbers are void."""
+        self.position = 0
+        """The number of its valid position; positions with other numbers are void."""
         self.wave = 0
-        """The wave of that turn."""
-        self.parked_at: Place | None = None
-        """The place in which its steps have no room."""
+        """The wave of that position."""
+        self.parked_at: Capacity | None = None
+        """The exhausted capacity for which its steps wait."""
         self.passed = 0
-        """Smaller steps that started in that place since the last step of this bucket did."""
+        """Smaller steps that took that capacity since the last step of this bucket did."""
 
 
 class Step(NamedTuple):
@@ -59,7 +59,7 @@ class Step(NamedTuple):
     bucket: Bucket
 
 
-class Turn(NamedTuple):
+class Position(NamedTuple):
     """The position of a bucket in the order. `planned`: its first step has a wave from a plan."""
 
     rank: Rank

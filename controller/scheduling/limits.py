@@ -57,7 +57,7 @@ class LimitKind(StrEnum):
     HEALTH = "steps while the cluster is unhealthy"
 
 
-class Place(NamedTuple):
+class Capacity(NamedTuple):
     """A limited resource; `broker` is -1 for a cluster-wide one."""
 
     kind: LimitKind
@@ -68,11 +68,11 @@ class Place(NamedTuple):
 
 
 _PARTITIONS, _LEADERS, _REPLICAS = (
-    Place(LimitKind.PARTITIONS),
-    Place(LimitKind.LEADERS),
-    Place(LimitKind.REPLICAS),
+    Capacity(LimitKind.PARTITIONS),
+    Capacity(LimitKind.LEADERS),
+    Capacity(LimitKind.REPLICAS),
 )
-_BYTES, _HEALTH = Place(LimitKind.BYTES), Place(LimitKind.HEALTH)
+_BYTES, _HEALTH = Capacity(LimitKind.BYTES), Capacity(LimitKind.HEALTH)
 _CLUSTERWIDE = (_PARTITIONS, _LEADERS, _REPLICAS, _BYTES, _HEALTH)
 
 
@@ -94,14 +94,14 @@ LEADS = Cost((), NO_LEADER, leads=True)
 
 
 @lru_cache(maxsize=65_536)
-def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
-    """Return each place and the used amount. A reorder or a pure drop uses leader movements only."""
+def capacities_of(cost: Cost) -> tuple[tuple[Capacity, int], ...]:
+    """Return each capacity and the used amount. A reorder or a pure drop uses leader movements only."""
     taken = [(_LEADERS, 1)] if cost.leads else []
     if cost.incoming:
         taken += [(_PARTITIONS, 1), (_REPLICAS, len(cost.incoming))]
-        taken += [(Place(LimitKind.INCOMING, broker), 1) for broker in cost.incoming]
+        taken += [(Capacity(LimitKind.INCOMING, broker), 1) for broker in cost.incoming]
         if cost.source != NO_LEADER:
-            taken.append((Place(LimitKind.OUTGOING, cost.source), len(cost.incoming)))
+            taken.append((Capacity(LimitKind.OUTGOING, cost.source), len(cost.incoming)))
         if cost.size:
             taken.append((_BYTES, cost.size * len(cost.incoming)))
         if not cost.repairs:
@@ -130,7 +130,7 @@ class Usage:
 
     def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
         self.set_limits(limits, UNLIMITED_BYTES, None)
-        self._taken: dict[Place, int] = {}
+        self._taken: dict[Capacity, int] = {}
         self._bytes_to: Counter[int] = Counter()
 
     def set_limits(self, limits: PlanLimits, most_bytes: int, held: int | None) -> None:
@@ -139,27 +139,27 @@ class Usage:
         self.step = limits.step
         self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
 
-    def exhausted(self, cost: Cost) -> Place | None:
-        """Return a place whose limit the cost would exceed, or None.
+    def exhausted(self, cost: Cost) -> Capacity | None:
+        """Return a capacity whose limit the cost would exceed, or None.
 
         A step that exceeds a limit by itself may run alone.
         """
         if self.unlimited:
             return None
-        for place, amount in places(cost):
-            if not self.fits(place, amount):
-                return place
+        for capacity, amount in capacities_of(cost):
+            if not self.fits(capacity, amount):
+                return capacity
         return None
 
-    def fits(self, place: Place, amount: int) -> bool:
+    def fits(self, capacity: Capacity, amount: int) -> bool:
         """Whether `amount` more fits the limit. A step that exceeds a limit by itself may run alone."""
-        taken = self._taken.get(place, 0)
-        return (not taken and place is not _HEALTH) or taken + amount <= self.limit(place)
+        taken = self._taken.get(capacity, 0)
+        return (not taken and capacity is not _HEALTH) or taken + amount <= self.limit(capacity)
 
-    def limit(self, place: Place) -> int:
-        """Return the limit of the place."""
+    def limit(self, capacity: Capacity) -> int:
+        """Return the limit of the capacity."""
         limits = self.limits
-        match place.kind:
+        match capacity.kind:
             case LimitKind.PARTITIONS:
                 return limits.partitions
             case LimitKind.LEADERS:
@@ -175,43 +175,43 @@ class Usage:
 
     def take(self, cost: Cost) -> None:
         """Add the cost of a step that starts."""
-        for place, amount in places(cost):
-            self._taken[place] = self._taken.get(place, 0) + amount
+        for capacity, amount in capacities_of(cost):
+            self._taken[capacity] = self._taken.get(capacity, 0) + amount
         for broker in cost.incoming if cost.size else ():
             self._bytes_to[broker] += cost.size
 
-    def release(self, cost: Cost) -> list[Place]:
-        """Subtract the cost of a step that has ended; return its places."""
+    def release(self, cost: Cost) -> list[Capacity]:
+        """Subtract the cost of a step that has ended; return its capacities."""
         freed = []
-        for place, amount in places(cost):
-            left = self._taken[place] - amount
+        for capacity, amount in capacities_of(cost):
+            left = self._taken[capacity] - amount
             if left:
-                self._taken[place] = left
+                self._taken[capacity] = left
             else:
-                del self._taken[place]
-            freed.append(place)
+                del self._taken[capacity]
+            freed.append(capacity)
         for broker in cost.incoming if cost.size else ():
             self._bytes_to[broker] -= cost.size
         return freed
 
     def busiest(self, cost: Cost) -> int:
         """Return the highest number of replicas in flight at any broker of the step."""
-        taken = [self._taken.get(place, 0) for place, _ in places(cost) if place.broker >= 0]
+        taken = [self._taken.get(capacity, 0) for capacity, _ in capacities_of(cost) if capacity.broker >= 0]
         return max(taken, default=0)
 
     def average(self) -> float:
         """Return the average number of replicas in flight per broker and direction; at least 1."""
-        directions = len(self._taken) - sum(place in self._taken for place in _CLUSTERWIDE)
+        directions = len(self._taken) - sum(capacity in self._taken for capacity in _CLUSTERWIDE)
         return 2 * self.taken(_REPLICAS) / directions if directions else 1.0
 
     def brokers(self) -> set[int]:
         """Return the brokers that send or receive replicas."""
-        return {place.broker for place in self._taken if place.broker >= 0}
+        return {capacity.broker for capacity in self._taken if capacity.broker >= 0}
 
     def bytes_to(self, broker: int) -> int:
         """Return the bytes that steps in flight copy to the broker, by rounded sizes."""
         return self._bytes_to[broker]
 
-    def taken(self, place: Place) -> int:
-        """Return the used amount of the place."""
-        return self._taken.get(place, 0)
+    def taken(self, capacity: Capacity) -> int:
+        """Return the used amount of the capacity."""
+        return self._taken.get(capacity, 0)

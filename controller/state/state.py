@@ -83,9 +83,9 @@ class State(UpstreamState):
     offline: set[TopicPartition] = field(default_factory=set)
     under_replicated: set[TopicPartition] = field(default_factory=set)
     backlog: Backlog = field(default_factory=Backlog)
-    """The steps that wait for room. Entries may be stale: the phase of the partition decides."""
+    """The steps that wait for capacity. Entries may be stale: the phase of the partition decides."""
     deferred: dict[int, list[TopicPartition]] = field(default_factory=dict)
-    """By paused job: its partitions whose step had room during the pause."""
+    """By paused job: its partitions whose step had capacity during the pause."""
     waiting: dict[TopicPartition, str] = field(default_factory=dict)
     """Reassignments whose next step cannot start, with the reason to show to users."""
     deletable: deque[str] = field(default_factory=deque)

@@ -20,7 +20,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.scheduling.buckets import Bucket
-from controller.scheduling.limits import CONFIGS, Cost, LimitKind, Place, Usage, places
+from controller.scheduling.limits import CONFIGS, Capacity, Cost, LimitKind, Usage, capacities_of
 from controller.scheduling.plan_limits import LETTERS
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
@@ -56,7 +56,7 @@ class PartState(Enum):
     WAITING = "waiting"
     """The next step cannot start, for a reason other than the limits."""
     QUEUED = "queued"
-    """The next step waits for room in the limits."""
+    """The next step waits for capacity."""
     PENDING = "rolling back first"
     """The partition's earlier reassignment is rolled back before this one starts."""
     DONE = "done"
@@ -154,19 +154,19 @@ def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
     if job is not None and job.paused:
         return f"job {job.id} is paused"
     usage = state.backlog.usage
-    place = None if bucket is None else bucket.parked_at or usage.exhausted(bucket.cost)
-    if bucket is None or place is None:
+    capacity = None if bucket is None else bucket.parked_at or usage.exhausted(bucket.cost)
+    if bucket is None or capacity is None:
         return "waits for its turn"
-    if place.kind is LimitKind.HEALTH:
+    if capacity.kind is LimitKind.HEALTH:
         return f"the cluster is unhealthy: {state.health_problem}"
-    return in_words(usage, place, bucket.cost)
+    return in_words(usage, capacity, bucket.cost)
 
 
-def in_words(usage: Usage, place: Place, cost: Cost) -> str:
-    """Return a text for an exhausted place: its use, its limit, and how much of it a step needs."""
-    name = f"limit {_LETTER[place.kind]}" if place.kind in _LETTER else f"limit of {place}"
-    text = f"{name}: {usage.taken(place)} of {usage.limit(place)} {place}"
-    needed = dict(places(cost)).get(place, 0)
+def in_words(usage: Usage, capacity: Capacity, cost: Cost) -> str:
+    """Return a text for an exhausted capacity: its use, its limit, and how much of it a step needs."""
+    name = f"limit {_LETTER[capacity.kind]}" if capacity.kind in _LETTER else f"limit of {capacity}"
+    text = f"{name}: {usage.taken(capacity)} of {usage.limit(capacity)} {capacity}"
+    needed = dict(capacities_of(cost)).get(capacity, 0)
     return text if needed <= 1 else f"{text}, {needed} more needed"
 
 
@@ -188,9 +188,9 @@ def limit_views(state: State) -> list[LimitView]:
     usage = state.backlog.usage
     used: dict[str, int | None] = {
         "per_partition": None,
-        "partitions": usage.taken(Place(LimitKind.PARTITIONS)),
-        "leaders": usage.taken(Place(LimitKind.LEADERS)),
-        "replicas": usage.taken(Place(LimitKind.REPLICAS)),
+        "partitions": usage.taken(Capacity(LimitKind.PARTITIONS)),
+        "leaders": usage.taken(Capacity(LimitKind.LEADERS)),
+        "replicas": usage.taken(Capacity(LimitKind.REPLICAS)),
         "per_broker": max((max(load[1:]) for load in broker_loads(state)), default=0),
     }
     views = []
@@ -214,8 +214,8 @@ def broker_loads(state: State) -> list[BrokerLoad]:
     return [
         BrokerLoad(
             broker,
-            usage.taken(Place(LimitKind.INCOMING, broker)),
-            usage.taken(Place(LimitKind.OUTGOING, broker)),
+            usage.taken(Capacity(LimitKind.INCOMING, broker)),
+            usage.taken(Capacity(LimitKind.OUTGOING, broker)),
         )
         for broker in sorted(usage.brokers())
     ]

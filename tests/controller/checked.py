@@ -20,7 +20,7 @@ from controller.messages.events import (
 )
 from controller.messages.job_events import Queue
 from controller.model.cluster import NO_LEADER, Deleted, Partition, TopicPartition
-from controller.scheduling.limits import LimitKind, Place
+from controller.scheduling.limits import Capacity, LimitKind
 from controller.scheduling.steps import keeps_up
 from controller.state.decision import Decision
 from tests.builders import InMemoryController, records, registration
@@ -75,7 +75,7 @@ class CheckedController(InMemoryController):
         """Decide the event and check its changes and effects."""
         hopeless = {p.key for p in self.state.all_partitions() if not self.state.live & set(p.replicas)}
         flying = {p.key: p for p in self.flying()}
-        expected = self.state.backlog.usage.taken(Place(LimitKind.LEADERS))
+        expected = self.state.backlog.usage.taken(Capacity(LimitKind.LEADERS))
         d = super().decide(event)
         moved = self.check_records(d, event, hopeless)
         if not isinstance(event, ELECTING_EVENTS):

@@ -14,7 +14,7 @@ from controller.messages.event import AnyEvent
 from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, PlannedSteps, Reorder
 from controller.model.cluster import Partition, Replicas
-from controller.scheduling.limits import LimitKind, Place
+from controller.scheduling.limits import Capacity, LimitKind
 from controller.scheduling.plan_limits import PlanLimits
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -97,7 +97,9 @@ class Simulation:
         if sum(not p.moving for p in self.reassigning()) > 20 * self.limits.partitions:
             self.observed += seconds
             self.filled += (
-                seconds * self.state.backlog.usage.taken(Place(LimitKind.PARTITIONS)) / self.limits.partitions
+                seconds
+                * self.state.backlog.usage.taken(Capacity(LimitKind.PARTITIONS))
+                / self.limits.partitions
             )
 
     def reassigning(self) -> list[Partition]:

@@ -6,7 +6,7 @@ from controller.messages.upstream_events import Measured
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE
 from controller.reassignment.phases import Phase
-from controller.scheduling.limits import LimitKind, Place
+from controller.scheduling.limits import Capacity, LimitKind
 from controller.state.upstream import Disk
 from tests.builders import key
 from tests.controller.kraft import Gateway
@@ -158,4 +158,4 @@ def test_a_stalled_step_that_the_upstream_cannot_end_only_releases_its_capacity(
     gateway = stalled(target, isr)
     assert submits(gateway) == [target]
     assert len(gateway.state.backlog.costs) == 1
-    assert gateway.state.backlog.usage.taken(Place(LimitKind.REPLICAS)) == len(set(target) - {1, 2, 3, 4})
+    assert gateway.state.backlog.usage.taken(Capacity(LimitKind.REPLICAS)) == len(set(target) - {1, 2, 3, 4})

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.model.cluster import Reassignment, Replicas
-from controller.reassignment.next_step import Plan, charge_external, has_room, plan_step, preferred_leader
+from controller.reassignment.next_step import Plan, charge_external, has_capacity, plan_step, preferred_leader
 from controller.scheduling.steps import UNLIMITED
 from planner.schedule import Move, steps_of
 from tests.builders import InMemoryController, partition
@@ -28,7 +28,7 @@ def test_a_step_to_dead_brokers_says_which() -> None:
 def test_moves_of_others_take_places_too() -> None:
     one = controller().with_limits(partitions=1)
     charge_external(one.state, partition("bar-0", (4, 5, 6), adding=(6,)))
-    assert not has_room(one.state, one["foo-0"], (3, 2), (3, 2))
+    assert not has_capacity(one.state, one["foo-0"], (3, 2), (3, 2))
 
 
 def planned(target: Replicas, **limits: int) -> Plan:

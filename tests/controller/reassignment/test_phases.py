@@ -56,7 +56,7 @@ def test_a_partition_without_capacity_for_its_step_is_queued() -> None:
     ("trigger", "error"),
     [
         (Trigger.CANCEL, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
-        (Trigger.TURN, ErrorCode.NONE),
+        (Trigger.START, ErrorCode.NONE),
         (Trigger.PROGRESS, ErrorCode.NONE),
     ],
 )
@@ -73,7 +73,7 @@ def test_a_step_in_flight_takes_no_second_turn() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
     controller.alter({"foo-0": TO})
     d = Decision(controller.state)
-    assert fire(d, controller["foo-0"], Trigger.TURN) == DONE
+    assert fire(d, controller["foo-0"], Trigger.START) == DONE
     assert d.changes == []
 
 
@@ -151,7 +151,7 @@ class Walk:
                 picks.choice(
                     [
                         Trigger.CANCEL,
-                        Trigger.TURN,
+                        Trigger.START,
                         Trigger.PROGRESS,
                         Trigger.PROGRESS,
                         Trigger.STALL,

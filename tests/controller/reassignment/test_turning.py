@@ -2,7 +2,7 @@
 
 from common.error_codes import ErrorCode
 from controller.messages.events import Stalled
-from controller.scheduling.limits import LimitKind, Place
+from controller.scheduling.limits import Capacity, LimitKind
 from tests.builders import InMemoryController, key, partition
 
 STALLED = Stalled([key("foo-0")])
@@ -42,7 +42,7 @@ def test_replicas_in_sync_are_not_copied_again() -> None:
     for _ in range(3):
         controller.do(STALLED)
     assert (controller["foo-0"].isr, controller.dropped("foo-0")) == ((1, 3, 4), [])
-    assert controller.state.backlog.usage.taken(Place(LimitKind.REPLICAS)) == 0
+    assert controller.state.backlog.usage.taken(Capacity(LimitKind.REPLICAS)) == 0
     controller.start(2)
     controller.isr("foo-0", (1, 2, 3, 4))
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == ((1, 2, 4), None)

@@ -5,7 +5,7 @@ from controller.model.cluster import TopicPartition
 from controller.reassignment.phases import Phase
 from controller.reassignment.window import STEPS_PER_DECISION, fill
 from controller.scheduling.buckets import Rank
-from controller.scheduling.limits import Cost, LimitKind, Place
+from controller.scheduling.limits import Capacity, Cost, LimitKind
 from controller.state.decision import Decision
 from tests.builders import InMemoryController, partition
 
@@ -132,4 +132,4 @@ def test_what_a_broker_sends_is_counted_at_the_leader_of_now() -> None:
     controller.stop(4)
     controller.alter({"foo-1": (6, 3)})
     assert controller.in_flight() == ["foo-0"]
-    assert controller.state.backlog.usage.taken(Place(LimitKind.OUTGOING, 2)) == 1
+    assert controller.state.backlog.usage.taken(Capacity(LimitKind.OUTGOING, 2)) == 1

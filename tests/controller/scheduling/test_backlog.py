@@ -1,7 +1,7 @@
 from controller.model.cluster import TopicPartition
 from controller.scheduling.backlog import SLACK, Backlog
 from controller.scheduling.buckets import Planned, Rank
-from controller.scheduling.limits import Cost, LimitKind, Place
+from controller.scheduling.limits import Capacity, Cost, LimitKind
 from controller.scheduling.plan_limits import PlanLimits
 from tests.builders import key
 
@@ -70,7 +70,7 @@ def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
     assert started(backlog) == ["a-0", "b-0"]
     bucket = backlog.bucket_of(key("a-1"))
     assert bucket is not None
-    assert bucket.parked_at == Place(LimitKind.INCOMING, 4)
+    assert bucket.parked_at == Capacity(LimitKind.INCOMING, 4)
 
 
 def test_a_step_that_ends_makes_room_for_the_next() -> None:
@@ -216,7 +216,7 @@ def test_a_bucket_that_was_set_aside_moves_up_with_its_first_step() -> None:
     started(backlog)
     bucket = backlog.bucket_of(key("b-1"))
     assert bucket is not None
-    assert bucket.parked_at == Place(LimitKind.PARTITIONS)
+    assert bucket.parked_at == Capacity(LimitKind.PARTITIONS)
     backlog.change_limits(PlanLimits())
     assert started(backlog) == ["b-0", "a-1", "b-2", "a-2", "b-1"]
 

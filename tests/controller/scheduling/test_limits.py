@@ -1,4 +1,4 @@
-from controller.scheduling.limits import CONFIGS, Cost, LimitKind, Place, Usage, limits_of
+from controller.scheduling.limits import CONFIGS, Capacity, Cost, LimitKind, Usage, limits_of
 from controller.scheduling.plan_limits import PlanLimits
 
 INTO_4 = Cost(incoming=(4,), source=1, leads=False)
@@ -25,7 +25,7 @@ def test_the_size_of_a_step_is_within_all_limits() -> None:
 
 
 def test_partitions_are_counted_cluster_wide() -> None:
-    assert using(PlanLimits(partitions=1), INTO_4).exhausted(INTO_5) == Place(LimitKind.PARTITIONS)
+    assert using(PlanLimits(partitions=1), INTO_4).exhausted(INTO_5) == Capacity(LimitKind.PARTITIONS)
 
 
 def test_the_busiest_broker_of_a_step_counts() -> None:
@@ -42,16 +42,16 @@ def test_the_average_includes_only_brokers_in_use() -> None:
 
 def test_a_broker_is_limited_as_a_target() -> None:
     other_source = Cost((4,), 2, False)
-    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(other_source) == Place(LimitKind.INCOMING, 4)
+    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(other_source) == Capacity(LimitKind.INCOMING, 4)
 
 
 def test_a_broker_is_limited_as_a_source_separately() -> None:
-    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(INTO_5) == Place(LimitKind.OUTGOING, 1)
+    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(INTO_5) == Capacity(LimitKind.OUTGOING, 1)
     assert using(PlanLimits(per_broker=1), INTO_4).exhausted(Cost((1,), 4, False)) is None
 
 
 def test_replicas_are_counted_individually() -> None:
-    assert using(PlanLimits(replicas=2), INTO_4).exhausted(Cost((5, 6), 2, False)) == Place(
+    assert using(PlanLimits(replicas=2), INTO_4).exhausted(Cost((5, 6), 2, False)) == Capacity(
         LimitKind.REPLICAS
     )
 
@@ -63,12 +63,12 @@ def test_a_step_that_exceeds_a_limit_by_itself_may_run_alone() -> None:
 def test_a_pure_drop_uses_leader_movements_only() -> None:
     usage = using(PlanLimits(partitions=1, leaders=1), INTO_4, Cost((), 1, True))
     assert usage.exhausted(Cost((), 1, False)) is None
-    assert usage.exhausted(Cost((), 1, True)) == Place(LimitKind.LEADERS)
+    assert usage.exhausted(Cost((), 1, True)) == Capacity(LimitKind.LEADERS)
 
 
 def test_places_are_released_when_the_step_ends() -> None:
     usage = using(PlanLimits(partitions=1), INTO_4)
-    assert Place(LimitKind.PARTITIONS) in usage.release(INTO_4)
+    assert Capacity(LimitKind.PARTITIONS) in usage.release(INTO_4)
     assert usage.exhausted(INTO_4) is None
 
 
@@ -77,5 +77,5 @@ def test_brokers_returns_senders_and_receivers() -> None:
 
 
 def test_the_text_of_a_place() -> None:
-    assert str(Place(LimitKind.INCOMING, 5)) == "replicas moving to broker 5"
-    assert str(Place(LimitKind.PARTITIONS)) == "partition movements"
+    assert str(Capacity(LimitKind.INCOMING, 5)) == "replicas moving to broker 5"
+    assert str(Capacity(LimitKind.PARTITIONS)) == "partition movements"
