@@ -42,7 +42,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         answers.append(TopicOutcomes(topic, outcomes))
         if requested is None and topic not in d.state.topics:
             outcomes.append((-1, _no_topic(topic)))
-        rows = _rows_of(d, topic, requested, whole)
+        rows = _moving_rows(d, topic, whole) if requested is None else iter(requested)
         while taken := list(islice(rows, room)):
             _alter(d, topic, [row for row in taken if row is not None], outcomes, repeated, job, event)
             room = room - len(taken) or ROWS_PER_SLICE
@@ -144,24 +144,14 @@ def _cancel_all(d: Decision) -> list[AlterTopic]:
     return [AlterTopic(topic, None) for topic in sorted(state.reassigning.keys() | others)]
 
 
-def _rows_of(
-    d: Decision, topic: str, requested: Sequence[AlterRow] | None, whole: set[str]
-) -> Iterator[AlterRow | None]:
-    """Return the requested rows, or a cancel for each partition of the topic. `whole` are the topics cancelled before."""
-    if requested is not None:
-        return iter(requested)
-    if topic in whole:
-        # Another cancel has no effect, but would visit all the partitions again.
-        return iter(())
-    whole.add(topic)
-    return _moving_rows(d, topic)
+def _moving_rows(d: Decision, topic: str, whole: set[str]) -> Iterator[AlterRow | None]:
+    """Yield a cancel for each listed partition of the topic, and None for the others. The check is made lazily.
 
-
-def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
-    """Yield a cancel for each listed partition of the topic, and None for the others.
-
-    The check is made lazily.
+    `whole` are the topics that the request has cancelled before: again, a cancel has no effect but takes as long.
     """
+    if topic in whole:
+        return
+    whole.add(topic)
     state = d.state
     if topic in state.reassigning or state.external or state.pending:
         for partition in state.partitions.get(topic, ()):
