@@ -38,7 +38,7 @@ def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
     if (max_bytes := options.get("max_bytes")) is not None:
         goal = goal._replace(max_bytes=read_bytes(max_bytes))
     goal = goal._replace(
-        by=options.get("by") or "replicas",
+        by=options.get("by") or goal.by,
         strict_racks=bool(options.get("strict_racks")),
         max_moves=options.get("max_moves"),
         repair_racks=goal.repair_racks or bool(options.get("fix_racks")),

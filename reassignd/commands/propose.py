@@ -60,7 +60,7 @@ _GOAL_OPTIONS = (
     click.option(
         "--by",
         type=click.Choice(["replicas", "bytes", "both"]),
-        help="With add and balance: what to even out.  [default: replicas]",
+        help="With add and balance: what to even out.  [default: both, where sizes are known]",
     ),
     click.option(
         "--byte-tolerance", metavar="PERCENT", help="Allowed deviation from even bytes.  [default: 5%]"
