@@ -21,7 +21,7 @@ class Host(Protocol):
         """The connection and its file descriptors are closed."""
         ...
 
-    def holds(self, connection: "ServedConnection", size: int) -> None:
+    def set_buffered(self, connection: "ServedConnection", size: int) -> None:
         """Record the number of bytes that the connection buffers.
 
         Aborts connections, perhaps this one, when all together buffer too many.
@@ -41,7 +41,7 @@ class ServedConnection(asyncio.Protocol, ABC):
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._held_reported = False
+        self._buffer_reported = False
         """The host has a report of more than 0 bytes."""
         self._closed = False
 
@@ -57,7 +57,7 @@ class ServedConnection(asyncio.Protocol, ABC):
 
     @property
     @abstractmethod
-    def held(self) -> int:
+    def buffered(self) -> int:
         """Bytes of waiting and incomplete requests, and of answers that the client has not read."""
 
     @abstractmethod
@@ -81,11 +81,11 @@ class ServedConnection(asyncio.Protocol, ABC):
             log.error("a request of %s could not be answered", self.peer, exc_info=error)
         self.close()
 
-    def _report_held(self) -> None:
+    def _report_buffered(self) -> None:
         """Report the buffered bytes to the host. The host may abort the connection."""
         if self._closed:
             return
-        size = self.held
-        if size >= REPORTED_BYTES or self._held_reported:
-            self._held_reported = size >= REPORTED_BYTES
-            self._host.holds(self, size if self._held_reported else 0)
+        size = self.buffered
+        if size >= REPORTED_BYTES or self._buffer_reported:
+            self._buffer_reported = size >= REPORTED_BYTES
+            self._host.set_buffered(self, size if self._buffer_reported else 0)

@@ -95,9 +95,9 @@ class Listeners(Generic[Broker]):
         del self._served[connection]
         self._registry.ended(connection)
 
-    def holds(self, connection: ServedConnection, size: int) -> None:
+    def set_buffered(self, connection: ServedConnection, size: int) -> None:
         """See `server.connections.client_connection.Host`."""
-        self._registry.holds(connection, size)
+        self._registry.set_buffered(connection, size)
 
     def closes(self, peer: str, reason: str) -> None:
         """See `server.connections.client_connection.Host`."""

@@ -33,10 +33,10 @@ class ConnectionRegistry:
         self._served: set[ServedConnection] = set()
         self._count = 0
         """Accepted connections, including those in the TLS handshake."""
-        self._held: dict[ServedConnection, int] = {}
+        self._buffered: dict[ServedConnection, int] = {}
         """Bytes buffered by a connection, for those that buffer many."""
-        self.held = 0
-        """Sum of `_held`."""
+        self.buffered = 0
+        """Sum of `_buffered`."""
         self._connection_ended = asyncio.Event()
         self._refused = 0
         """Refused connections since the last log line about them."""
@@ -73,15 +73,15 @@ class ConnectionRegistry:
 
     def ended(self, connection: ServedConnection) -> None:
         self._served.remove(connection)
-        self.held -= self._held.pop(connection, 0)
+        self.buffered -= self._buffered.pop(connection, 0)
         self.leave()
         self._connection_ended.set()
 
-    def holds(self, connection: ServedConnection, size: int) -> None:
-        self.held += size - self._held.pop(connection, 0)
+    def set_buffered(self, connection: ServedConnection, size: int) -> None:
+        self.buffered += size - self._buffered.pop(connection, 0)
         if size:
-            self._held[connection] = size
-        while self.held > self.limits.held_bytes:
+            self._buffered[connection] = size
+        while self.buffered > self.limits.held_bytes:
             self._abort_largest()
 
     def closes(self, peer: str, reason: str) -> None:
@@ -119,10 +119,11 @@ class ConnectionRegistry:
         """Abort the connection with the most bytes times seconds since its last activity."""
         now = asyncio.get_running_loop().time()
         largest = max(
-            self._held, key=lambda connection: self._held[connection] * (now - connection.last_active + 0.001)
+            self._buffered,
+            key=lambda connection: self._buffered[connection] * (now - connection.last_active + 0.001),
         )
-        size = self._held.pop(largest)
-        self.held -= size
+        size = self._buffered.pop(largest)
+        self.buffered -= size
         largest.abort(
             f"it held {size} bytes, and all connections together more than {self.limits.held_bytes}"
         )

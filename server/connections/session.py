@@ -55,7 +55,7 @@ class Session(ServedConnection):
         return self._pending
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         waiting = sum(len(frame.body) for frame in self._waiting)
         unread = self._transport.get_write_buffer_size()
         return len(self._connection.splitter.incomplete) + self._pending_bytes + waiting + unread
@@ -76,16 +76,16 @@ class Session(ServedConnection):
             self._frame_began = self.last_active if self._connection.splitter.incomplete else None
         self._waiting.extend(frames)
         self._serve()
-        if self._held_reported or self._frame_began is not None or self._waiting:
-            self._report_held()
+        if self._buffer_reported or self._frame_began is not None or self._waiting:
+            self._report_buffered()
 
     def pause_writing(self) -> None:
         self._writable = False
-        self._report_held()
+        self._report_buffered()
 
     def resume_writing(self) -> None:
         self._writable = True
-        self._report_held()
+        self._report_buffered()
         self._serve()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -184,7 +184,7 @@ class Session(ServedConnection):
             self.last_active = self._loop.time()
             if not self._closed:
                 self._transport.write(self._connection.send_encoded(frame, done.result()))
-                self._report_held()
+                self._report_buffered()
             self._serve()
         else:
             self._close_unanswered(error)

@@ -55,7 +55,7 @@ class ExpectedAnswer(NamedTuple):
     correlation_id: int
     api_key: int
     finish: FinishAnswer | None
-    held: int
+    buffered: int
     """Size of the request, if reassignd keeps it until the answer; else 0."""
 
 
@@ -86,8 +86,8 @@ class Relay(ServedConnection):
         self._answers = Splitter(self._answer, self._to_client, LARGEST_ANSWER)
         self._expected: deque[ExpectedAnswer] = deque()
         """In the order of the requests."""
-        self._held = 0
-        """Sum of `held` over `_expected`."""
+        self._buffered = 0
+        """Sum of `buffered` over `_expected`."""
         self._pending: asyncio.Future[bytes] | None = None
         """An answer that reassignd is computing. No answer of the broker passes meanwhile."""
         self.last_active = self._loop.time()
@@ -99,10 +99,10 @@ class Relay(ServedConnection):
         return self._pending
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         unsent = 0 if self._upstream is None else self._upstream.transport.get_write_buffer_size()
         unread = self._transport.get_write_buffer_size()
-        return self._requests.held + self._answers.held + self._held + unsent + unread
+        return self._requests.buffered + self._answers.buffered + self._buffered + unsent + unread
 
     @property
     def peer(self) -> str:
@@ -142,37 +142,37 @@ class Relay(ServedConnection):
             self._incomplete = (self._requests.frames, self.last_active)
         if self._overloaded:
             self._flow.hold("answers")
-        if self._held_reported or self._requests.held or self._held:
-            self._report_held()
+        if self._buffer_reported or self._requests.buffered or self._buffered:
+            self._report_buffered()
 
     @property
     def _overloaded(self) -> bool:
         """Too many answers are expected, or too many bytes are kept for them."""
         limits = self._shared.limits
-        return len(self._expected) > limits.pipelined or self._held > limits.pipelined_bytes
+        return len(self._expected) > limits.pipelined or self._buffered > limits.pipelined_bytes
 
     def upstream_received(self, data: bytes) -> None:
         self.last_active = self._loop.time()
         self._guarded(self._answers.feed, data)
-        if self._held_reported or self._answers.held:
-            self._report_held()
+        if self._buffer_reported or self._answers.buffered:
+            self._report_buffered()
 
     def pause_writing(self) -> None:
         if self._upstream is not None:
             self._upstream.flow.hold("client")
-        self._report_held()
+        self._report_buffered()
 
     def resume_writing(self) -> None:
         if self._upstream is not None:
             self._upstream.flow.release("client")
-        self._report_held()
+        self._report_buffered()
 
     def upstream_writable(self, writable: bool) -> None:
         if writable:
             self._flow.release("upstream")
         else:
             self._flow.hold("upstream")
-        self._report_held()
+        self._report_buffered()
 
     def upstream_lost(self) -> None:
         self._upstream = None
@@ -235,7 +235,7 @@ class Relay(ServedConnection):
         self._requests.end()
         self._answers.end()
         self._expected.clear()
-        self._held = 0
+        self._buffered = 0
 
     def _request(self, frame: memoryview, size: int) -> FrameAction | int:
         """Decide what the broker gets for a request; see `server.relay.splitter.DecideFrame`."""
@@ -258,9 +258,9 @@ class Relay(ServedConnection):
         self._shared.counts.request(key, 4 + size)
         if exchange.answered:
             # A request that passes, above all Produce, is not kept, even if its answer is changed.
-            held = 0 if exchange.upstream is None else size
-            self._expected.append(ExpectedAnswer(correlation_id, key, exchange.finish, held))
-            self._held += held
+            buffered = 0 if exchange.upstream is None else size
+            self._expected.append(ExpectedAnswer(correlation_id, key, exchange.finish, buffered))
+            self._buffered += buffered
         return PASS if exchange.upstream is None else FrameAction(4 + size, exchange.upstream)
 
     def _answer(self, frame: memoryview, size: int) -> FrameAction | int:
@@ -281,7 +281,7 @@ class Relay(ServedConnection):
             return action
         self._expected.popleft()
         self._shared.counts.answer(expected.api_key, 4 + size)
-        self._held -= expected.held
+        self._buffered -= expected.buffered
         if not self._overloaded:
             self._flow.release("answers")
         if isinstance(action, FrameAction):

@@ -53,7 +53,7 @@ class Splitter:
         """Bytes that the buffer needs before `decide` is called again."""
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         """Number of buffered bytes."""
         return len(self._buffer)
 

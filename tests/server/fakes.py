@@ -142,13 +142,13 @@ class FakeHost:
 
     def __init__(self) -> None:
         self.gone: list[ServedConnection] = []
-        self.held: dict[ServedConnection, int] = {}
+        self.buffered: dict[ServedConnection, int] = {}
 
     def ended(self, connection: ServedConnection) -> None:
         self.gone.append(connection)
 
-    def holds(self, connection: ServedConnection, size: int) -> None:
-        self.held[connection] = size
+    def set_buffered(self, connection: ServedConnection, size: int) -> None:
+        self.buffered[connection] = size
 
     def closes(self, peer: str, reason: str) -> None:
         log.warning("closed the connection of %s: %s", peer, reason)

@@ -10,7 +10,7 @@ from tests.server.fakes import FakeHost
 
 class Holder(ServedConnection):
     pending = None
-    held = 0
+    buffered = 0
     peer = "10.0.0.9:4711"
     reason: str | None = None
 
@@ -24,8 +24,8 @@ class Holder(ServedConnection):
         self.close()
 
     def hold(self, size: int) -> None:
-        self.held = size
-        self._report_held()
+        self.buffered = size
+        self._report_buffered()
 
     def fail(self, error: Exception) -> str | None:
         """Close as after a failed answer; return the reason that is logged for clients' errors."""
@@ -46,23 +46,23 @@ def holder(host: FakeHost) -> Holder:
 
 def test_few_buffered_bytes_are_not_reported(holder: Holder, host: FakeHost) -> None:
     holder.hold(REPORTED_BYTES - 1)
-    assert host.held == {}
+    assert host.buffered == {}
 
 
 def test_many_buffered_bytes_are_reported_until_they_are_few_again(holder: Holder, host: FakeHost) -> None:
     holder.hold(REPORTED_BYTES)
-    assert host.held == {holder: REPORTED_BYTES}
+    assert host.buffered == {holder: REPORTED_BYTES}
     holder.hold(REPORTED_BYTES - 1)
-    assert host.held == {holder: 0}
-    host.held.clear()
+    assert host.buffered == {holder: 0}
+    host.buffered.clear()
     holder.hold(1)
-    assert host.held == {}
+    assert host.buffered == {}
 
 
 def test_a_closed_connection_reports_nothing_more(holder: Holder, host: FakeHost) -> None:
     holder.close()
     holder.hold(2 * REPORTED_BYTES)
-    assert host.held == {}
+    assert host.buffered == {}
 
 
 def test_a_request_that_makes_no_sense_is_the_reason_to_close(holder: Holder) -> None:

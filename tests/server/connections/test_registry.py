@@ -17,7 +17,7 @@ class Idler(ServedConnection):
     """A connection with a given number of buffered bytes and idle time."""
 
     pending = None
-    held = 0
+    buffered = 0
     peer = "10.0.0.9:4711"
 
     def __init__(self, registry: ConnectionRegistry, silent_seconds: float = 0.0) -> None:
@@ -70,32 +70,32 @@ async def test_repeated_refusals_are_logged_once(caplog: pytest.LogCaptureFixtur
 async def test_buffered_bytes_are_summed_over_connections() -> None:
     made = registry(held_bytes=100)
     one, other = Idler(made), Idler(made)
-    made.holds(one, 40)
-    made.holds(other, 50)
-    made.holds(one, 30)
-    assert made.held == 80
+    made.set_buffered(one, 40)
+    made.set_buffered(other, 50)
+    made.set_buffered(one, 30)
+    assert made.buffered == 80
     made.ended(other)
-    assert made.held == 30
-    made.holds(one, 0)
-    assert made.held == 0
+    assert made.buffered == 30
+    made.set_buffered(one, 0)
+    assert made.buffered == 0
 
 
 async def test_too_many_buffered_bytes_abort_the_connection_with_most_bytes_for_longest() -> None:
     made = registry(held_bytes=100)
     large, stuck, small = Idler(made), Idler(made, silent_seconds=60), Idler(made, silent_seconds=60)
-    made.holds(stuck, 30)
-    made.holds(small, 10)
-    made.holds(large, 70)
+    made.set_buffered(stuck, 30)
+    made.set_buffered(small, 10)
+    made.set_buffered(large, 70)
     assert stuck.aborted == "it held 30 bytes, and all connections together more than 100"
-    assert (large.aborted, small.aborted, made.held) == (None, None, 80)
+    assert (large.aborted, small.aborted, made.buffered) == (None, None, 80)
 
 
 async def test_a_connection_that_buffers_too_much_alone_is_aborted() -> None:
     made = registry(held_bytes=100)
     greedy = Idler(made)
-    made.holds(greedy, 101)
+    made.set_buffered(greedy, 101)
     assert greedy.aborted is not None
-    assert made.held == 0
+    assert made.buffered == 0
 
 
 async def test_connections_that_do_not_close_in_time_are_aborted(monkeypatch: pytest.MonkeyPatch) -> None:

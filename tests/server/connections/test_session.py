@@ -292,26 +292,26 @@ async def test_the_caller_is_anonymous_and_has_the_peers_address() -> None:
 
 async def test_an_incomplete_request_counts_as_buffered_bytes(rig: Rig) -> None:
     rig.session.data_received(rig.ask("x" * 30_000)[:20_000])
-    assert rig.host.held == {rig.session: 20_000}
+    assert rig.host.buffered == {rig.session: 20_000}
 
 
 async def test_unread_answers_count_as_buffered_bytes(rig: Rig) -> None:
     rig.transport.unread = 4_000_000
     rig.session.pause_writing()
-    assert rig.host.held == {rig.session: 4_000_000}
+    assert rig.host.buffered == {rig.session: 4_000_000}
     rig.transport.unread = 0
     rig.session.resume_writing()
-    assert rig.host.held == {rig.session: 0}
+    assert rig.host.buffered == {rig.session: 0}
 
 
 async def test_requests_that_wait_behind_an_answer_count_as_buffered_bytes(rig: Rig) -> None:
     rig.receive("later", "x" * 30_000)
-    assert rig.host.held[rig.session] > 30_000
+    assert rig.host.buffered[rig.session] > 30_000
     rig.later["later"].set_result(b"")
     await settle()
     assert len(rig.answers) == 2
     rig.receive("a")
-    assert rig.host.held == {rig.session: 0}
+    assert rig.host.buffered == {rig.session: 0}
 
 
 async def test_a_closed_connection_with_unread_answers_is_overdue() -> None:

@@ -244,16 +244,16 @@ async def test_ends_that_do_not_close_are_overdue(rig: Rig, caplog: pytest.LogCa
 
 async def test_buffered_bytes_are_reported(rig: Rig) -> None:
     rig.ask(request(HELD, 1, bytes(40_000))[:30_000])
-    assert rig.host.held == {rig.relay: 30_000}
+    assert rig.host.buffered == {rig.relay: 30_000}
     rig.upstreams.transport.unread = 5_000
     rig.client.unread = 7_000
     rig.relay.pause_writing()
-    assert rig.host.held == {rig.relay: 42_000}
+    assert rig.host.buffered == {rig.relay: 42_000}
 
 
 async def test_few_buffered_bytes_are_not_reported(rig: Rig) -> None:
     rig.ask(request(HELD, 1, bytes(1000))[:500])
-    assert rig.host.held == {}
+    assert rig.host.buffered == {}
 
 
 @pytest.mark.parametrize("failure", [DecodeError("cut short"), RuntimeError("bug")])
