@@ -453,6 +453,10 @@ class Status(Struct):
     other_reasons: OtherReasons
     limits: list[Limit]
     throttle: Throttle
+    cancel_mode: Annotated[
+        Literal["rollback", "stop"],
+        Meta(description="What a cancel does: `reassignment.cancel.mode`."),
+    ]
     spark: Spark
 
 

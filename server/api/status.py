@@ -47,6 +47,7 @@ async def status(call: Call) -> Status:
         other_reasons=other_reasons(reasons),
         limits=limit_rows(state),
         throttle=Throttle(throttle_rate(state), len(state.leases)),
+        cancel_mode="stop" if state.cancel_stops else "rollback",
         spark=call.core.spark(),
     )
 

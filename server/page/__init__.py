@@ -1,1 +1,1 @@
-"""The page at `/`, for a browser: what moves, what does not, and why. It reads `/v1` and changes nothing."""
+"""The page at `/`, for a browser: the cluster, its jobs and limits, and the actions on them. It uses `/v1`."""

@@ -7,14 +7,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+SCRIPTS = ("api", "confirm", "dom", "format", "jobs", "overview", "page", "parts")
+"""Modules of the page: `page` is the first one, and imports the others."""
+
+WIZARD_SCRIPTS = ("proposals", "proposal_figures")
+"""Modules of the page with the wizards."""
+
 TYPES = {
     "index.html": "text/html",
     "page.css": "text/css",
-    "page.js": "text/javascript",
     "proposals.html": "text/html",
     "proposals.css": "text/css",
-    "proposals.js": "text/javascript",
-    "proposal_figures.js": "text/javascript",
+    **{f"{name}.js": "text/javascript" for name in (*SCRIPTS, *WIZARD_SCRIPTS)},
 }
 
 HEADERS = {

@@ -1,186 +1,217 @@
-// Shows the state that `reassignd status` prints. Reads /v1 periodically, and changes nothing.
+// The page: reads /v1 periodically, changes the document in place, and sends the user's actions.
 "use strict";
 
+import { RequestError, get, post, put, setToken } from "./api.js";
+import { ask } from "./confirm.js";
+import { element, setHidden, setText } from "./dom.js";
+import { count, counted } from "./format.js";
+import { cancelLines, jobTable, pauseLines, rollbackLines } from "./jobs.js";
+import { limitValue, newOverview, showPill } from "./overview.js";
+import { Parts } from "./parts.js";
+
 const EVERY_MS = 2000;
+const SHARE = 20; // The pause after a refresh is at least this multiple of its duration, so that large jobs are read less often.
 const JOBS = 20;
-const PARTS = 100;
-const element = (id) => document.getElementById(id);
-const listedJob = () => location.hash.match(/^#job-(\d+)$/)?.[1]; // the job in the address, whose partitions are listed
 
-class RequestError extends Error {
-  constructor(status, text) {
-    super(text);
-    this.status = status;
-  }
-}
+const context = {
+  status: null,
+  mayChange: false,
+  run: {},
+  refresh: () => refresh(),
+};
+let jobsOffset = 0;
 
-async function get(path) {
-  const token = sessionStorage.getItem("token");
-  const headers = token ? { authorization: `Bearer ${token}` } : {};
-  const answer = await fetch(path, { headers });
-  const body = await answer.json();
-  if (!answer.ok) throw new RequestError(answer.status, body.error);
-  return body;
-}
+// ---- reading ----------------------------------------------------------------------------------------------------
 
-// ---- texts ------------------------------------------------------------------------------------------------
-
-const count = (number) => (number ?? 0).toLocaleString("en");
-
-function bytes(number) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let unit = 0;
-  for (; number >= 1024 && unit < units.length - 1; unit += 1) number /= 1024;
-  return `${number.toLocaleString("en", { maximumSignificantDigits: 3 })} ${units[unit]}`;
-}
-
-function duration(seconds) {
-  if (seconds === null) return "";
-  const parts = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
-  const first = parts.findIndex(([size]) => seconds >= size);
-  if (first < 0) return "0 s";
-  return parts.slice(first, first + 2)
-    .map(([size, name], place) => [Math.floor((place ? seconds % parts[first][0] : seconds) / size), name])
-    .filter(([number]) => number)
-    .map((each) => each.join(" "))
-    .join(" ");
-}
-
-const list = (replicas) => (replicas ? `[${replicas.join(", ")}]` : "");
-const time = (ms) => (ms ? new Date(ms).toLocaleString() : "");
-
-// Names may contain invisible characters, such as marks that reverse the text's direction: show their codes.
-const visible = (text) => String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
-
-// ---- tables: values are set as text, never as markup ----------------------------------------------------------
-
-const FIGURE = /^[\d.,]+( [^\d\s]+( \d+ [^\d\s]+)?)?$/;
-
-function cell(value, kind, numeric) {
-  const node = document.createElement(kind);
-  if (value instanceof Node) node.append(value);
-  else node.textContent = visible(value);
-  if (numeric) node.className = "number";
-  return node;
-}
-
-function table(id, heads, rows) {
-  const numeric = heads.map((_, column) => rows.some((row) => FIGURE.test(row[column]?.textContent ?? row[column])));
-  const line = (values, kind) => {
-    const node = document.createElement("tr");
-    node.append(...values.map((value, column) => cell(value, kind, numeric[column])));
-    return node;
-  };
-  element(id).replaceChildren(...(rows.length ? [line(heads, "th"), ...rows.map((row) => line(row, "td"))] : []));
-  if (id !== "jobs") element(id).closest("section").hidden = !rows.length;
-}
-
-function bar(done, total) {
-  const node = document.createElement("progress");
-  node.max = Math.max(total, 1);
-  node.value = done;
-  node.title = `${count(done)} of ${count(total)}`;
-  return node;
-}
-
-function jobLink(number) {
-  const node = document.createElement("a");
-  node.href = `#job-${number}`;
-  node.textContent = number;
-  return node;
-}
-
-// ---- sections ---------------------------------------------------------------------------------------------------
-
-function pill(text, kind) {
-  element("pill").textContent = text;
-  element("pill").className = kind;
-}
+const showOverview = newOverview((limit) => (context.mayChange ? [["Change…", `Change limit ${limit.name}`, () => changeLimit(limit)]] : []));
+const jobs = jobTable(context);
+const parts = new Parts(context);
 
 function trouble(text) {
-  element("trouble").textContent = visible(text);
-  element("trouble").hidden = !text;
+  setText(element("trouble"), text);
+  setHidden(element("trouble"), !text);
 }
 
-function showStatus(status) {
-  const { brokers, partitions, reassignments: moves, health } = status;
-  element("version").textContent = status.version;
-  element("cluster").textContent = visible(`cluster ${status.cluster_id}`);
-  if (health.trouble) pill(health.holds ? "holding" : "unhealthy", "bad");
-  else if (status.paused) pill("paused", "warn");
-  else pill(moves.moving ? "moving" : "healthy", "good");
-  trouble(health.trouble && `${health.trouble}${health.holds ? ": nothing new starts" : ""}`);
-  const throttle = status.throttle.bytes_per_second;
-  const numbers = [
-    ["moving", moves.moving], ["queued", moves.queued], ["waiting", moves.waiting], ["external", moves.others],
-    ["brokers", `${brokers.live} of ${brokers.registered}`, brokers.live < brokers.registered],
-    ["offline", partitions.offline, partitions.offline], ["under-replicated", partitions.under_replicated],
-    ["under min ISR", partitions.under_min_isr, partitions.under_min_isr],
-    ["throttle", throttle === null ? "none" : `${bytes(throttle)}/s`],
-  ];
-  element("numbers").replaceChildren(...numbers.map(([name, value, bad]) => {
-    const box = document.createElement("div");
-    const figure = document.createElement("b");
-    figure.textContent = typeof value === "number" ? count(value) : value;
-    if (bad) figure.className = "bad";
-    box.append(figure, name);
-    return box;
-  }));
-  table("reasons", ["partitions", "reason"], status.reasons.map((row) => [count(row.partitions), row.reason]));
-  table("limits", ["limit", "used", "config"], status.limits.filter((each) => each.limit !== null).map((each) =>
-    [`${each.name} ${count(each.limit)}`, each.used === null ? "" : count(each.used), each.config]));
-  table("incoming", ["broker", "copied", "of", "rate", "left"], status.incoming.map((each) =>
-    [each.broker, bytes(each.bytes), bytes(each.total), each.rate === null ? "" : `${bytes(each.rate)}/s`, duration(each.seconds_left)]));
+function showJobs({ total, jobs: rows }) {
+  jobs.show(rows);
+  setHidden(element("jobs"), !rows.length);
+  setHidden(element("none"), total > 0);
+  setHidden(element("jobs-pages"), total <= JOBS);
+  const [newer, older] = element("jobs-pages").querySelectorAll("button");
+  setText(element("jobs-pages").querySelector("span"), `${count(jobsOffset + 1)} to ${count(jobsOffset + rows.length)} of ${counted(total, "job")}`);
+  newer.disabled = jobsOffset === 0;
+  older.disabled = jobsOffset + rows.length >= total;
 }
 
-function showJobs({ jobs }) {
-  element("none").hidden = jobs.length > 0;
-  const heads = ["job", "", "state", "done", "", "copied", "rate", "left", "moving", "waiting", "queued", "since", "from"];
-  table("jobs", heads, jobs.map((job) => {
-    const { copied } = job;
-    const pace = copied && !job.ended_ms ? [
-      `${bytes(copied.bytes)} of ${bytes(copied.total)}`,
-      copied.rate === null ? "" : `${bytes(copied.rate)}/s`,
-      duration(copied.seconds_left),
-    ] : ["", "", ""];
-    return [
-      jobLink(job.id), job.kind, job.state, bar(job.done, job.total), `${count(job.done)} of ${count(job.total)}`,
-      ...pace, count(job.moving), count(job.waiting), count(job.queued), time(job.created_ms), `${job.principal} ${job.client_id}`,
-    ];
-  }));
+async function readAll() {
+  const number = parts.job;
+  const [client, status, limits, listed, detail] = await Promise.all([
+    get("v1/whoami"),
+    get("v1/status"),
+    get("v1/limits"),
+    get("v1/jobs", { limit: JOBS, offset: jobsOffset }),
+    number && get(`v1/jobs/${number}`, parts.query).catch(missing),
+  ]);
+  context.status = status;
+  context.mayChange = client.role === "operator";
+  setText(element("client"), `${client.principal}, ${client.role}`);
+  setHidden(element("pause-all"), !context.mayChange);
+  showOverview(status, limits);
+  showJobs(listed);
+  setHidden(element("detail"), !detail || number !== parts.job);
+  if (detail && number === parts.job) parts.show(detail);
 }
 
-function showParts(detail) {
-  element("job").textContent = detail.job.id;
-  table("parts", ["partition", "state", "replicas", "step", "target", "reason"], detail.partitions.map((part) =>
-    [`${part.topic}-${part.partition}`, part.state, list(part.replicas), list(part.step), list(part.target), part.reason]));
-  element("more").textContent = detail.next === null ? "" : `The first ${PARTS}; reassignd job ${detail.job.id} shows all.`;
+// The job in the address may have been deleted: the rest of the page is shown nevertheless.
+function missing(error) {
+  if (error instanceof RequestError && error.status === 404) return null;
+  throw error;
 }
 
+let refreshing = null;
+let asked = false;
+
+// One refresh runs at a time. A request during it starts another one after it.
 async function refresh() {
+  asked = true;
+  refreshing ??= (async () => {
+    while (asked) {
+      asked = false;
+      await refreshOnce();
+    }
+    refreshing = null;
+  })();
+  await refreshing;
+}
+
+async function refreshOnce() {
   try {
-    showStatus(await get("v1/status"));
-    showJobs(await get(`v1/jobs?limit=${JOBS}`));
-    element("detail").hidden = !listedJob();
-    if (listedJob()) showParts(await get(`v1/jobs/${listedJob()}?limit=${PARTS}`));
-    element("login").hidden = true;
+    await readAll();
+    trouble("");
+    setHidden(element("content"), false);
+    setHidden(element("login"), true);
   } catch (error) {
     const refused = error instanceof RequestError;
-    pill(refused ? "refused" : "unreachable", "bad");
+    if (!refused && !(error instanceof TypeError || error instanceof SyntaxError)) throw error;
+    showPill(refused ? "refused" : "unreachable", "bad");
     trouble(refused ? error.message : "reassignd does not answer. Retrying.");
-    element("login").hidden = !(refused && error.status === 401);
+    const locked = refused && error.status === 401;
+    if (locked && element("login").hidden) {
+      setHidden(element("content"), true);
+      setHidden(element("login"), false);
+      element("token").focus();
+    }
   }
 }
 
-element("login").addEventListener("submit", (event) => {
-  event.preventDefault();
-  sessionStorage.setItem("token", element("token").value);
-  refresh();
-});
-addEventListener("hashchange", refresh);
-
 async function poll() {
-  if (!document.hidden) await refresh();
-  setTimeout(poll, EVERY_MS);
+  const began = performance.now();
+  // Without a token there is nothing to read until the user enters one.
+  if (!document.hidden && element("login").hidden) await refresh();
+  setTimeout(poll, Math.max(EVERY_MS, SHARE * (performance.now() - began)));
 }
+
+// ---- actions ----------------------------------------------------------------------------------------------------
+
+async function act(text, send) {
+  try {
+    const answer = await send();
+    setText(element("said"), typeof text === "function" ? text(answer) : text);
+  } catch (error) {
+    setText(element("said"), error instanceof RequestError ? `Refused: ${error.message}` : "reassignd does not answer.");
+  }
+  setHidden(element("said"), false);
+  await refresh();
+}
+
+context.run = {
+  async pause(job) {
+    if (await ask(`Pause job ${job.id}?`, pauseLines(job), "Pause")) {
+      await act(`Job ${job.id} is paused.`, () => post(`v1/jobs/${job.id}/pause`));
+    }
+  },
+  resume: (job) => act(`Job ${job.id} is resumed.`, () => post(`v1/jobs/${job.id}/resume`)),
+  async prioritize(job) {
+    const lines = [`It is ${job.priority}. Steps of jobs with a higher priority start first.`];
+    const field = { label: "Priority, from -1000 to 1000", value: job.priority, least: -1000, most: 1000 };
+    const answer = await ask(`Priority of job ${job.id}`, lines, "Change", field);
+    if (answer) {
+      await act(`Job ${job.id} has priority ${answer.value}.`, () => post(`v1/jobs/${job.id}/priority`, { priority: answer.value }));
+    }
+  },
+  async cancel(job) {
+    if (await ask(`Cancel job ${job.id}?`, cancelLines(job, context.status.cancel_mode), "Cancel the job")) {
+      await act(cancelled, () => post("v1/reassignments/cancel", { job: job.id }));
+    }
+  },
+  async cancelPartition({ topic, partition, original }) {
+    const back = context.status.cancel_mode === "stop"
+      ? "It keeps the replicas that have arrived."
+      : `It returns to its original replicas [${original.join(", ")}].`;
+    if (await ask(`Cancel ${topic}-${partition}?`, [back], "Cancel the partition")) {
+      await act(cancelled, () => post("v1/reassignments/cancel", { partitions: [{ topic, partition }] }));
+    }
+  },
+  async rollback(job) {
+    if (await ask(`Roll back job ${job.id}?`, rollbackLines(job), "Roll back")) {
+      await act(({ job: number, skipped }) => {
+        const started = number === null ? `Job ${job.id} has nothing to roll back.` : `Job ${number} rolls back job ${job.id}.`;
+        return skipped.length ? `${started} ${counted(skipped.length, "partition")} skipped: ${skipped[0].topic}-${skipped[0].partition}: ${skipped[0].reason}` : started;
+      }, () => post(`v1/jobs/${job.id}/rollback`));
+    }
+  },
+};
+
+const cancelled = ({ cancelled: number, refused }) =>
+  `${counted(number, "partition")} cancelled.${refused.length ? ` ${counted(refused.length, "partition")} refused: ${refused[0].message}` : ""}`;
+
+async function pauseAll() {
+  const { paused, reassignments: moves } = context.status;
+  if (paused) {
+    await act("Everything is resumed.", () => post("v1/resume"));
+    return;
+  }
+  const lines = [
+    `${counted(moves.queued, "queued partition")} will not start until everything is resumed.`,
+    `${counted(moves.moving, "step")} in flight will finish.`,
+  ];
+  if (await ask("Pause everything?", lines, "Pause everything")) await act("Everything is paused.", () => post("v1/pause"));
+}
+
+async function changeLimit(limit) {
+  const waits = context.status.reasons
+    .filter(({ reason }) => reason.startsWith(`limit ${limit.name}:`))
+    .reduce((sum, { partitions }) => sum + partitions, 0);
+  const lines = [
+    `It is ${limitValue(limit)}.${limit.used === null ? "" : ` Steps in flight use ${count(limit.used)} of it, and continue.`}`,
+    limit.name !== "throttle" && `${counted(waits, "partition")} wait for it.`,
+  ];
+  const unit = limit.name === "throttle" ? "Bytes per second" : "Limit";
+  const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", least: 1, most: 2 ** 31 - 1, empty: true };
+  const answer = await ask(`Change limit ${limit.name}`, lines, "Change", field);
+  if (answer) await act(`Limit ${limit.name} is changed.`, () => put("v1/limits", { [limit.name]: answer.value }));
+}
+
+// ---- start ------------------------------------------------------------------------------------------------------
+
+element("login").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  setToken(element("token").value);
+  await refresh();
+});
+element("pause-all").addEventListener("click", pauseAll);
+for (const button of element("jobs-pages").querySelectorAll("button")) {
+  button.addEventListener("click", () => {
+    jobsOffset = Math.max(0, jobsOffset + Number(button.dataset.step) * JOBS);
+    refresh();
+  });
+}
+addEventListener("hashchange", async () => {
+  parts.offset = 0;
+  await refresh();
+  if (parts.job) element("detail-title").focus();
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && element("login").hidden) refresh();
+});
 poll();

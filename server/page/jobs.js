@@ -1,0 +1,102 @@
+// The list of jobs, and the actions on a job.
+"use strict";
+
+import { Table, buttons, link, progress } from "./dom.js";
+import { bytes, count, counted, duration, rate, time } from "./format.js";
+
+export const left = (job) => job.moving + job.waiting + job.queued;
+
+const endings = (job) =>
+  Object.entries(job.endings).map(([ending, number]) => `${count(number)} ${ending}`).join(", ");
+
+// How far the job is: bytes while they are known, else partitions that have arrived at their target.
+export function howFar(job) {
+  const partitions = `${count(job.done)} of ${count(job.total)} done`;
+  const { copied } = job;
+  return {
+    value: copied ? copied.bytes : job.done,
+    total: copied ? copied.total : job.total,
+    text: copied ? `${bytes(copied.bytes)} of ${bytes(copied.total)}, ${partitions}` : partitions,
+    label: `Job ${job.id}: ${partitions}`,
+  };
+}
+
+export function stateOf(job, allPaused) {
+  if (job.ended_ms) return Object.keys(job.endings).length > 1 ? `${job.outcome}: ${endings(job)}` : job.outcome;
+  const others = Object.entries(job.endings).filter(([ending]) => ending !== "done");
+  const ended = others.map(([ending, number]) => `, ${count(number)} ${ending}`).join("");
+  return `${allPaused && job.state === "running" ? "paused with everything" : job.state}${ended}`;
+}
+
+const kind = (job) => (job.undoes ? `rollback of ${job.undoes}` : job.kind);
+
+const took = (job) => duration(((job.ended_ms ?? Date.now()) - job.created_ms) / 1000);
+
+// The server's clock may be ahead of the browser's.
+const lasted = (job) => (job.ended_ms || Date.now() > job.created_ms ? took(job) : "0 s");
+
+const by = (job) => [job.principal.replace(/^User:/, ""), job.client_id].filter(Boolean).join(", ");
+
+export function jobTable(context) {
+  return new Table("jobs", [
+    { label: "job", ...link((job) => `#job-${job.id}`, (job) => job.id) },
+    { label: "kind", text: (job) => (job.priority && !job.ended_ms ? `${kind(job)}, priority ${job.priority}` : kind(job)) },
+    { label: "state", text: (job) => stateOf(job, context.status?.paused) },
+    { label: "progress", wide: true, ...progress(howFar) },
+    { label: "rate", number: true, text: (job) => rate(job.copied?.rate ?? null) },
+    { label: "time left", number: true, text: (job) => duration(job.copied?.seconds_left ?? null) },
+    { label: "moving", number: true, text: (job) => count(job.moving) },
+    { label: "waiting", number: true, text: (job) => count(job.waiting) },
+    { label: "queued", number: true, text: (job) => count(job.queued) },
+    { label: "started", text: (job) => time(job.created_ms) },
+    { label: "ended", text: (job) => time(job.ended_ms) },
+    { label: "duration", number: true, text: (job) => lasted(job) },
+    { label: "by", wide: true, text: by },
+    { label: "actions", wide: true, ...buttons((job) => actionsOf(job, context)) },
+  ], (job) => job.id);
+}
+
+// Each action is [name, label for screen readers, function]. Those that do not apply are left out.
+function actionsOf(job, context) {
+  if (!context.mayChange) return [];
+  const { run } = context;
+  const rollback = ["Roll back…", `Roll back job ${job.id}`, () => run.rollback(job)];
+  if (job.ended_ms) return job.rolled_back_by || !restorable(job) ? [] : [rollback];
+  return [
+    job.state === "paused"
+      ? ["Resume", `Resume job ${job.id}`, () => run.resume(job)]
+      : ["Pause…", `Pause job ${job.id}`, () => run.pause(job)],
+    ["Priority…", `Change the priority of job ${job.id}`, () => run.prioritize(job)],
+    ["Cancel…", `Cancel job ${job.id}`, () => run.cancel(job)],
+    rollback,
+  ];
+}
+
+const restorable = (job) => job.done > 0 || (job.endings.stopped ?? 0) > 0;
+
+// ---- what the dialogs say ---------------------------------------------------------------------------------------
+
+export function pauseLines(job) {
+  return [
+    `${counted(job.queued, "queued partition")} will not start until the job is resumed.`,
+    `${counted(job.moving, "step")} in flight will finish.`,
+  ];
+}
+
+export function cancelLines(job, mode) {
+  const goBack = mode === "stop" ? "keep the replicas that have arrived" : "get their original replicas back";
+  return [
+    `${counted(job.moving, "moving partition")} and ${counted(job.queued + job.waiting, "partition")} not moving now ${goBack}.`,
+    job.copied && `${bytes(job.copied.bytes)} of ${bytes(job.copied.total)} are copied.`,
+    `${counted(job.done, "partition")} at the target stay there; a rollback takes them back too.`,
+  ];
+}
+
+export function rollbackLines(job) {
+  const taken = job.endings["taken over"] ?? 0;
+  return [
+    `${counted(left(job), "partition")} under way and ${counted(job.done, "partition")} at the target move back to the original replicas.`,
+    taken > 0 && `${counted(taken, "partition")} that a later job took over will be skipped.`,
+    "The rollback is a job of its own, under the same limits.",
+  ];
+}

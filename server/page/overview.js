@@ -1,0 +1,135 @@
+// The overview: the state of the cluster, the reasons of what does not move, the limits, and the brokers that receive data.
+"use strict";
+
+import { Table, buttons, element, keyed, progress, setHidden, setText } from "./dom.js";
+import { bytes, count, counted, duration, rate } from "./format.js";
+
+const GUARD = { 0: "The health guard starts repairs only.", 1: "The health guard starts one step at a time." };
+const GUARD_OFF = "The health guard is off: steps start nevertheless.";
+
+const WHAT = {
+  R: "replicas of one partition in one step",
+  P: "partitions that move at once",
+  L: "leader movements at once",
+  C: "replicas that move at once",
+  B: "replicas that move to, or from, one broker at once",
+};
+
+const reasonColumns = [
+  { label: "partitions", number: true, text: (row) => count(row.partitions) },
+  { label: "reason", wide: true, text: (row) => row.reason },
+];
+
+export function reasonTable(id) {
+  const table = new Table(id, reasonColumns, (row) => row.reason);
+  return (reasons, others) => {
+    table.show(others ? [...reasons, { partitions: others, reason: "other reasons" }] : reasons);
+    setHidden(element(id), !reasons.length);
+  };
+}
+
+function pill(text, kind) {
+  const node = element("pill");
+  setText(node, text);
+  if (node.className !== kind) node.className = kind;
+}
+
+export const showPill = pill;
+
+function showHealth({ health, paused, reassignments: moves }) {
+  const guard = health.trouble ? [`${GUARD[health.holds] ?? GUARD_OFF} It found: ${health.trouble}`] : [];
+  const lines = [...health.problems, ...guard];
+  keyed(element("problems"), lines, () => document.createElement("li")).forEach((node, place) => setText(node, lines[place]));
+  setHidden(element("problems"), !lines.length);
+  if (lines.length) pill(health.trouble && health.holds === 0 ? "unhealthy, holding" : "unhealthy", "bad");
+  else if (paused) pill("paused", "warn");
+  else pill(moves.moving ? "moving" : "healthy", "good");
+}
+
+function numbers({ brokers, partitions, reassignments: moves, throttle, incoming }) {
+  const left = incoming.reduce((sum, each) => sum + each.total - each.bytes, 0);
+  return [
+    ["moving", count(moves.moving)],
+    ["queued", count(moves.queued)],
+    ["waiting", count(moves.waiting)],
+    ["external", count(moves.others)],
+    ["left to copy", bytes(left)],
+    ["throttle", throttle.bytes_per_second === null ? "none" : rate(throttle.bytes_per_second)],
+    ["brokers", `${count(brokers.live)} of ${count(brokers.registered)}`, brokers.live < brokers.registered],
+    ["offline", count(partitions.offline), partitions.offline > 0],
+    ["under-replicated", count(partitions.under_replicated), partitions.under_replicated > 0],
+    ["under min ISR", count(partitions.under_min_isr), partitions.under_min_isr > 0],
+  ];
+}
+
+function showNumbers(status) {
+  const wanted = numbers(status);
+  const make = (name) => {
+    const box = document.createElement("div");
+    box.append(document.createElement("dt"), document.createElement("dd"));
+    box.firstChild.textContent = name;
+    return box;
+  };
+  keyed(element("numbers"), wanted.map(([name]) => name), make).forEach((box, place) => {
+    const [, text, bad] = wanted[place];
+    setText(box.lastChild, text);
+    box.lastChild.classList.toggle("bad", Boolean(bad));
+  });
+}
+
+const used = (limit) => (limit.used === null ? "" : count(limit.used));
+
+function limitTable(changeLimit) {
+  const use = progress((limit) => ({
+    value: limit.used ?? 0,
+    total: limit.used === null || limit.limit === null ? null : limit.limit,
+    text: used(limit),
+    label: `${used(limit)} of ${count(limit.limit)} used of limit ${limit.name}`,
+  }));
+  return new Table("limits", [
+    { label: "limit", text: (limit) => limit.name },
+    { label: "what", wide: true, text: (limit) => WHAT[limit.name] ?? "bytes per second to, and from, each broker" },
+    { label: "value", number: true, text: (limit) => limitValue(limit) },
+    { label: "used", ...use },
+    { label: "config", wide: true, text: (limit) => limit.config },
+    { label: "change", ...buttons((limit) => changeLimit(limit)) },
+  ], (limit) => limit.name);
+}
+
+export function limitValue({ name, limit }) {
+  if (limit === null) return "none";
+  return name === "throttle" ? rate(limit) : count(limit);
+}
+
+function incomingTable() {
+  const copied = progress((each) => ({
+    value: each.bytes,
+    total: each.total,
+    text: `${bytes(each.bytes)} of ${bytes(each.total)}`,
+    label: `${bytes(each.bytes)} of ${bytes(each.total)} copied to broker ${each.broker}`,
+  }));
+  return new Table("incoming", [
+    { label: "broker", text: (each) => each.broker },
+    { label: "copied", ...copied },
+    { label: "rate", number: true, text: (each) => rate(each.rate) },
+    { label: "time left", number: true, text: (each) => duration(each.seconds_left) },
+  ], (each) => each.broker);
+}
+
+export function newOverview(changeLimit) {
+  const showReasons = reasonTable("reasons");
+  const limits = limitTable(changeLimit);
+  const incoming = incomingTable();
+  return (status, { limits: rows }) => {
+    setText(element("version"), status.version);
+    setText(element("cluster"), `cluster ${status.cluster_id}, ${counted(status.partitions.total, "partition")}`);
+    showHealth(status);
+    showNumbers(status);
+    setText(element("pause-all"), status.paused ? "Resume everything" : "Pause everything");
+    showReasons(status.reasons, status.other_reasons);
+    limits.show(rows);
+    incoming.show(status.incoming);
+    setHidden(element("reasons").closest("section"), !status.reasons.length);
+    setHidden(element("incoming").closest("section"), !status.incoming.length);
+  };
+}

@@ -1,0 +1,325 @@
+"""The page in a browser, with a running server. Skipped where there is no Chromium."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.reassignd.shell import SLOW, started
+from tests.server.page.chromium import MISSING, PATIENCE_SECONDS, Browser, Page, chromium
+from tools.processes import Reassignd
+
+pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+
+MARKUP = "<img src=x onerror='document.title=1'>"
+
+
+class Site:
+    """A server and a browser."""
+
+    def __init__(self, server: Reassignd, browser: Browser) -> None:
+        self.url = f"http://{server.http}/"
+        self.api = httpx.Client(base_url=f"{self.url}v1/", timeout=PATIENCE_SECONDS)
+        self._browser = browser
+
+    def open(self, path: str = "", before: str = "") -> Page:
+        """Open the page, and wait until it shows the cluster. The script `before` runs first."""
+        page = self.page(path, before)
+        page.wait("!document.getElementById('content').hidden")
+        return page
+
+    def page(self, path: str = "", before: str = "") -> Page:
+        page = self._browser.open("about:blank")
+        page.call("Page.addScriptToEvaluateOnNewDocument", source=before)
+        page.resize(1280)
+        page.go(self.url + path)
+        return page
+
+    def post(self, path: str, body: Any = None, **more: Any) -> Any:
+        answer = self.api.post(path, content=None if body is None else json.dumps(body), **more)
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+    def submit(self, numbers: range, shift: int = 3, **more: Any) -> int:
+        """Submit a plan; return its job."""
+        rows = [
+            {"topic": "foo", "partition": n, "replicas": [(n + shift + place) % 6 + 1 for place in range(3)]}
+            for n in numbers
+        ]
+        number: int = self.post("jobs", {"partitions": rows}, **more)["job"]
+        return number
+
+    def job(self, number: int) -> Any:
+        return self.api.get(f"jobs/{number}", params={"limit": 0}).json()["job"]
+
+    def until(self, condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def limit(self, **limits: int | None) -> None:
+        assert self.api.put("limits", content=json.dumps(limits)).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = chromium()
+    assert program is not None
+    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def site(tmp_path: Path, browser: Browser) -> Iterator[Site]:
+    """A cluster with 200 partitions, of which one moves at a time, in a second or more."""
+    server = started(tmp_path / "data", SLOW)
+    site = Site(server, browser)
+    site.limit(P=1)
+    yield site
+    site.api.close()
+    server.kill()
+
+
+FAST = """
+window.rounds = 0;
+const later = window.setTimeout.bind(window);
+window.setTimeout = (call, delay) => later(() => { window.rounds += 1; call(); }, delay > 1000 ? 50 : delay);
+"""
+"""Refreshes 40 times as often, and counts."""
+
+
+def refreshed(page: Page, times: int = 5) -> None:
+    """Wait until the page was refreshed several times."""
+    rounds = page.run("window.rounds")
+    page.wait(f"window.rounds >= {rounds + times}")
+
+
+def test_focus_and_selection_survive_refreshes(site: Site) -> None:
+    job = site.submit(range(40))
+    page = site.open(f"#job-{job}", FAST)
+    page.wait("document.querySelector('#parts tbody tr')")
+    page.tab_to(f"Cancel job {job}")
+    page.run("window.kept = document.activeElement")
+    page.run("getSelection().selectAllChildren(document.querySelector('#limits tbody th'))")
+    before = page.text("#jobs progress + span")
+    page.wait(f"document.querySelector('#jobs progress + span').innerText !== {json.dumps(before)}")
+    refreshed(page)
+    assert page.run("window.kept === document.activeElement && window.kept.isConnected")
+    assert page.run("getSelection().toString()") == "R"
+
+
+def test_a_row_keeps_the_focus_when_others_come_before_it(site: Site) -> None:
+    first = site.submit(range(20))
+    page = site.open("", FAST)
+    page.tab_to(f"Cancel job {first}")
+    second = site.submit(range(20, 40))
+    page.wait(f"document.querySelector('#jobs tbody th').innerText === '{second}'")
+    assert page.run("document.activeElement.getAttribute('aria-label')") == f"Cancel job {first}"
+
+
+def test_a_stopped_broker_is_shown_in_red(site: Site) -> None:
+    page = site.open("", FAST)
+    assert page.text("#pill") == "healthy"
+    site.post("brokers/3/stop")
+    page.wait("document.getElementById('problems').innerText.includes('broker 3 is offline')")
+    assert (page.text("#pill"), page.run("document.getElementById('pill').className")) == ("unhealthy", "bad")
+    red = "[...document.querySelectorAll('#numbers .bad')].map((each) => each.previousSibling.innerText)"
+    page.wait("document.querySelectorAll('#numbers .bad').length === 2")
+    assert page.run(red) == ["brokers", "under-replicated"]
+    assert page.run("getComputedStyle(document.querySelector('#numbers .bad')).color") != page.run(
+        "getComputedStyle(document.body).color"
+    )
+
+
+@pytest.mark.parametrize(
+    ("holds", "pill", "said"),
+    [
+        (0, "unhealthy, holding", "The health guard starts repairs only. It found: missing: broker 8"),
+        (1, "unhealthy", "The health guard starts one step at a time. It found: missing: broker 8"),
+        (None, "unhealthy", "The health guard is off: steps start nevertheless. It found: missing: broker 8"),
+    ],
+)
+def test_the_health_guard_is_shown(site: Site, holds: int | None, pill: str, said: str) -> None:
+    health = json.dumps({"problems": [], "trouble": "missing: broker 8", "holds": holds})
+    altered = f"""
+    const read = Response.prototype.json;
+    Response.prototype.json = async function () {{
+      const body = await read.call(this);
+      return body.health ? {{ ...body, health: {health} }} : body;
+    }};"""
+    page = site.open("", altered)
+    assert (page.text("#pill"), page.text("#problems")) == (pill, said)
+
+
+def test_cancelled_partitions_are_not_shown_as_done(site: Site) -> None:
+    job = site.submit(range(30))
+    site.until(lambda: site.job(job)["done"] > 0)
+    site.post("reassignments/cancel", {"all": True})
+    site.until(lambda: site.job(job)["ended_ms"])
+    done = site.job(job)["done"]
+    page = site.open()
+    assert page.text("#jobs tbody td:nth-child(4) span") == f"{done} of 30 done"
+    assert page.run("document.querySelector('#jobs progress').value") == done
+    assert f"{30 - done} rolled back" in page.text("#jobs tbody tr")
+
+
+def test_jobs_are_run_by_keyboard_alone(site: Site) -> None:
+    job = site.submit(range(40))
+    page = site.open("", FAST)
+
+    def choose(label: str, question: str, *typed: str) -> None:
+        page.tab_to(label)
+        page.press("Enter")
+        page.wait("document.getElementById('confirm').open")
+        assert page.text("#confirm h2") == question
+        for text in typed:
+            page.run("document.activeElement.select()")
+            page.type(text)
+        page.press("Enter")
+        page.wait("!document.getElementById('confirm').open")
+
+    choose(f"Pause job {job}", f"Pause job {job}?")
+    site.until(lambda: site.job(job)["state"] == "paused")
+    page.tab_to(f"Resume job {job}")
+    page.press("Enter")
+    site.until(lambda: site.job(job)["state"] == "running")
+    choose(f"Change the priority of job {job}", f"Priority of job {job}", "7")
+    site.until(lambda: site.job(job)["priority"] == 7)
+    choose("Change limit P", "Change limit P", "2")
+    site.until(lambda: site.api.get("limits").json()["limits"][1]["limit"] == 2)
+    choose("Pause everything", "Pause everything?")
+    site.until(lambda: site.api.get("status").json()["paused"])
+    page.tab_to("Resume everything")
+    page.press("Enter")
+    choose(f"Cancel job {job}", f"Cancel job {job}?")
+    site.until(lambda: site.job(job)["ended_ms"])
+
+
+def test_a_rollback_tells_its_numbers_before_it_starts(site: Site) -> None:
+    job = site.submit(range(40))
+    site.until(lambda: site.job(job)["done"] > 0)
+    site.post("pause")
+    site.until(lambda: site.job(job)["moving"] == 0)
+    done = site.job(job)["done"]
+    page = site.open("", FAST)
+    page.tab_to(f"Roll back job {job}")
+    page.press("Enter")
+    page.wait("document.getElementById('confirm').open")
+    plural = "" if done == 1 else "s"
+    assert f"{40 - done} partitions under way and {done} partition{plural} at the target" in page.text(
+        "#confirm"
+    )
+    page.press("Escape")
+    page.wait("!document.getElementById('confirm').open")
+    assert site.api.get("jobs").json()["total"] == 1
+    page.press("Enter")
+    page.wait("document.getElementById('confirm').open")
+    page.press("Enter")
+    page.wait("document.getElementById('said').innerText")
+    assert page.text("#said") == f"Job {job + 1} rolls back job {job}."
+
+
+def test_a_wrong_number_is_refused_in_the_dialog(site: Site) -> None:
+    page = site.open()
+    page.tab_to("Change limit C")
+    page.press("Enter")
+    page.wait("document.getElementById('confirm').open")
+    page.type("0")
+    page.press("Enter")
+    page.wait("document.getElementById('confirm-error').innerText")
+    assert page.run("document.getElementById('confirm').open")
+
+
+def test_partitions_are_filtered_sorted_and_paged(site: Site) -> None:
+    site.post("pause")
+    job = site.submit(range(150))
+    page = site.open(f"#job-{job}", FAST)
+    page.wait("document.querySelectorAll('#parts tbody tr').length === 100")
+    assert page.text("#parts-pages span") == "1 to 100 of 150 partitions"
+    page.tab_to("Next")
+    page.press("Enter")
+    page.wait("document.querySelectorAll('#parts tbody tr').length === 50")
+    page.run("document.querySelector('#filters [name=sort]').value = 'partition'")
+    page.run("document.querySelector('#filters [name=descending]').click()")
+    page.wait("document.querySelector('#parts tbody th').innerText === 'foo-149'")
+    page.run("document.querySelector('#filters [name=topic]').focus()")
+    page.type("nope")
+    page.wait("document.getElementById('parts').hidden")
+    assert page.text("#parts-pages span") == "No partition matches, of 150 partitions"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_outside_of_the_window(site: Site, width: int, dark: bool) -> None:
+    site.post("brokers/3/stop")
+    job = site.submit(range(30), headers={"user-agent": "x" * 150})
+    page = site.open(f"#job-{job}")
+    page.resize(width, dark=dark)
+    page.wait("document.querySelector('#parts tbody tr')")
+    # Heads that are there for screen readers only are clipped.
+    outside = "[...document.querySelectorAll('body *:not(thead *)')].filter((each) => each.checkVisibility()"
+    outside += " && each.getBoundingClientRect().right > innerWidth).map((each) => each.outerHTML)"
+    assert page.run(outside) == []
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+    background = page.run("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(20, 24, 31)") is dark
+
+
+def test_tables_and_bars_have_names_for_screen_readers(site: Site) -> None:
+    job = site.submit(range(5))
+    page = site.open(f"#job-{job}")
+    page.wait("document.querySelector('#parts tbody tr')")
+    assert page.run("[...document.querySelectorAll('th')].every((each) => each.scope)")
+    assert page.run("[...document.querySelectorAll('table')].every((each) => each.caption.innerText)")
+    assert page.run("[...document.querySelectorAll('progress')].every((each) => each.ariaLabel)")
+    assert page.run("document.querySelector('#jobs progress').ariaLabel").startswith(f"Job {job}: ")
+
+
+def test_values_with_markup_are_shown_as_text(site: Site) -> None:
+    site.submit(range(5), headers={"user-agent": MARKUP})
+    page = site.open()
+    assert MARKUP in page.text("#jobs tbody")
+    assert page.run("document.images.length") == 0
+
+
+def test_a_page_without_a_token_does_not_ask_again(tmp_path: Path, browser: Browser) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret-of-at-least-sixteen-characters")
+    token.chmod(0o600)
+    server = started(tmp_path / "data", SLOW | {"http.token.file": str(token)})
+    try:
+        site = Site(server, browser)
+        page = site.page("", FAST)
+        page.wait("!document.getElementById('login').hidden")
+        asked = "performance.getEntriesByType('resource').filter((each) => each.name.includes('/v1/')).length"
+        before = page.run(asked)
+        refreshed(page, 20)
+        assert page.run(asked) == before
+        assert page.run("document.getElementById('content').hidden")
+        page.type("secret-of-at-least-sixteen-characters")
+        page.press("Enter")
+        page.wait("!document.getElementById('content').hidden")
+        assert page.text("#pill") == "healthy"
+    finally:
+        server.kill()
+
+
+def test_a_page_survives_a_restart_of_the_server(tmp_path: Path, browser: Browser) -> None:
+    server = started(tmp_path / "data", SLOW)
+    try:
+        site = Site(server, browser)
+        job = site.submit(range(40))
+        page = site.open("", FAST)
+        server.kill()
+        page.wait("document.getElementById('pill').innerText === 'unreachable'")
+        server.start()
+        page.wait("document.getElementById('trouble').hidden")
+        assert page.text("#jobs tbody th") == str(job)
+    finally:
+        server.kill()
