@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ class Site:
     """A server and a browser."""
 
     def __init__(self, server: Reassignd, browser: Browser) -> None:
+        self.server = server
         self.url = f"http://{server.http}/"
         self.api = httpx.Client(base_url=f"{self.url}v1/", timeout=PATIENCE_SECONDS)
         self._browser = browser
@@ -75,15 +77,30 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     browser.close()
 
 
+Open = Callable[..., Site]
+
+
 @pytest.fixture
-def site(tmp_path: Path, browser: Browser) -> Iterator[Site]:
-    """A cluster with 200 partitions, of which one moves at a time, in a second or more."""
-    server = started(tmp_path / "data", SLOW)
-    site = Site(server, browser)
+def start(tmp_path: Path, browser: Browser) -> Iterator[Open]:
+    """Start a cluster with 200 partitions, which take a second or more to move."""
+    with ExitStack() as stack:
+
+        def start(**settings: str) -> Site:
+            server = started(tmp_path / "data", SLOW | settings)
+            stack.callback(server.kill)
+            site = Site(server, browser)
+            stack.callback(site.api.close)
+            return site
+
+        yield start
+
+
+@pytest.fixture
+def site(start: Open) -> Site:
+    """A cluster in which one partition moves at a time."""
+    site = start()
     site.limit(P=1)
-    yield site
-    site.api.close()
-    server.kill()
+    return site
 
 
 FAST = """
@@ -288,38 +305,28 @@ def test_values_with_markup_are_shown_as_text(site: Site) -> None:
     assert page.run("document.images.length") == 0
 
 
-def test_a_page_without_a_token_does_not_ask_again(tmp_path: Path, browser: Browser) -> None:
+def test_a_page_without_a_token_does_not_ask_again(tmp_path: Path, start: Open) -> None:
     token = tmp_path / "token"
     token.write_text("secret-of-at-least-sixteen-characters")
     token.chmod(0o600)
-    server = started(tmp_path / "data", SLOW | {"http.token.file": str(token)})
-    try:
-        site = Site(server, browser)
-        page = site.page("", FAST)
-        page.wait("!document.getElementById('login').hidden")
-        asked = "performance.getEntriesByType('resource').filter((each) => each.name.includes('/v1/')).length"
-        before = page.run(asked)
-        refreshed(page, 20)
-        assert page.run(asked) == before
-        assert page.run("document.getElementById('content').hidden")
-        page.type("secret-of-at-least-sixteen-characters")
-        page.press("Enter")
-        page.wait("!document.getElementById('content').hidden")
-        assert page.text("#pill") == "healthy"
-    finally:
-        server.kill()
+    page = start(**{"http.token.file": str(token)}).page("", FAST)
+    page.wait("!document.getElementById('login').hidden")
+    asked = "performance.getEntriesByType('resource').filter((each) => each.name.includes('/v1/')).length"
+    before = page.run(asked)
+    refreshed(page, 20)
+    assert page.run(asked) == before
+    assert page.run("document.getElementById('content').hidden")
+    page.type("secret-of-at-least-sixteen-characters")
+    page.press("Enter")
+    page.wait("!document.getElementById('content').hidden")
+    assert page.text("#pill") == "healthy"
 
 
-def test_a_page_survives_a_restart_of_the_server(tmp_path: Path, browser: Browser) -> None:
-    server = started(tmp_path / "data", SLOW)
-    try:
-        site = Site(server, browser)
-        job = site.submit(range(40))
-        page = site.open("", FAST)
-        server.kill()
-        page.wait("document.getElementById('pill').innerText === 'unreachable'")
-        server.start()
-        page.wait("document.getElementById('trouble').hidden")
-        assert page.text("#jobs tbody th") == str(job)
-    finally:
-        server.kill()
+def test_a_page_survives_a_restart_of_the_server(site: Site) -> None:
+    job = site.submit(range(40))
+    page = site.open("", FAST)
+    site.server.kill()
+    page.wait("document.getElementById('pill').innerText === 'unreachable'")
+    site.server.start()
+    page.wait("document.getElementById('trouble').hidden")
+    assert page.text("#jobs tbody th") == str(job)
