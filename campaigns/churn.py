@@ -1,8 +1,9 @@
 """Fuzz and churn: `python -m campaigns.churn`, or `--minutes 10`.
 
-Valid and invalid frames, connections, TLS, SASL and HTTP requests are sent in random order to an embedded cluster and to
-its gateway. At the end, the memory of each server must be within 10 % of that after the warm-up, its open files at most
-five more, and its log without a traceback. Servers are measured after a pause that includes a garbage collection.
+Valid and invalid frames, connections, TLS, SASL and HTTP requests are sent in random order to an embedded
+cluster and to its gateway. At the end, the memory of each server must be within 10 % of that after the
+warm-up, its open files at most five more, and its log without a traceback. Servers are measured after a pause
+that includes a garbage collection.
 """
 
 import argparse

@@ -1,4 +1,7 @@
-"""The actions of `campaigns.churn`. An action opens a connection, and sends a few requests or invalid bytes."""
+"""The actions of `campaigns.churn`.
+
+An action opens a connection, and sends a few requests or invalid bytes.
+"""
 
 import asyncio
 import contextlib
@@ -145,7 +148,10 @@ class Connection:
 
 @asynccontextmanager
 async def connected(server: Server, rng: Random, *, logged_in: bool = True) -> AsyncIterator[Connection]:
-    """Open a connection to a random broker, authenticated if required. At the end, close or abort it at random."""
+    """Open a connection to a random broker, authenticated if required.
+
+    At the end, close or abort it at random.
+    """
     made = Connection(*await server.connect(rng.randrange(4)))
     try:
         if server.sasl and logged_in:

@@ -1,7 +1,7 @@
 """The servers of `campaigns.churn`: processes of an embedded cluster, and of its gateway with TLS and SASL.
 
-The embedded cluster has no SASL, so a proxy between the two requires it (PLAIN). The proxy listens on 127.0.0.2, with the
-cluster's ports on 127.0.0.1. The cluster advertises 127.0.0.2.
+The embedded cluster has no SASL, so a proxy between the two requires it (PLAIN). The proxy listens on
+127.0.0.2, with the cluster's ports on 127.0.0.1. The cluster advertises 127.0.0.2.
 """
 
 import asyncio
@@ -47,12 +47,16 @@ BOUNDS = {
     "gateway.ports": str(BROKERS),
 }
 OF_THE_CONTROLLER = {ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA}
-"""Requests of the cluster's controller, which connects to the advertised address too, and does not authenticate."""
+"""Requests of the cluster's controller, which connects to the advertised address too, and does not
+authenticate."""
 SASL_KEYS = [ApiVersion(ApiKey.SASL_HANDSHAKE, 1, 1), ApiVersion(ApiKey.SASL_AUTHENTICATE, 0, 2)]
 
 
 class Server(NamedTuple):
-    """A server of the test. `tls` is the context for its clients; `sasl` is whether they must authenticate."""
+    """A server of the test.
+
+    `tls` is the context for its clients; `sasl` is whether they must authenticate.
+    """
 
     name: str
     process: ServerProcess

@@ -32,7 +32,8 @@ ALL = 10_000
 ATTEMPTS = 20
 TOPIC, BROKER = 2, 4
 DYNAMIC = {1, 2, 3}
-"""Sources of dynamic configs of a topic, a broker and all brokers (Kafka: DescribeConfigsResponse.ConfigSource)."""
+"""Sources of dynamic configs of a topic, a broker and all brokers (Kafka:
+DescribeConfigsResponse.ConfigSource)."""
 
 
 class NoAnswerError(Exception):
@@ -58,7 +59,7 @@ class CampaignClient:
         """Close the connections."""
         self._http.close()
 
-    # ---- HTTP -----------------------------------------------------------------------------------------------
+    # ---- HTTP -----------------------------------------------------------------------------------------
 
     def http(self, method: str, path: str, body: object = None, tag: str = "", **query: object) -> Any:
         """Return the JSON of the answer. Raises NoAnswerError, RefusedError."""
@@ -79,7 +80,9 @@ class CampaignClient:
         return answer.json()
 
     def job(self, number: int) -> Any:
-        """Return a job with all its partitions. Raises LostError if partitions are missing in ATTEMPTS attempts.
+        """Return a job with all its partitions.
+
+        Raises LostError if partitions are missing in ATTEMPTS attempts.
 
         The server builds a long listing in slices; partitions that change meanwhile may be missing.
         """
@@ -92,7 +95,7 @@ class CampaignClient:
             found = f"{len(parts)} of {detail['job']['total']}"
         raise LostError(f"job {number} lists {found} partitions")
 
-    # ---- Kafka's protocol -----------------------------------------------------------------------------------
+    # ---- Kafka's protocol -----------------------------------------------------------------------------
 
     def kafka(
         self, request: Request[Response], version: int, tag: str = "kills", broker: int = 0

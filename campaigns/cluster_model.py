@@ -1,4 +1,7 @@
-"""The client's model of the cluster: acknowledged and unanswered requests, checked against the server after each restart."""
+"""The client's model of the cluster, checked against the server after each restart.
+
+The model contains acknowledged and unanswered requests.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +33,10 @@ class UnansweredRequest(NamedTuple):
 
 
 class ClusterModel:
-    """Expected state of topics, jobs and limits. `check_against` compares it with a server and raises LostError."""
+    """Expected state of topics, jobs and limits.
+
+    `check_against` compares it with a server and raises LostError.
+    """
 
     def __init__(self) -> None:
         self.partitions: dict[Key, PartitionModel] = {}
@@ -67,7 +73,10 @@ class ClusterModel:
                     self.partitions[key].acknowledge(transition, tag)
 
     def note(self, detail: Any) -> None:
-        """Record the job of the request that was acknowledged last. `detail` is the answer of /v1/jobs/{id}."""
+        """Record the job of the request that was acknowledged last.
+
+        `detail` is the answer of /v1/jobs/{id}.
+        """
         job = detail["job"]
         self.jobs[job["id"]] = job["client_id"]
         if job["kind"] == "queue":
@@ -127,7 +136,10 @@ class ClusterModel:
             self.unanswered = None
 
     def _resolve(self, server: CampaignClient, unanswered: UnansweredRequest, number: int) -> None:
-        """Apply an unanswered request if its job exists. Refused rows and rows without effect are not part of a job."""
+        """Apply an unanswered request if its job exists.
+
+        Refused rows and rows without effect are not part of a job.
+        """
         taken = keys_of(server.job(number)) if number else set()
         for key, transition in unanswered.transitions.items():
             if key in taken:

@@ -2,8 +2,9 @@
 
 Run it with `python -m campaigns.kills --kills 200`.
 
-The server runs many times on one data directory. In each run a client sends random requests and updates its model until the
-server is killed. After the next start the model is compared with the server. In the last run all reassignments must end.
+The server runs many times on one data directory. In each run a client sends random requests and updates its
+model until the server is killed. After the next start the model is compared with the server. In the last run
+all reassignments must end.
 """
 
 import argparse
@@ -44,7 +45,10 @@ KILLED_EXIT_CODE = -9
 
 
 class Run:
-    """A server that is killed repeatedly, and its only client. A seed repeats the requests, not the instants of the kills."""
+    """A server that is killed repeatedly, and its only client.
+
+    A seed repeats the requests, not the instants of the kills.
+    """
 
     def __init__(self, folder: Path, seed: int, say: Callable[[str], None] = lambda _: None) -> None:
         self.model = ClusterModel()
@@ -55,7 +59,10 @@ class Run:
         self._report = say
 
     def kills(self, count: int) -> None:
-        """Kill the server `count` times, then start it once more and let everything finish. Raises LostError."""
+        """Kill the server `count` times, then start it once more and let everything finish.
+
+        Raises LostError.
+        """
         for life in range(1, count + 1):
             self._run_until_killed()
             if self._rng.random() < KILL_DURING_START_PROBABILITY:
@@ -67,7 +74,7 @@ class Run:
         with self._serving() as client:
             self._finish(client)
 
-    # ---- runs and kills -------------------------------------------------------------------------------------
+    # ---- runs and kills -------------------------------------------------------------------------------
 
     @contextmanager
     def _serving(self) -> Iterator[CampaignClient]:
@@ -128,7 +135,7 @@ class Run:
                 self.counts["cut off"] += 1
                 return
 
-    # ---- final run ------------------------------------------------------------------------------------------
+    # ---- final run ------------------------------------------------------------------------------------
 
     def _finish(self, client: CampaignClient) -> None:
         client.http("PUT", "/v1/limits", dict.fromkeys(LIMITS))

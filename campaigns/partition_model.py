@@ -1,8 +1,8 @@
 """Model of one partition for a client that knows only which requests were acknowledged.
 
-A move may have ended before the next request or not. A request without an answer may have been carried out or not. The model
-keeps every `PossibleState` and removes the states that an observation excludes. When no state is left, an acknowledged
-change has been lost.
+A move may have ended before the next request or not. A request without an answer may have been carried out or
+not. The model keeps every `PossibleState` and removes the states that an observation excludes. When no state
+is left, an acknowledged change has been lost.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,14 +20,17 @@ class LostError(AssertionError):
 
 
 class Pending(NamedTuple):
-    """A queued target, which starts after the partition has returned to its original. `tag` names the plan."""
+    """A queued target, which starts after the partition has returned to its original.
+
+    `tag` names the plan.
+    """
 
     tag: str
     target: Replicas
 
 
 class PossibleState(NamedTuple):
-    """One possible state: settled at `original` if `target` is None, otherwise moving from `original` to `target`."""
+    """One possible state: settled at `original` if `target` is None, else moving to `target`."""
 
     original: Replicas
     target: Replicas | None = None
@@ -109,7 +112,7 @@ def reachable_states(state: PossibleState) -> Iterator[PossibleState]:
 
 
 class ObservedPartition(NamedTuple):
-    """What the server shows: the target (None if the partition does not move), the replicas, and the queued target."""
+    """The server's state of a partition: target (None if it does not move), replicas and queued target."""
 
     target: Replicas | None
     replicas: Replicas
@@ -146,7 +149,8 @@ class PartitionModel:
     def consistent_states(self, seen: ObservedPartition) -> set[PossibleState]:
         """Return the states that explain the observation. Raises LostError if there is none.
 
-        The queue was read first, then the reassignments. Replicas are compared only where the partition does not move.
+        The queue was read first, then the reassignments. Replicas are compared only where the partition does
+        not move.
         """
         queued = {
             state

@@ -1,4 +1,7 @@
-"""Random requests to a server that may be killed at any moment. Each one is recorded in the client's model."""
+"""Random requests to a server that may be killed at any moment.
+
+Each one is recorded in the client's model.
+"""
 
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +39,7 @@ class RandomRequests:
         self._books, self._rng = model, rng
         self._number = 0
 
-    # ---- topics ---------------------------------------------------------------------------------------------
+    # ---- topics ---------------------------------------------------------------------------------------
 
     def create(self) -> None:
         """Create a topic; the wide one first."""
@@ -72,7 +75,7 @@ class RandomRequests:
             raise LostError(f"{name} cannot be created: error {error}")
         self._books.created(name, assignment)
 
-    # ---- plans ----------------------------------------------------------------------------------------------
+    # ---- plans ----------------------------------------------------------------------------------------
 
     def alter(self) -> None:
         """Submit a plan by AlterPartitionReassignments."""
@@ -143,7 +146,7 @@ class RandomRequests:
         self._note_job(tag)
 
     def _rollback_transitions(self, number: int) -> tuple[dict[Key, Transition], dict[Key, Transition]]:
-        """Return the transitions of the partitions that a rollback includes, and of the partitions that it skips."""
+        """Return the transitions of the partitions that a rollback includes, and of those that it skips."""
         detail = self.client.job(number)
         undoes = detail["job"]["undoes"]
         undone = (
@@ -158,7 +161,7 @@ class RandomRequests:
                 transitions[key], withdrawals[key] = roll_back_job(tag, tuple(found)), withdraw(tag)
         return transitions, withdrawals
 
-    # ---- controls -------------------------------------------------------------------------------------------
+    # ---- controls -------------------------------------------------------------------------------------
 
     def pause(self) -> None:
         """Pause and resume the server."""
@@ -201,7 +204,7 @@ class RandomRequests:
             up.discard(number)
             self.client.http("POST", f"/v1/brokers/{number}/stop", controlled=self._rng.random() < 0.5)
 
-    # ---- random choices -------------------------------------------------------------------------------------
+    # ---- random choices -------------------------------------------------------------------------------
 
     def _name(self, kind: str) -> str:
         self._number += 1

@@ -1,8 +1,9 @@
 """Failures during plans of 60 partitions in ZooKeeper mode: `python -m campaigns.releases --release 2.4`.
 
-Brokers are restarted by controlled shutdown and by kill -9. The reassignd controller is killed, and paused for 20 s, while
-another one is on standby. ZooKeeper restarts. A new plan is submitted before each failure. At the end every partition must
-be at its target, brokers must have logs of their replicas only, and no broker may have had an unclean shutdown.
+Brokers are restarted by controlled shutdown and by kill -9. The reassignd controller is killed, and paused
+for 20 s, while another one is on standby. ZooKeeper restarts. A new plan is submitted before each failure. At
+the end every partition must be at its target, brokers must have logs of their replicas only, and no broker
+may have had an unclean shutdown.
 """
 
 import argparse
@@ -101,7 +102,7 @@ class Campaign:
         request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)])
         self._wait(lambda: self._errors(request), {0}, "the plan to be accepted")
 
-    # ---- failures ---------------------------------------------------------------------------------------------
+    # ---- failures -------------------------------------------------------------------------------------
 
     def rolling_restart(self) -> None:
         """Restart each broker by controlled shutdown, when all replicas are in sync."""
@@ -143,7 +144,7 @@ class Campaign:
         self.cluster.kill_zookeeper()
         self.cluster.start_zookeeper()
 
-    # ---- state of the cluster ----------------------------------------------------------------------------------------
+    # ---- state of the cluster -------------------------------------------------------------------------
 
     def _target(self, partition: int) -> tuple[int, int]:
         first = (partition + self._round) % BROKERS
@@ -230,7 +231,10 @@ def _ask(process: ControllerProcess | None, request: Request[Response], version:
 
 
 def _listed_by(process: ControllerProcess) -> int | None:
-    """Return the number of ongoing reassignments. None if the process is not the controller or does not answer."""
+    """Return the number of ongoing reassignments.
+
+    None if the process is not the controller or does not answer.
+    """
     try:
         answer = _ask(process, ListPartitionReassignmentsRequest(), 0)
     except OSError:
@@ -251,8 +255,8 @@ def main() -> int:
         campaign = stack.enter_context(Campaign(stack.enter_context(cluster)))
         campaign.run(FAILURES * chosen.rounds)
         left, unclean = campaign.left_over(), campaign.unclean_stops()
-    print(f"{len(left)} partitions have a log on a broker that is not a replica: {left}")
-    print(f"{unclean} unclean shutdowns of brokers")
+    print(f"partitions with a log on a broker that is not a replica: {len(left)} {left}")
+    print(f"unclean shutdowns of brokers: {unclean}")
     return int(bool(left or unclean))
 
 

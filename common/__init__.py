@@ -1,1 +1,1 @@
-"""Code that several layers use: addresses, clock, tasks, TLS contexts, durable files, work off the event loop."""
+"""Code for all layers: addresses, clock, tasks, TLS contexts, durable files, work off the event loop."""

@@ -61,7 +61,10 @@ class ManualClock:
         await done
 
     async def advance(self, seconds: float) -> None:
-        """Advance the clock, and wake sleepers in the order of time. Tasks run until all of them wait, before the next is woken."""
+        """Advance the clock, and wake sleepers in the order of time.
+
+        Tasks run until all of them wait, before the next is woken.
+        """
         end = self._now + seconds
         await settle()
         while self._sleepers and self._sleepers[0][0] <= end + 1e-9:

@@ -5,7 +5,10 @@ from pathlib import Path
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open the file with the given flags, and create it with mode 0600. Raises OSError for a symbolic link."""
+    """Open the file with the given flags, and create it with mode 0600.
+
+    Raises OSError for a symbolic link.
+    """
     return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
 

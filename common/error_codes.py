@@ -1,4 +1,4 @@
-"""Kafka's error codes (org.apache.kafka.common.protocol.Errors): decisions end with them, responses carry them."""
+"""Kafka's error codes (org.apache.kafka.common.protocol.Errors), in decisions and in responses."""
 
 from enum import IntEnum
 

@@ -1,8 +1,8 @@
-"""Settings of Python's garbage collector, so that it does not scan large messages and the long-lived state repeatedly.
+"""Settings of Python's garbage collector: it does not scan large messages and long-lived state repeatedly.
 
-With 100,000 reassignments a full collection stops the process for half a second, and finds almost nothing: messages and records
-have no cycles, and connections remove theirs when they end, so reference counting frees them. The remaining cycles, for example
-those of libraries, are collected periodically while that is quick.
+With 100,000 reassignments a full collection stops the process for half a second, and finds almost nothing:
+messages and records have no cycles, and connections remove theirs when they end, so reference counting frees
+them. The remaining cycles, for example those of libraries, are collected periodically while that is quick.
 """
 
 import asyncio
@@ -22,7 +22,10 @@ QUICK = 600_000
 
 
 def collect_young_only() -> None:
-    """Collect only the two young generations from now on. Older cycles stay until a `Sweeper` collects them."""
+    """Collect only the two young generations from now on.
+
+    Older cycles stay until a `Sweeper` collects them.
+    """
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, NEVER)
 
@@ -55,7 +58,10 @@ class Sweeper:
 
 
 def give_back() -> bool:
-    """Return free memory to the system if the C library can (glibc). It keeps the memory of a peak otherwise."""
+    """Return free memory to the system if the C library can (glibc).
+
+    It keeps the memory of a peak otherwise.
+    """
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError):

@@ -1,7 +1,8 @@
 """Convert parsed JSON into msgspec structs, with error messages of one line that name the field.
 
-A struct declares a shape once. msgspec checks a value against it, and makes the JSON Schema of the OpenAPI document from
-it. The text for "expected ..." follows from the declared type, or is its `Meta(extra={"expected": ...})`.
+A struct declares a shape once. msgspec checks a value against it, and makes the JSON Schema of the OpenAPI
+document from it. The text for "expected ..." follows from the declared type, or is its
+`Meta(extra={"expected": ...})`.
 """
 
 import re
@@ -25,7 +26,10 @@ _LISTS = (inspect.ListType, inspect.VarTupleType)
 
 
 def convert_model(value: object, model: type[T], where: str = "the body") -> T:
-    """Return the value as an instance of `model`. Raises PlanError; `where` names the value in the message."""
+    """Return the value as an instance of `model`.
+
+    Raises PlanError; `where` names the value in the message.
+    """
     try:
         return msgspec.convert(value, model)
     except msgspec.ValidationError as error:

@@ -27,8 +27,8 @@ The interpreter can switch to the event loop only where an object ends, see `_ob
 def parse(data: bytes) -> Json:
     """Return the JSON value.
 
-    Raises PlanError for invalid JSON, a repeated key, text that is not Unicode, an integer with thousands of digits, or
-    a row that is longer than `ROW_BYTES`.
+    Raises PlanError for invalid JSON, a repeated key, text that is not Unicode, an integer with thousands of
+    digits, or a row that is longer than `ROW_BYTES`.
     """
     _check_rows(data)
     try:
@@ -91,14 +91,15 @@ def _check_rows(data: bytes) -> None:
         if end < 0:
             number = data.count(b"}", 0, start)
             raise PlanError(
-                f"row {number} (counted from 0) is longer than {ROW_BYTES} bytes; a topic's name has at most 249"
-                " characters, and 'replicas' lists each broker once"
+                f"row {number} (counted from 0) is longer than {ROW_BYTES} bytes; a topic's name has at most"
+                " 249 characters, and 'replicas' lists each broker once"
             )
         start = end + 1
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    # A Python function on purpose: between two objects of a large text the interpreter can switch to the event loop.
+    # A Python function on purpose: between two objects of a large text the interpreter can switch to the
+    # event loop.
     made = dict(pairs)
     if len(made) != len(pairs):
         raise PlanError(f"not JSON: the key {_first_twice(pairs)!a} comes twice in one object")

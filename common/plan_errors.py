@@ -2,4 +2,7 @@
 
 
 class PlanError(Exception):
-    """The plan, the snapshot or the installation cannot be used. The text is one line with the fault and the remedy."""
+    """The plan, the snapshot or the installation cannot be used.
+
+    The text is one line with the fault and the remedy.
+    """

@@ -1,6 +1,7 @@
-"""Warnings about connections that clients can cause as often as they like, so that these cannot fill the disk.
+"""Warnings about connections, limited in number so that clients cannot fill the disk.
 
-The first warning of an address and a reason is logged at once; further ones are counted, and logged once per interval.
+The first warning of an address and a reason is logged at once; further ones are counted, and logged once per
+interval.
 """
 
 import logging

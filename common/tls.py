@@ -44,14 +44,15 @@ def client_context(authorities: str | None, *, check_hostname: bool = True) -> s
 
 
 def load_identity(context: ssl.SSLContext, pem: str, password: str) -> None:
-    """Give the context the certificate chain and the private key in the PEM text; `password` decrypts the key.
+    """Load the certificate chain and the private key of the PEM text; `password` decrypts the key.
 
     Raises ValueError for a text that lacks either, and `ssl.SSLError` for one that OpenSSL cannot use.
     """
     chain, key = pem_blocks(pem, "CERTIFICATE"), pem_blocks(pem, "PRIVATE KEY")
     if not chain or not key:
         raise ValueError(f"there is no PEM {'private key' if chain else 'certificate'} in it")
-    # OpenSSL reads them from files only. This file is readable for our user alone and removed at once.
+    # OpenSSL reads them from files only. This file is readable for the user of the process only, and removed
+    # at once.
     with tempfile.NamedTemporaryFile("w", encoding="ascii", prefix="reassignd-") as file:
         file.write(key + chain)
         file.flush()
@@ -82,7 +83,7 @@ def pinned_client_context(certificate: Path) -> ssl.SSLContext:
 
 
 def pem_blocks(text: str, kind: str) -> str:
-    """Return the PEM blocks whose label ends with `kind` (CERTIFICATE, PRIVATE KEY), without the text around them.
+    """Return the PEM blocks whose label ends with `kind` (CERTIFICATE, PRIVATE KEY), without other text.
 
     Properties files may give a block on one line; its line breaks are restored.
     """

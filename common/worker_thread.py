@@ -1,7 +1,7 @@
 """A worker thread for computations that are too long for the event loop.
 
-The thread shares the interpreter lock with the loop, which needs it after every wait for sockets. There is one thread only: with
-two, the lock would be switched between them as well, and the loop would wait longer.
+The thread shares the interpreter lock with the loop, which needs it after every wait for sockets. There is
+one thread only: with two, the lock would be switched between them as well, and the loop would wait longer.
 """
 
 import asyncio
@@ -14,7 +14,8 @@ from typing import ParamSpec, TypeVar
 from common.garbage_collector import gc_paused
 
 TURN_SECONDS = 0.0005
-"""How long the worker keeps the interpreter lock when the loop waits for it. Python's 5 ms add up to 100 ms under load."""
+"""How long the worker keeps the interpreter lock when the loop waits for it. Python's 5 ms add up to 100 ms
+under load."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,6 +1,7 @@
-"""API keys, and what belongs to each: request and response class, versions, header versions.
+"""API keys with their request and response classes, versions and header versions.
 
-Message modules are imported when an API is first asked for, so that a process pays only for the messages it uses.
+Message modules are imported when an API is first asked for, so that a process pays only for the messages it
+uses.
 """
 
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ class Api:
         return 2 if self.request.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
-        """Return the version of the response's header: that of ApiVersions must be readable to all (KIP-511)."""
+        """Return the version of the response's header. ApiVersions must be readable in all (KIP-511)."""
         if self.key == ApiKey.API_VERSIONS:
             return 0
         return 1 if self.response.is_flexible(version) else 0
@@ -84,5 +85,5 @@ def _api(key: ApiKey) -> Api:
 
 
 def find_api(key: int) -> Api | None:
-    """Return what belongs to `key`, or None if we have no messages for it."""
+    """Return the API with this key, or None if there are no messages for it."""
     return _api(ApiKey(key)) if key in _KEYS else None

@@ -1,4 +1,4 @@
-"""Both ends of a connection, without the socket: bytes in, frames out, and answers in the order of their requests."""
+"""Both ends of a connection, without the socket: frames from bytes, and answers in the order of requests."""
 
 from collections import deque
 from typing import NamedTuple
@@ -21,8 +21,8 @@ from protocol.schema import Request
 class Connection:
     """The server's end.
 
-    `error` is set once the client has sent something that is no request. The frames before it are still returned and
-    are to be answered; what comes after is dropped.
+    `error` is set when the client has sent an invalid request. Requests before it are still returned and must
+    be answered; bytes after it are ignored.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
@@ -32,11 +32,11 @@ class Connection:
 
     @property
     def unanswered(self) -> int:
-        """The number of requests that were received and not yet answered."""
+        """Number of received requests without an answer."""
         return len(self._unanswered)
 
     def receive_data(self, data: bytes | bytearray | memoryview) -> list[RequestFrame]:
-        """Take what was read from the socket; return the requests that are now complete."""
+        """Add bytes from the socket; return the requests that are now complete."""
         if self.error is not None:
             return []
         frames: list[RequestFrame] = []
@@ -53,7 +53,7 @@ class Connection:
         return self.send_encoded(frame, encode_response(frame, response, version))
 
     def send_encoded(self, frame: RequestFrame, encoded: bytes) -> bytes:
-        """Return `encoded`, an answer made by `encode_response`, if it is the turn of `frame`."""
+        """Return `encoded`, the result of `encode_response`, if it is the turn of `frame`."""
         if not self._unanswered or self._unanswered[0] is not frame:
             raise EncodeError(f"the answer to request {frame.correlation_id} is out of turn")
         self._unanswered.popleft()
@@ -67,7 +67,7 @@ class _Sent(NamedTuple):
 
 
 class ClientConnection:
-    """The client's end. `error` is set once the server has sent something that answers no request of ours."""
+    """The client's end. `error` is set when the server has sent a response that matches no request."""
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.error: DecodeError | None = None
@@ -77,7 +77,7 @@ class ClientConnection:
 
     @property
     def unanswered(self) -> int:
-        """The number of requests that were sent and not yet answered."""
+        """Number of sent requests without an answer."""
         return len(self._sent)
 
     def send_request(
@@ -91,7 +91,7 @@ class ClientConnection:
         return encoded
 
     def receive_data(self, data: bytes | bytearray | memoryview) -> list[ResponseFrame]:
-        """Take what was read from the socket; return the responses that are now complete, in order."""
+        """Add bytes from the socket; return the responses that are now complete, in order."""
         if self.error is not None:
             return []
         frames: list[ResponseFrame] = []
@@ -104,7 +104,7 @@ class ClientConnection:
 
     def _match(self, payload: bytes) -> ResponseFrame:
         if not self._sent:
-            raise DecodeError("a response where no request was sent")
+            raise DecodeError("a response without a request")
         sent = self._sent.popleft()
         frame = parse_response(payload, sent.api_key, sent.api_version)
         if frame.correlation_id != sent.correlation_id:

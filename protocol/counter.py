@@ -1,8 +1,9 @@
 """Counts the rows of a message before it is decoded, so that a request that is too large costs little memory.
 
-A decoded row takes about fifty times the memory of its bytes. `Counter.cut` walks over the bytes without decoding them,
-and stops when a bound is exceeded. A generated function per struct, `skip_<Struct>(data, pos, count, left)`, returns the
-position after `count` rows, and subtracts what it counts from `left`: the rows and numbers that are still allowed.
+A decoded row takes about fifty times the memory of its bytes. `Counter.cut` walks over the bytes without
+decoding them, and stops when a bound is exceeded. A generated function per struct, `skip_<Struct>(data, pos,
+count, left)`, returns the position after `count` rows, and subtracts what it counts from `left`: the rows and
+numbers that are still allowed.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,8 @@ ROWS, NUMBERS = 0, 1
 """Indexes in `left`."""
 
 CHUNKS = (1, 9, 90, 900)
-"""Sizes of the first chunks of rows. A truncated message keeps the chunks before the bound, so at most 1,000 rows."""
+"""Sizes of the first chunks of rows. A truncated message keeps the chunks before the bound, so at most 1,000
+rows."""
 
 Skip = Callable[[bytes, int, int, list[int]], int]
 
@@ -33,14 +35,18 @@ Skip = Callable[[bytes, int, int, list[int]], int]
 class Bounds(NamedTuple):
     """Maximum size of a message.
 
-    `rows` counts structs and strings in arrays, and tagged fields; `numbers` counts numbers in arrays, such as broker ids.
+    `rows` counts structs and strings in arrays, and tagged fields; `numbers` counts numbers in arrays, such
+    as broker ids.
     """
 
     rows: int
     numbers: int
 
     def surely_hold(self, size: int) -> bool:
-        """Whether no message of `size` bytes can exceed the bounds. A row or number takes at least one byte."""
+        """Whether no message of `size` bytes can exceed the bounds.
+
+        A row or number takes at least one byte.
+        """
         return size <= self.rows and size <= self.numbers
 
 
@@ -67,7 +73,7 @@ class Counter(Generic[M]):
                 self._skips[name] = _in_runs(self._layout, struct, self._skips[name])
 
     def cut(self, data: bytes, bounds: Bounds) -> M | None:
-        """Return None if the message at the start of `data` is within the bounds, else a message with its first rows.
+        """Return None if the message in `data` is within the bounds, else a message with its first rows.
 
         An invalid message returns None too; decoding it raises the error.
         """
@@ -126,7 +132,10 @@ class Counter(Generic[M]):
         return skip
 
     def _truncated(self, data: bytes, pos: int, fields: list[Field], rows: list[tuple[int, int]]) -> M:
-        """Return the message up to the array that exceeds the bounds, the last of `fields`; later fields have defaults."""
+        """Return the message up to the array that exceeds the bounds, the last of `fields`.
+
+        Later fields have their defaults.
+        """
         wire = codec(self._class, self._version)
         # An encoded message of defaults supplies the bytes of the later fields, which start at `end`.
         empty, end = wire.encode(self._class()), 0
@@ -164,7 +173,10 @@ def _read_length(data: bytes, pos: int, compact: bool) -> tuple[int, int]:
 
 
 def _skip_tags(data: bytes, pos: int, left: list[int]) -> int:
-    """Skip tagged fields. They may contain rows, so every two bytes count as one: the least that a tagged field takes."""
+    """Skip tagged fields.
+
+    They may contain rows, so every two bytes count as one: the least that a tagged field takes.
+    """
     count, _ = reading.read_varint(data, pos)
     if count > left[ROWS]:
         raise _TooManyError
@@ -258,7 +270,10 @@ def _rows(compact: bool) -> Callable[[bytes, int, list[int]], tuple[int, int]]:
 
 
 def _in_runs(layout: Layout, struct: type, skip_rows: Skip) -> Skip:
-    """Return a function that skips rows, consecutive rows of one shape at once. Most plans have such rows only."""
+    """Return a function that skips rows, consecutive rows of one shape at once.
+
+    Most plans have such rows only.
+    """
     runs = RunReader(layout, struct, lambda _data, pos, _count: ((), pos))
 
     def skip(data: bytes, pos: int, count: int, left: list[int]) -> int:

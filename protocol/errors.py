@@ -14,7 +14,7 @@ class ProtocolError(Exception):
 
 
 class DecodeError(ProtocolError):
-    """Bytes that are not a message, or a version that we do not know."""
+    """Bytes that are not a message, or an unknown version."""
 
 
 class EncodeError(ProtocolError):

@@ -1,4 +1,7 @@
-"""Frames: a size, a header, a body. Only `FrameSplitter`, which splits a stream of bytes into frames, has state."""
+"""Frames: a size, a header, a body.
+
+Only `FrameSplitter`, which splits a stream of bytes into frames, has state.
+"""
 
 from functools import lru_cache
 from struct import pack, unpack_from
@@ -27,14 +30,16 @@ POLLED = frozenset({
 """Requests that clients repeat. They contain no secrets, so decoded ones may be cached."""
 
 SMALL_BODY = 256
-"""Maximum size of a cached request in bytes. For such requests a lookup in the cache costs less than decoding."""
+"""Maximum size of a cached request in bytes. For such requests a lookup in the cache costs less than
+decoding."""
 
 
 class RequestFrame(NamedTuple):
     """A request whose header has been read. The body, which may be large, is decoded by `decode_request`.
 
-    `known` is false if there is no schema for the key and version; then the client id is None and the body is empty.
-    Kafka closes the connection after such a request. An ApiVersions request is answered with error 35 in version 0.
+    `known` is false if there is no schema for the key and version; then the client id is None and the body is
+    empty. Kafka closes the connection after such a request. An ApiVersions request is answered with error 35
+    in version 0.
     """
 
     api_key: int
@@ -55,7 +60,9 @@ class ResponseFrame(NamedTuple):
 
 
 class FrameSplitter:
-    """Splits a stream into frames. It allocates memory for received bytes only, not for the size that a frame states.
+    """Splits a stream into frames.
+
+    It allocates memory for received bytes only, not for the size that a frame states.
 
     A size below 0 or above `max_frame` sets `error`; the bytes after it are ignored.
     """
@@ -63,7 +70,7 @@ class FrameSplitter:
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.error: DecodeError | None = None
         self.incomplete = bytearray()
-        """The received bytes of a frame whose rest is to come."""
+        """The received bytes of an incomplete frame."""
         self._max_frame = max_frame
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
@@ -134,7 +141,10 @@ def decode_within(frame: RequestFrame, request_class: type[M], bounds: Bounds) -
 
 
 def decode_response(frame: ResponseFrame, response_class: type[Response]) -> Response:
-    """Return the response message. A broker that lacks our version of ApiVersions answers in version 0 (KIP-511)."""
+    """Return the response message.
+
+    A broker that lacks this version of ApiVersions answers in version 0 (KIP-511).
+    """
     version = frame.api_version
     if frame.api_key == ApiKey.API_VERSIONS and frame.body[:2] == pack(">h", ErrorCode.UNSUPPORTED_VERSION):
         version = 0
@@ -156,7 +166,10 @@ def encode_request(
 
 
 def encode_response(frame: RequestFrame, response: NamedTuple, version: int | None = None) -> bytes:
-    """Return the whole frame that answers `frame`, in its version or in `version`. Safe to call in any thread."""
+    """Return the whole frame that answers `frame`, in its version or in `version`.
+
+    Safe to call in any thread.
+    """
     version = frame.api_version if version is None else version
     return frame_response(frame, codec(type(response), version).encode(response), version)
 

@@ -1,9 +1,9 @@
 """Write `protocol/messages/` from message schemas: `python -m protocol.generate [--check]`.
 
-Messages that differ from Kafka's are described in `schemas/`. The schemas of all others are read from the kafka-python
-package, which only this command needs. Each schema file becomes one module, because in many APIs a request and its
-response have structs of the same name. `--check` writes nothing, and fails if a module is missing, out of date or has
-no schema.
+Messages that differ from Kafka's are described in `schemas/`. The schemas of all others are read from the
+kafka-python package, which only this command needs. Each schema file becomes one module, because in many APIs
+a request and its response have structs of the same name. `--check` writes nothing, and fails if a module is
+missing, out of date or has no schema.
 """
 
 import argparse
@@ -95,7 +95,10 @@ def kafka_python() -> Path:
 
 
 def sources() -> dict[str, tuple[str, str]]:
-    """Return the source and the text of each schema, by name. A schema of ours replaces the one of kafka-python."""
+    """Return the source and the text of each schema, by name.
+
+    A schema in `schemas/` replaces the one of kafka-python.
+    """
     ours = {
         path.stem: (f"schemas/{path.name}", path.read_text()) for path in sorted(OUR_SCHEMAS.glob("*.json"))
     }
@@ -119,7 +122,7 @@ class ModuleWriter:
         self._collect(schema["name"], schema["fields"])
 
     def _collect(self, name: str, fields: list[dict[str, Any]]) -> None:
-        """Add the struct `name` after the structs that it refers to, without fields that no valid version has."""
+        """Add the struct `name` after those that it contains, without fields that no valid version has."""
         kept = [field for field in fields if self._is_carried(field)]
         for field in kept:
             element = field["type"].removeprefix("[]")
@@ -151,7 +154,8 @@ class ModuleWriter:
     def _summary(self) -> str:
         schema = self.schema
         key = f", API key {schema['apiKey']}" if "apiKey" in schema else ""
-        return f"{schema['name']}{key}: versions {schema['validVersions']}, flexible {schema['flexibleVersions']}."
+        versions = f"versions {schema['validVersions']}, flexible {schema['flexibleVersions']}"
+        return f"{schema['name']}{key}: {versions}."
 
     def _class(self, name: str, fields: list[dict[str, Any]]) -> str:
         lines = [f"    {snake_case(f['name'])}: {self._type(f)} = {self._default(f)}\n" for f in fields]

@@ -1,7 +1,8 @@
-"""The wire description of a message, as data that `protocol.codec.decoder` and `protocol.codec.encoder` turn into functions.
+"""The wire description of a message: the data from which `protocol.codec` compiles functions.
 
-A generated module in `protocol.messages` holds one `Message`: its root class, its structs and their fields, in the
-terms of Kafka's message schema language. Version ranges are written as there: "3", "0-2", "5+" or "none".
+A generated module in `protocol.messages` holds one `Message`: its root class, its structs and their fields,
+in the terms of Kafka's message schema language. Version ranges are written as there: "3", "0-2", "5+" or
+"none".
 """
 
 from collections.abc import Mapping

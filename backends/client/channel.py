@@ -28,7 +28,10 @@ class Channel(Protocol):
     """A connection that carries one request at a time."""
 
     async def request(self, message: Request[Response], version: int) -> Response:
-        """Return the response. Raises OSError when the connection is lost or the broker does not answer in time."""
+        """Return the response.
+
+        Raises OSError when the connection is lost or the broker does not answer in time.
+        """
         ...
 
     def close(self) -> None:
@@ -59,7 +62,10 @@ class BrokerChannel:
 
 
 async def connect(host: str, port: int, timeout_seconds: float = TIMEOUT_SECONDS) -> Channel:
-    """Open a plaintext channel without asking for the broker's versions, which saves a round trip. Raises OSError."""
+    """Open a plaintext channel without asking for the broker's versions, which saves a round trip.
+
+    Raises OSError.
+    """
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(timeout_seconds):
         _, connection = await loop.create_connection(
@@ -72,7 +78,8 @@ async def connect(host: str, port: int, timeout_seconds: float = TIMEOUT_SECONDS
 def connector(caller: Caller) -> Connect:
     """Return a function that opens channels with the caller's security.
 
-    A failed authentication is logged, once for each message: retrying cannot help, the settings must be changed.
+    A failed authentication is logged, once for each message: retrying cannot help, the settings must be
+    changed.
     """
     if caller.security == PLAINTEXT:
         return connect

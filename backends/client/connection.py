@@ -31,7 +31,10 @@ LARGE_ANSWER = 256 * 1024
 
 
 class BrokerConnection(asyncio.Protocol):
-    """One connection to a broker. `versions` has the versions that it serves, by API key; only ApiVersions at first."""
+    """One connection to a broker.
+
+    `versions` has the versions that it serves, by API key; only ApiVersions at first.
+    """
 
     _transport: asyncio.Transport
 
@@ -39,11 +42,13 @@ class BrokerConnection(asyncio.Protocol):
         self.peer = str(address)
         self.versions: dict[int, range] = {ApiKey.API_VERSIONS: range(5)}
         self.checks_versions = True
-        """False sends requests in the version that `ask` is given, without having asked the broker for `versions`."""
+        """False sends requests in the version that `ask` is given, without having asked the broker for
+        `versions`."""
         self.lifetime_seconds = 0.0
         """Lifetime of the SASL session; 0 has no limit (KIP-368)."""
         self.hint = ""
-        """Added to the error message when the connection ends before the first response: the probable cause."""
+        """Added to the error message when the connection ends before the first response: the probable cause.
+        """
         self.ended = asyncio.Event()
         self.off_loop: OffLoop = InlineExecutor()
         """Decodes large responses."""
@@ -65,9 +70,10 @@ class BrokerConnection(asyncio.Protocol):
     ) -> Response:
         """Send the request in `version`, or in the highest version that both sides know; return the response.
 
-        Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when the version
-        cannot express the request. After a timeout the connection accepts no further requests, because the broker may never
-        answer again; other requests in flight keep their own timeouts. The time for decoding does not count.
+        Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when
+        the version cannot express the request. After a timeout the connection accepts no further requests,
+        because the broker may never answer again; other requests in flight keep their own timeouts. The time
+        for decoding does not count.
         """
         if version is None or self.checks_versions:
             version = self._version(request, version)
@@ -154,7 +160,8 @@ class BrokerConnection(asyncio.Protocol):
         if not low <= chosen <= high:
             needed = f"version {requested}" if requested is not None else f"one of {known[0]} to {known[-1]}"
             raise UnsupportedError(
-                f"{self.peer} serves {_name(request)} in versions {served[0]} to {served[-1]}; {needed} is needed"
+                f"{self.peer} serves {_name(request)} in versions {served[0]} to {served[-1]};"
+                f" {needed} is needed"
             )
         return chosen
 

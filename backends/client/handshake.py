@@ -31,7 +31,10 @@ MAY_REQUIRE_TLS = "; if it is a TLS port, set security.protocol"
 
 
 class Caller(NamedTuple):
-    """Client id, software version and security of connections. KIP-511 allows letters, digits and dots in the version."""
+    """Client id, software version and security of connections.
+
+    KIP-511 allows letters, digits and dots in the version.
+    """
 
     client_id: str = "reassignd"
     software_version: str = "0"
@@ -55,7 +58,9 @@ async def open_connection(address: Address, caller: Caller, timeout_seconds: flo
         raise UnreachableError(f"{address} did not answer within {timeout_seconds:g} s") from error
     except InDoubtError as error:
         if isinstance(error.__cause__, ssl.SSLError):
-            raise AuthenticationError(f"{address} refused our certificate: {error.__cause__}") from error
+            raise AuthenticationError(
+                f"{address} refused the client certificate: {error.__cause__}"
+            ) from error
         raise UnreachableError(str(error)) from error
     return connection
 
@@ -102,7 +107,7 @@ async def _read_versions(connection: BrokerConnection, caller: Caller, timeout_s
         newest = next((row.max_version for row in answer.api_keys if row.api_key == ApiKey.API_VERSIONS), 0)
         answer = await connection.ask(request, timeout_seconds, min(newest, NEWEST_API_VERSIONS))
     if answer.error_code != ErrorCode.NONE:
-        raise UnsupportedError(f"{connection.peer} does not say what it serves: error {answer.error_code}")
+        raise UnsupportedError(f"{connection.peer} refused ApiVersions: error {answer.error_code}")
     connection.versions = {
         row.api_key: range(row.min_version, row.max_version + 1) for row in answer.api_keys
     }

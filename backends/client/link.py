@@ -1,4 +1,4 @@
-"""A broker's connection that is opened when needed, and reopened after it ended or before its SASL session expires."""
+"""A connection to a broker, opened when needed and again after its end or before its SASL session expires."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,10 @@ class Link:
     async def ask(
         self, request: Request[Response], timeout_seconds: float, version: int | None = None
     ) -> Response:
-        """See `BrokerConnection.ask`. During the pause after a failed attempt to connect, its error is raised again."""
+        """See `BrokerConnection.ask`.
+
+        During the pause after a failed attempt to connect, its error is raised again.
+        """
         try:
             connection = await self._usable()
             answer = await connection.ask(request, timeout_seconds, version)

@@ -29,9 +29,11 @@ GS2_HEADER = b"n,,"
 def scram(
     hash_name: str, username: str, password: str, nonce: str | None = None
 ) -> Generator[bytes, bytes, None]:
-    """Yield each client message and take the server's answer. Ends when the server has proved that it knows the password.
+    """Yield each client message and take the server's answer.
 
-    Raises AuthenticationError when the server refuses, proves nothing, or sends an invalid message.
+    Ends when the server has proved that it knows the password.
+
+    Raises AuthenticationError when the server refuses, or does not prove its identity.
     """
     nonce = nonce or secrets.token_urlsafe(24)
     first_bare = f"n={_escaped(username)},r={nonce}".encode()
@@ -64,10 +66,11 @@ def _challenge(message: bytes, nonce: str) -> tuple[bytes, bytes, int]:
     except (KeyError, ValueError, binascii.Error) as error:
         raise AuthenticationError("the server's SCRAM challenge makes no sense") from error
     if not whole_nonce.startswith(nonce.encode()) or len(whole_nonce) == len(nonce):
-        raise AuthenticationError("the server's SCRAM challenge is not an answer to ours")
+        raise AuthenticationError("the server's SCRAM challenge does not contain the client's nonce")
     if not FEWEST_ITERATIONS <= iterations <= MOST_ITERATIONS:
         raise AuthenticationError(
-            f"the server asks for {iterations} SCRAM iterations; {FEWEST_ITERATIONS} to {MOST_ITERATIONS} are done"
+            f"the server requires {iterations} SCRAM iterations;"
+            f" {FEWEST_ITERATIONS} to {MOST_ITERATIONS} are supported"
         )
     return whole_nonce, salt, iterations
 
@@ -81,7 +84,7 @@ def _check(message: bytes, expected: bytes) -> None:
     except binascii.Error as error:
         raise AuthenticationError("the server's SCRAM signature makes no sense") from error
     if not hmac.compare_digest(signature, expected):
-        raise AuthenticationError("the server does not know the password: it may be somebody else")
+        raise AuthenticationError("the server does not know the password; it may be an impostor")
 
 
 def _fields(message: bytes) -> dict[bytes, bytes]:

@@ -1,1 +1,1 @@
-"""A Kafka that others run, and that carries the moves out: our own connections to it."""
+"""The backend of a gateway: connections to the upstream, which executes the steps."""

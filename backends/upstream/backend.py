@@ -1,6 +1,7 @@
-"""The upstream backend: sends effects to a running Kafka, and submits what it polls there (`--backend upstream`).
+"""The upstream backend (`--backend upstream`): sends effects to a running Kafka, and polls it.
 
-The upstream carries out the reassignments (KIP-455). Steps (KIP-435) and cancellation (KIP-236) are the core's.
+The upstream carries out the reassignments (KIP-455). Steps (KIP-435) and cancellation (KIP-236) are the
+core's.
 """
 
 import asyncio
@@ -46,8 +47,8 @@ async def _ignore_brokers(_: Mapping[int, tuple[str, int]]) -> None:
 class UpstreamBackend:
     """Implements `controller.ports.Backend`. `submit` passes events to the core.
 
-    `on_brokers` is called with the brokers' addresses before the core gets them. `on_failure` is called once, with
-    the first unexpected error of a task.
+    `on_brokers` is called with the brokers' addresses before the core gets them. `on_failure` is called once,
+    with the first unexpected error of a task.
     """
 
     def __init__(
@@ -90,7 +91,9 @@ class UpstreamBackend:
             self._poller.poll_soon()
 
     async def start(self, on_wait: Callable[[str], None] = lambda _: None) -> None:
-        """Poll until the upstream answers, measure the replicas, and start the tasks. Raises AuthenticationError.
+        """Poll until the upstream answers, measure the replicas, and start the tasks.
+
+        Raises AuthenticationError.
 
         `on_wait` is called with a message when the upstream cannot be reached, once for each different error.
         """
@@ -107,7 +110,8 @@ class UpstreamBackend:
                     on_wait(f"waiting for the upstream: {reported}")
                 await self._submit(Unreachable(reported))
                 await self._clock.sleep(RETRY_SECONDS)
-        # Sizes are measured before the first step starts: the limit on bytes and the disk guard depend on them.
+        # Sizes are measured before the first step starts: the limit on bytes and the disk guard depend on
+        # them.
         await self.sizes.measure()
         work = {
             "upstream-rows": self._submitter.run(),
@@ -120,7 +124,10 @@ class UpstreamBackend:
         self._tasks = [spawn(coroutine, name, self._fail) for name, coroutine in work.items()]
 
     async def refresh_topics(self, topics: Iterable[str]) -> None:
-        """Submit the present state of these topics and their sizes. On failure the core uses the last known state."""
+        """Submit the present state of these topics and their sizes.
+
+        On failure the core uses the last known state.
+        """
         names = sorted(set(topics))
         try:
             await self._poller.poll_topics(names)

@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 10.0
-"""Timeout of a read, after which the next broker is asked. It is short, so that polls do not wait for a dead broker."""
+"""Timeout of a read, after which the next broker is asked. It is short, so that polls do not wait for a dead
+broker."""
 WRITE_SECONDS = 30.0
 FENCED_BROKERS_VERSION = 2
 """First version of DescribeCluster that includes brokers that are registered but fenced (KIP-1073)."""
@@ -52,7 +53,10 @@ class UpstreamBroker(NamedTuple):
 
 
 class UpstreamClient:
-    """Connections to a cluster, one per broker. Its attributes describe the cluster as of the last `refresh`."""
+    """Connections to a cluster, one per broker.
+
+    Its attributes describe the cluster as of the last `refresh`.
+    """
 
     def __init__(
         self,
@@ -65,7 +69,8 @@ class UpstreamClient:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
         self.controller_id = -1
-        """The first candidate for requests to any broker. With KRaft it is a live broker, which forwards requests."""
+        """The first candidate for requests to any broker. With KRaft it is a live broker, which forwards
+        requests."""
         self._bootstrap: Sequence[Address] = tuple(bootstrap)
         self._caller = caller or Caller()
         self._clock = clock or RealClock()
@@ -104,16 +109,16 @@ class UpstreamClient:
     ) -> Response:
         """Send a request and return the response of `broker`, or of any broker if that is None.
 
-        If any broker may answer, the next one is tried when one cannot be reached and, for READS only, when one does
-        not answer. The timeout is per broker; its default is READ_SECONDS or WRITE_SECONDS. Raises the errors of
-        `BrokerConnection.ask` and `open_connection`. After an InDoubtError of a write, the caller must find out
-        whether the upstream has carried it out.
+        If any broker may answer, the next one is tried when one cannot be reached and, for READS only, when
+        one does not answer. The timeout is per broker; its default is READ_SECONDS or WRITE_SECONDS. Raises
+        the errors of `BrokerConnection.ask` and `open_connection`. After an InDoubtError of a write, the
+        caller must find out whether the upstream has carried it out.
         """
         repeatable = schema_of(type(request)).api_key in READS
         seconds = timeout_seconds or (READ_SECONDS if repeatable else WRITE_SECONDS)
         if broker is not None:
             return await self._link_to(broker).ask(request, seconds, version)
-        failure: BrokerError = UnreachableError("no broker can be asked: the client is closed")
+        failure: BrokerError = UnreachableError("no request can be sent: the client is closed")
         for link in self._candidates():
             try:
                 return await link.ask(request, seconds, version)
@@ -152,7 +157,7 @@ class UpstreamClient:
         return connection
 
     def _candidates(self) -> Iterator[Link]:
-        """Yield links to the controller, live brokers, fenced brokers and bootstrap servers; failing links last."""
+        """Yield links: controller, live brokers, fenced brokers, bootstrap servers; failing links last."""
         first = sorted(self.brokers.values(), key=lambda b: (b.id != self.controller_id, b.fenced, b.id))
         addresses: list[Address] = [Address(broker.host, broker.port) for broker in first]
         addresses += self._bootstrap

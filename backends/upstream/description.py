@@ -34,14 +34,19 @@ class ClusterPort(UpstreamPort, Protocol):
 
 
 class DescribedBroker(NamedTuple):
-    """A registered broker. `disk_bytes` is None if it does not report the size of its disks (KIP-827, Kafka 3.3)."""
+    """A registered broker.
+
+    `disk_bytes` is None if it does not report the size of its disks (KIP-827, Kafka 3.3).
+    """
 
     broker: UpstreamBroker
     disk_bytes: int | None
 
 
 class DescribedPartition(NamedTuple):
-    """A partition. `replicas` does not contain those that are being added; `bytes` is the size of one replica.
+    """A partition.
+
+    `replicas` does not contain those that are being added; `bytes` is the size of one replica.
 
     `target` has the replicas after the ongoing reassignment; it is None if there is none.
     """
@@ -81,7 +86,9 @@ class _LogDirs:
 
 
 async def describe(client: ClusterPort) -> Description:
-    """Read the cluster. Reassignments are read before and after the topics, so one that ended meanwhile is not missed.
+    """Read the cluster.
+
+    Reassignments are read before and after the topics, so one that ended meanwhile is not missed.
 
     Sizes and configs that cannot be read become `gaps`. Raises BrokerError if the rest cannot be read.
     """
@@ -138,7 +145,8 @@ async def _topics(client: UpstreamPort) -> Sequence[UpstreamTopic]:
     for topic in response.topics:
         if topic.error_code != ErrorCode.NONE:
             raise BrokerError(
-                f"topic {topic.name} cannot be described: {error_name(topic.error_code)}; try again if it is new"
+                f"topic {topic.name} cannot be described: {error_name(topic.error_code)};"
+                " try again if it is new"
             )
     return await client.off_loop.run(polled_topics, response, None)
 

@@ -1,4 +1,7 @@
-"""The file in which older versions kept the throttle that they set on the upstream. It is read once, then removed."""
+"""The file in which older versions kept the throttle that they set on the upstream.
+
+It is read once, then removed.
+"""
 
 import json
 from collections.abc import Mapping
@@ -50,7 +53,10 @@ def remove(directory: Path) -> None:
 
 
 def _leases(tables: object) -> list[Lease]:
-    """Check the file's structure: {topics: {topic: {config: [entry]}}, brokers: {id: {config: [rate]}}}. Raises ValueError."""
+    """Check the file's structure: {topics: {topic: {config: [entry]}}, brokers: {id: {config: [rate]}}}.
+
+    Raises ValueError.
+    """
     leases = []
     for kind, field in ((ResourceType.TOPIC, "topics"), (ResourceType.BROKER, "brokers")):
         for name, configs in _table(_table(tables).get(field)).items():

@@ -1,7 +1,7 @@
-"""Poll the upstream and submit the results as events: reassignments often, affected topics when needed, everything rarely.
+"""Polls the upstream: reassignments often, affected topics when needed, everything rarely.
 
-A poll requests the list of reassignments from the controller first, then Metadata from one broker. So a reassignment
-that has left the list is looked up in newer Metadata, never in older.
+A poll requests the list of reassignments from the controller first, then Metadata from one broker. So a
+reassignment that has left the list is looked up in newer Metadata, never in older.
 """
 
 import asyncio
@@ -36,7 +36,8 @@ log = logging.getLogger(__name__)
 SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.UNDONE, Stage.ENDED}
 
 UNKNOWN_TOPIC_RETRIES = 10
-"""Retries for a topic that a broker does not know yet; KRaft controllers, which know it, do not answer Metadata."""
+"""Retries for a topic that a broker does not know yet; KRaft controllers, which know it, do not answer
+Metadata."""
 UNKNOWN_TOPIC_PAUSE_SECONDS = 0.1
 
 
@@ -44,13 +45,16 @@ class PollIntervals(NamedTuple):
     """Seconds between two polls: with steps in flight, without, and between two polls of everything."""
 
     busy: float = 0.05
-    """Short, to start the next step soon after one ends; with 50 reassignments, a poll takes some milliseconds."""
+    """Short, to start the next step soon after one ends; with 50 reassignments, a poll takes some
+    milliseconds."""
     idle: float = 1.0
     whole: float = 10.0
     each_move: float = 0.0005
-    """Seconds per reassignment, to limit the controller's load: 1,000 are polled twice a second, 12,000 every six seconds."""
+    """Seconds per reassignment, to limit the controller's load: 1,000 are polled twice a second, 12,000 every
+    six seconds."""
     whole_share: float = 50.0
-    """Idle time after a poll of everything, as a multiple of its duration; 100,000 partitions take about half a second."""
+    """Idle time after a poll of everything, as a multiple of its duration; 100,000 partitions take about half
+    a second."""
 
 
 class UpstreamPoller:
@@ -133,9 +137,10 @@ class UpstreamPoller:
             await self._pause(self._clock.now() - began, longest_pause)
 
     async def _pause(self, duration: float, longest: float) -> None:
-        """Pause for the duration of the last poll, up to `longest`, so that polls take at most half of the time.
+        """Pause as long as the last poll took, `longest` at most: polls take half of the time at most.
 
-        After a failed poll `longest` is short: its duration is that of timeouts, and a recovery should be seen soon.
+        After a failed poll `longest` is short: its duration is that of timeouts, and a recovery should be
+        seen soon.
         """
         intervals = self._intervals
         pause = max(intervals.busy, min(max(duration, len(self._moves) * intervals.each_move), longest))
@@ -158,7 +163,8 @@ class UpstreamPoller:
         """Return the partitions whose Metadata is needed in addition to the list of reassignments."""
         state = self._state
         steps = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ENDED}
-        # Only moves that the last poll did not have: otherwise a topic that we may not describe is requested each time.
+        # Only moves that the last poll did not have: otherwise a topic without DESCRIBE permission is
+        # requested each time.
         new_moves = moves.keys() - self._moves.keys() - set(state.in_flight.delegated())
         ended_moves = state.external - moves.keys()
         return steps | new_moves | ended_moves | state.sighted_keys()

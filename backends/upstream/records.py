@@ -1,4 +1,7 @@
-"""The durable records of a gateway. Records of the upstream itself are not stored; polls return them after each start."""
+"""The durable records of a gateway.
+
+Records of the upstream itself are not stored; polls return them after each start.
+"""
 
 from collections.abc import Awaitable, Iterable, Sequence
 
@@ -9,7 +12,7 @@ from controller.ports import Store
 
 
 class OwnRecords:
-    """A `controller.ports.Store` that stores only our own records in another store."""
+    """A `controller.ports.Store` that stores only reassignd's own records in another store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -19,7 +22,7 @@ class OwnRecords:
         return self._store.load()
 
     def commit(self, changes: Sequence[Change]) -> Awaitable[None]:
-        """Store our own changes; without any, wait for earlier commits only."""
+        """Store reassignd's own changes; without any, wait for earlier commits only."""
         return self._store.commit([change for change in changes if _ours(change)])
 
 

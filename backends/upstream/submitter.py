@@ -1,7 +1,7 @@
 """Send the controller's rows to the upstream, in order, many in one request.
 
-Requests stay far below the 10,000 records at which Kafka accepts one half of a request and refuses the other. A row
-without an answer is not sent again here: the next poll decides (`controller.upstream.reconciliation`).
+Requests stay far below the 10,000 records at which Kafka accepts one half of a request and refuses the other.
+A row without an answer is not sent again here: the next poll decides (`controller.upstream.reconciliation`).
 """
 
 import asyncio
@@ -25,14 +25,17 @@ CHUNK = 1_000
 TIMEOUT_SECONDS = 20.0
 """The time after which the upstream drops a request that it has not started.
 
-The client waits for the answer longer than that (`client.WRITE_SECONDS`), so that no row takes effect after the poll that
-decides about it. The upstream counts from the time at which it reads the request. If it was suspended before, a row
-may still take effect after WRITE_SECONDS; no client can rule that out.
+The client waits for the answer longer than that (`client.WRITE_SECONDS`), so that no row takes effect after
+the poll that decides about it. The upstream counts from the time at which it reads the request. If it was
+suspended before, a row may still take effect after WRITE_SECONDS; no client can rule that out.
 """
 
 
 class Submitter:
-    """Sends rows and elections. `submit` submits events; `ready` is awaited before each request, to set throttles first."""
+    """Sends rows and elections.
+
+    `submit` submits events; `ready` is awaited before each request, to set throttles first.
+    """
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class Submitter:
 
     @contextmanager
     def watch(self) -> Iterator[set[TopicPartition]]:
-        """Return the partitions with an outstanding row at any time inside the `with` block, as a set that grows."""
+        """Return the growing set of partitions with an outstanding row at any time in the `with` block."""
         watch = set(self._outstanding)
         self._watches.append(watch)
         try:

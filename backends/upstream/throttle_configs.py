@@ -1,4 +1,4 @@
-"""Reads and alters the throttle configs of an upstream (KIP-73); `controller.throttle.delegated` decides on the changes."""
+"""Reads and alters throttle configs of an upstream (KIP-73), as `controller.throttle.delegated` decides."""
 
 import asyncio
 import logging
@@ -88,7 +88,10 @@ class ThrottleConfigs:
             log.warning("steps start before their throttle is set: the upstream did not answer in time")
 
     async def run(self) -> None:
-        """Reconcile on `ReadThrottle`, after failures, and every CHECK_SECONDS. Runs until it is cancelled."""
+        """Reconcile on `ReadThrottle`, after failures, and every CHECK_SECONDS.
+
+        Runs until it is cancelled.
+        """
         await self._changed.wait()
         every, read_back = False, READ_BACK_SECONDS
         while True:
@@ -109,7 +112,7 @@ class ThrottleConfigs:
         return await self._changed.wait()
 
     async def reconcile(self, *, every: bool = False) -> Progress:
-        """Read unconfirmed throttles, or with `every` all; submit them, and make the changes that the core decides on."""
+        """Read unconfirmed throttles, or with `every` all; submit them, and make the resulting changes."""
         values, complete = await self._read(throttles_to_read(self._state, every=every))
         if values:
             made = {each: self._acknowledged.pop(each) for each in values if each in self._acknowledged}
@@ -147,8 +150,8 @@ class ThrottleConfigs:
         unlisted = {broker for broker in down if broker not in self._state.brokers}
         for broker in sorted(unlisted - self._unlisted):
             log.warning(
-                "the throttle of broker %d is not removed: the broker is not in the cluster. It is removed if the broker "
-                "returns",
+                "the throttle of broker %d is not removed: the broker is not in the cluster. It is removed if"
+                " the broker returns",
                 broker,
             )
         self._unlisted = unlisted
@@ -178,7 +181,10 @@ class ThrottleConfigs:
         return values
 
     async def _alter(self, changes: Changes) -> set[Resource]:
-        """Make the changes; return the resources with a failure. Appends go first: a request can name a config only once."""
+        """Make the changes; return the resources with a failure.
+
+        Appends go first: a request can name a config only once.
+        """
         failed: set[Resource] = set()
         for subtract in (False, True):
             batch = {

@@ -41,7 +41,10 @@ class TopicConfigs:
             await self._clock.sleep(OFTEN_SECONDS)
 
     async def read(self) -> None:
-        """Read the configs that are due, of at most TOPICS topics. After a failure the next call reads them."""
+        """Read the configs that are due, of at most TOPICS topics.
+
+        After a failure the next call reads them.
+        """
         state, now = self._state, self._clock.now()
         troubled = {key.topic for keys in (state.under_replicated, state.offline) for key in keys}
         relevant = state.reassigning.keys() | troubled

@@ -7,7 +7,7 @@ from protocol.messages.metadata_response import MetadataResponse
 
 
 def polled_topics(response: MetadataResponse, keys: set[TopicPartition] | None) -> list[UpstreamTopic]:
-    """Return the topics of the response, with the partitions in `keys`, or with all partitions if `keys` is None.
+    """Return the topics of the response with the partitions in `keys`; None includes all partitions.
 
     Topics with an error are left out: they do not exist, or their metadata is not complete yet.
     """

@@ -59,7 +59,7 @@ class DecoderWriter:
             source.line("return tuple(rows), pos")
 
     def _values(self, struct: type) -> str:
-        """Return the constructor's arguments: what was read, and defaults for what the version lacks."""
+        """Return the constructor's arguments: values read, and defaults of fields that the version lacks."""
         absent = self.layout.absent(struct)
         values = [self._default(struct, f) if f in absent else local(f) for f in self.layout.fields(struct)]
         return "".join(f"{value}, " for value in values)

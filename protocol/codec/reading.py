@@ -61,7 +61,7 @@ def read_long_length(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def check_room(length: int, data: bytes, pos: int) -> int:
-    """Return where `length` bytes from `pos` end; they must be there."""
+    """Return the end of `length` bytes from `pos`. Raises DecodeError if there are fewer."""
     end = pos + length
     if length < 0 or end > len(data):
         raise DecodeError(f"length {length} where {len(data) - pos} bytes are left")
@@ -184,7 +184,7 @@ def read_tags(data: bytes, pos: int) -> tuple[dict[int, bytes], int]:
 
 
 def skip_tags(data: bytes, pos: int) -> int:
-    """Return where a section of tagged fields, none of them known, ends."""
+    """Return the end of a section of unknown tagged fields."""
     count, pos = read_varint(data, pos)
     for _ in range(count):
         _, pos = read_varint(data, pos)

@@ -68,7 +68,7 @@ def length_format(layout: Layout, field: Field) -> str:
 
 
 def length_value(layout: Layout, field: Field, length: int | None) -> int:
-    """Return the number that stands for `length` on the wire."""
+    """Return the number that encodes `length` on the wire."""
     value = -1 if length is None else length
     return value + 1 if layout.is_compact(field) else value
 

@@ -1,4 +1,4 @@
-"""Python source, written line by line and compiled: what the decoder and the encoder have in common."""
+"""Python source, written line by line and compiled: the common part of decoder and encoder."""
 
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ def local(field: Field) -> str:
 
 
 class Source:
-    """The text of a module in the making, and the objects that its names stand for."""
+    """The text of a module, and the objects that its names refer to."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -51,7 +51,7 @@ class Source:
         self._indent = self._indent[:-4]
 
     def name(self, name: str, value: object) -> str:
-        """Let `name` stand for `value` in the text."""
+        """Bind `name` to `value` in the text."""
         self.names[name] = value
         return name
 
@@ -66,7 +66,7 @@ class Source:
         return "\n".join(self.lines) + "\n"
 
     def compile(self, title: str) -> dict[str, Any]:
-        """Run the source; return its namespace. `title` stands for the file name in tracebacks."""
+        """Run the source; return its namespace. `title` replaces the file name in tracebacks."""
         exec(compile(self.text(), f"<{title}>", "exec"), self.names)
         return self.names
 

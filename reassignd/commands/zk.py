@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 import click
 
 from reassignd.commands.options import FILE, PLAN_FILE, read_plan_file
-from reassignd.commands.text import echo
+from reassignd.commands.text import counted, echo
 from reassignd.config.config import Assignment, Settings, read_file, resolve
 from reassignd.errors import CommandError
 
@@ -73,7 +73,7 @@ async def submit(tree: "Tree", plan_file: Path) -> None:
     if await tree.get(paths.CANCEL) is not None:
         raise CommandError(f"{paths.CANCEL} exists: wait until the cancellation is complete")
     await _create(tree, paths.REASSIGN, encode_plan(plan))
-    echo(f"submitted: {len(plan)} partitions, in {paths.REASSIGN}")
+    echo(f"submitted: {counted(len(plan), 'partition')}, in {paths.REASSIGN}")
 
 
 @zk.command()
@@ -87,7 +87,7 @@ async def queue(tree: "Tree", plan_file: Path) -> None:
     await _require_reassignd(tree)
     plan = await _read_plan(tree, plan_file)
     await _create(tree, paths.QUEUE, encode_plan(plan))
-    echo(f"queued: {len(plan)} partitions, in {paths.QUEUE}")
+    echo(f"queued: {counted(len(plan), 'partition')}, in {paths.QUEUE}")
 
 
 @zk.command()
@@ -206,7 +206,7 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
         plan = decode_plan(znode.data)
     except ZnodeError as error:
         return [f"{name}: {path} is invalid: {error}"]
-    lines = [f"{name}: {len(plan)} partitions, written {znode.version} times"]
+    lines = [f"{name}: {counted(len(plan), 'partition')}, written {counted(znode.version, 'time')}"]
     known = await _originals(tree)
     for each in plan:
         original = each.original or known.get(each.key)
@@ -242,7 +242,7 @@ async def _moving(tree: "Tree") -> Iterator[str]:
                 lines.append(
                     f"  {name}-{number}: {_ids(replicas)}, adding {_ids(adding)}, removing {_ids(removing)}"
                 )
-    return iter([f"moving: {len(lines)} partitions", *lines])
+    return iter([f"moving: {counted(len(lines), 'partition')}", *lines])
 
 
 async def _children(tree: "Tree") -> list[str]:

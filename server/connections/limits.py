@@ -30,4 +30,5 @@ class ConnectionLimits:
     burst_bytes: int = 256 * 1024
     """The same limit in bytes of answers."""
     held_bytes: int = 512 * 1024 * 1024
-    """[connections.max.held.bytes] Bytes buffered for all connections: waiting and incomplete requests, unread answers."""
+    """[connections.max.held.bytes] Bytes buffered for all connections: waiting and incomplete requests,
+    unread answers."""

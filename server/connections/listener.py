@@ -1,7 +1,7 @@
 """Listeners that count a connection when it is accepted, before its TLS handshake.
 
-asyncio's servers create the protocol only after the handshake, so handshakes could not be limited. uvloop's servers also
-stop accepting for good when the process has no free file descriptor.
+asyncio's servers create the protocol only after the handshake, so handshakes could not be limited. uvloop's
+servers also stop accepting for good when the process has no free file descriptor.
 """
 
 import asyncio
@@ -38,7 +38,10 @@ Make = Callable[[Broker, Host], ServedConnection]
 
 
 class Listeners(Generic[Broker]):
-    """One listener per broker, with TLS if there is a context. `registry` limits the connections of all listeners."""
+    """One listener per broker, with TLS if there is a context.
+
+    `registry` limits the connections of all listeners.
+    """
 
     def __init__(
         self, make: Make[Broker], registry: ConnectionRegistry, tls: SSLContext | None = None
@@ -58,7 +61,10 @@ class Listeners(Generic[Broker]):
         return self._registry.connections
 
     async def open(self, broker: Broker, host: str, port: int) -> tuple[str, int]:
-        """Open the broker's listener; return its host and port. Port 0 chooses a free port. Raises OSError."""
+        """Open the broker's listener; return its host and port.
+
+        Port 0 chooses a free port. Raises OSError.
+        """
         sockets = await _bound(host, port)
         self._registry.start()
         self._sockets[broker.id] = [
@@ -68,7 +74,7 @@ class Listeners(Generic[Broker]):
         return bound_host, bound_port
 
     async def close(self, broker_id: int) -> None:
-        """Close the broker's listener and its connections without waiting for answers, as if the broker had crashed."""
+        """Close the broker's listener and connections without waiting for answers, as in a crash."""
         for listening in self._sockets.pop(broker_id):
             listening.close()
         handshakes = [task for task, broker in self._handshakes.items() if broker == broker_id]
@@ -78,7 +84,7 @@ class Listeners(Generic[Broker]):
         )
 
     async def close_all(self, grace: float) -> None:
-        """Close all listeners, wait at most `grace` seconds for answers in progress, and close all connections."""
+        """Close all listeners, wait `grace` seconds at most for answers, and close all connections."""
         for sockets in self._sockets.values():
             for listening in sockets:
                 listening.close()
@@ -189,7 +195,10 @@ class _ListeningSocket:
 
 
 class _Handshake(asyncio.Protocol):
-    """Protocol of an accepted connection until its TLS handshake is complete. Without TLS it is complete at once."""
+    """Protocol of an accepted connection until its TLS handshake is complete.
+
+    Without TLS it is complete at once.
+    """
 
     def __init__(self, admit: Callable[[], ServedConnection]) -> None:
         self._admit = admit

@@ -1,8 +1,8 @@
 """One client's connection: requests are answered in order, one at a time, as in Kafka.
 
-Requests that arrive in one read are answered in one write, as long as their handlers return at once. A handler that
-awaits delays the requests behind it. The connection is not read while too many requests wait or the client does not read
-its answers. So memory is bounded in both directions.
+Requests that arrive in one read are answered in one write, as long as their handlers return at once. A
+handler that awaits delays the requests behind it. The connection is not read while too many requests wait or
+the client does not read its answers. So memory is bounded in both directions.
 """
 
 import asyncio

@@ -90,7 +90,7 @@ class AllowAll:
 
 
 class AclTable:
-    """Allows the operations of its rules (principal, operation, resource) and the operations that they imply."""
+    """Allows the operations of its rules (principal, operation, resource) and those that they imply."""
 
     def __init__(self, rules: Iterable[tuple[str, Operation, Resource]]) -> None:
         self._rules = frozenset(rules)
@@ -101,6 +101,6 @@ class AclTable:
 
 
 def authorized_operations(authorizer: Authorizer, principal: str, resource: Resource) -> int:
-    """Return the bit field of KIP-430: bit n is set if the operation numbered n is allowed on the resource."""
+    """Return the bit field of KIP-430: bit n is set if operation n is allowed on the resource."""
     operations = CLUSTER_OPERATIONS if resource.kind is ResourceKind.CLUSTER else TOPIC_OPERATIONS
     return sum(1 << number for number in operations if authorizer.allows(principal, number, resource))

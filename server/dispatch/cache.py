@@ -35,7 +35,7 @@ class BodyCache:
     def get(
         self, key: Hashable, revision: int, version: int, build: Callable[[], NamedTuple], *, large: bool
     ) -> Encoded | Awaitable[Encoded]:
-        """Return the cached body for `key` and `version` if it has this `revision`, else build and encode a new one.
+        """Return the cached body for `key` and `version` if it has this `revision`, else build a new one.
 
         If `large`, `build` runs in the worker thread. Requests that arrive meanwhile share its result.
         """

@@ -43,7 +43,7 @@ class Route(NamedTuple, Generic[Request, Response]):
     refuse: Refusal[Request, Response]
 
     def refusal(self, request: Request, version: int, code: int, message: str | None) -> Response:
-        """Return the response of `refuse` without fields that the version does not have, such as ElectLeaders 0's error."""
+        """Return the response of `refuse` without fields that the version lacks, as ElectLeaders 0."""
         response = self.refuse(request, code, message)
         schema = schema_of(type(response))
         absent = [field for field in schema.structs[schema.root] if not field.in_version(version)]
@@ -51,7 +51,7 @@ class Route(NamedTuple, Generic[Request, Response]):
 
 
 AnyRoute = Route[NamedTuple, NamedTuple]
-"""A route, whatever its messages. Its `handle` and `refuse` accept only messages of its class `request`."""
+"""A route of any API. Its `handle` and `refuse` accept only messages of its class `request`."""
 
 ROUTES: dict[int, AnyRoute] = {}
 """API key -> route."""
@@ -78,7 +78,8 @@ def handles(
             raise ValueError(f"{api_key.name} is registered twice")
         first, last = versions
         route = Route(api_key, request, range(first, last + 1), operation, bounds, excess, handler, refuse)
-        # The router calls the route with requests that it decoded as `route.request`; a dict cannot express that.
+        # The router calls the route with requests that it decoded as `route.request`; a dict cannot express
+        # that.
         ROUTES[api_key] = cast(AnyRoute, route)
         return handler
 

@@ -95,7 +95,7 @@ class Router:
         return answer
 
     def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
-        """Return the frame that refuses `frame`, whose key and version are served; DecodeError as with `answer`."""
+        """Return the frame that refuses `frame`, whose version is served; DecodeError as with `answer`."""
         self._stats.request(frame.api_key, code)
         if len(frame.body) > LARGE_BODY:
             return self._services.off_loop.run(_refused, self._routes[frame.api_key], frame, code, message)
@@ -173,7 +173,7 @@ class Router:
     def _refusal(
         self, route: AnyRoute, version: int, request: NamedTuple, code: int, message: str | None
     ) -> HandlerResult[NamedTuple]:
-        """Return the refusal, or an awaitable of it if the request has many rows, which the refusal repeats."""
+        """Return the refusal, or an awaitable of it if the request has many rows to repeat."""
         if is_large(request):
             return self._services.off_loop.run(route.refusal, request, version, code, message)
         return route.refusal(request, version, code, message)

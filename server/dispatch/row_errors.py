@@ -1,4 +1,4 @@
-"""Errors of rows that a handler refuses before the controller sees them, and their merge with its outcomes."""
+"""Errors of rows that a handler refuses, and their merge with the outcomes of the controller."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence

@@ -51,7 +51,7 @@ UNKNOWN_OPERATION: RowError = (ErrorCode.INVALID_REQUEST, "The request has an un
 
 RIGHTS_UNKNOWN: RowError = (
     ErrorCode.INVALID_CONFIG,
-    "The reassignment.* configs of this resource cannot be set so; alter it in a request of its own to be told why.",
+    "The reassignment.* configs of this resource cannot be set so; a separate request returns the reason.",
 )
 """Used when the upstream was not asked whether the principal may alter the resource."""
 
@@ -139,8 +139,8 @@ def alter(services: GatewayServices) -> Interceptor:
 
         if resources or not all(own.refused for own in own_changes.values()):
             return Split(request._replace(resources=resources), finish)
-        # Only principals that may alter the resource learn what is wrong. IncrementalAlterConfigs asks for the rights:
-        # unlike AlterConfigs, it changes nothing that it does not name.
+        # Only principals that may alter the resource get the reason. IncrementalAlterConfigs asks for
+        # the rights: unlike AlterConfigs, it changes nothing that it does not name.
         rights = IncrementalAlterConfigsRequest(
             [AlterConfigsResource(*key) for key in own_changes], request.validate_only
         )
@@ -212,7 +212,7 @@ async def _results(
     rows: Iterable[ResultRow],
     own_changes: Mapping[ResourceKey, OwnChanges],
 ) -> list[RowError]:
-    """Return the result of each resource: the upstream's, with reassignd's keys applied where it has no error."""
+    """Return the result of each resource: the upstream's, or that of applying reassignd's keys."""
     results: dict[ResourceKey, RowError] = {key_of(row): (row.error_code, row.error_message) for row in rows}
     for key, own in own_changes.items():
         code, message = results.get(key, RIGHTS_UNKNOWN)

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (45) and ListPartitionReassignments (46): reassignd answers, the upstream authorizes.
+"""AlterPartitionReassignments (45), ListPartitionReassignments (46): answered here, authorized upstream.
 
 An empty request of the same API goes to the broker in their place, with the client's correlation id and on
 its connection. The response tells whether the principal is allowed, and reassignd's answer replaces it. The

@@ -1,4 +1,4 @@
-"""The gateway's listeners: one port that leads to any broker of the upstream, and one port for each broker."""
+"""The gateway's listeners: one port that leads to any broker of the upstream, and a port for each broker."""
 
 import asyncio
 import logging
@@ -92,7 +92,7 @@ class Gateway:
         return self._open.get(broker)
 
     async def update(self, brokers: Mapping[int, Address]) -> None:
-        """Replace the list of the upstream's brokers; open the ports of new brokers and close those of removed ones.
+        """Replace the list of brokers; open the ports of new brokers and close those of removed ones.
 
         Raises OSError when the first port cannot be opened. A broker whose port cannot be opened is logged,
         and hidden from clients.
@@ -108,7 +108,7 @@ class Gateway:
                 await self._listen_for(broker)
 
     async def close(self, grace: float) -> None:
-        """Close all ports, wait at most `grace` seconds for reassignd's answers in progress, and close all connections."""
+        """Close all ports, wait `grace` seconds at most for answers in progress, and close connections."""
         self._closed = True
         # asyncio leaks a listener whose opening is cancelled.
         await asyncio.gather(*self._opening.values())

@@ -62,7 +62,7 @@ def gateway_interceptors(services: GatewayServices, addresses: AdvertisedAddress
 def within_bounds(
     request_class: type[NamedTuple], bounds: Bounds, most: int, interceptor: Interceptor
 ) -> Interceptor:
-    """Return the interceptor for requests within the bounds and of at most `most` bytes; others close the connection.
+    """Return the interceptor for requests within the bounds and `most` bytes; others close the connection.
 
     Used for requests whose answers are rewritten, because the answer is as long as the request.
     """

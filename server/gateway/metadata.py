@@ -1,4 +1,4 @@
-"""Metadata (3): changes brokers and controller, which are at the head of the response; the topics pass unchanged.
+"""Metadata (3): changes brokers and controller at the head of the response; the topics pass unchanged.
 
 The head is parsed by hand. The compiled codec needs the whole message, which is megabytes for many
 partitions.

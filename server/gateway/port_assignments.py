@@ -41,7 +41,8 @@ class PortAssignments:
         taken = list(positions.values())
         if len(set(taken)) < len(taken) or not all(isinstance(at, int) and at > 0 for at in taken):
             raise PortAssignmentError(
-                f"{self._path} gives two brokers one port, or none: mend it, or remove it to number brokers anew"
+                f"{self._path} assigns a port twice or an invalid one: correct it, or remove it to assign"
+                " ports again"
             )
         return positions
 

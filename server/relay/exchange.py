@@ -1,4 +1,4 @@
-"""One request and its answer, as an interceptor sees them."""
+"""One request and its answer, for an interceptor."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,10 @@ class Login:
 
 @dataclass(slots=True)
 class ClientIdentity:
-    """The client of a connection. `authenticated` is true from the start where the listener requires no SASL."""
+    """The client of a connection.
+
+    `authenticated` is true from the start where the listener requires no SASL.
+    """
 
     caller: Caller
     authenticated: bool
@@ -40,7 +43,10 @@ class ClientIdentity:
 
 
 class IncomingRequest(NamedTuple):
-    """A request, perhaps incomplete. `frame` starts with the request header; `size` is the length of the complete frame."""
+    """A request, perhaps incomplete.
+
+    `frame` starts with the request header; `size` is the length of the complete frame.
+    """
 
     api_key: int
     api_version: int
@@ -70,14 +76,15 @@ class IncomingRequest(NamedTuple):
 
 
 FinishAnswer = Callable[[memoryview, int], FrameAction | int | Awaitable[bytes]]
-"""Turns the broker's answer into the client's: a `server.relay.splitter.DecideFrame`, or an awaitable of the whole frame."""
+"""Turns the broker's answer into the client's: a `server.relay.splitter.DecideFrame`, or an awaitable of the
+whole frame."""
 
 
 class Exchange(NamedTuple):
     """How one request is relayed.
 
-    `upstream` is the frame sent to the broker in place of the request; None sends the request unchanged. `finish` changes
-    the answer; None passes it unchanged.
+    `upstream` is the frame sent to the broker in place of the request; None sends the request unchanged.
+    `finish` changes the answer; None passes it unchanged.
     """
 
     upstream: bytes | None = None
@@ -100,7 +107,10 @@ Interceptors = Mapping[int, Interceptor]
 
 
 def buffered(make: Callable[[bytes], bytes | Awaitable[bytes]]) -> FinishAnswer:
-    """Return a filter that buffers the answer. `make` takes it without its length and returns it with its length."""
+    """Return a filter that buffers the answer.
+
+    `make` takes it without its length and returns it with its length.
+    """
 
     def finish(frame: memoryview, size: int) -> FrameAction | int | Awaitable[bytes]:
         if size > LARGEST_ANSWER:
@@ -116,7 +126,10 @@ def buffered(make: Callable[[bytes], bytes | Awaitable[bytes]]) -> FinishAnswer:
 def rewrite_answer(
     incoming: IncomingRequest, response_class: type[Response], change: Callable[[Response], Response]
 ) -> FinishAnswer:
-    """Return a filter that changes the decoded response. The frame passes unchanged when `change` returns its argument."""
+    """Return a filter that changes the decoded response.
+
+    The frame passes unchanged when `change` returns its argument.
+    """
     header = incoming.header
 
     def make(payload: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Produce (0): replaces the addresses of new leaders in responses (KIP-951), and detects requests without response (acks=0).
+"""Produce (0): replaces new leaders' addresses in responses (KIP-951); detects requests with acks=0.
 
 Hiding the later versions is no alternative: version 12 is what makes transactions safe (KIP-890).
 """

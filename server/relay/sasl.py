@@ -1,8 +1,8 @@
-"""SaslHandshake (17) and SaslAuthenticate (36): the brokers authenticate clients; the relay records the user's name.
+"""SaslHandshake (17), SaslAuthenticate (36): brokers authenticate clients; the relay records the user.
 
-The name is in the first message after a handshake, in the format of the chosen mechanism. It is used, as the owner of
-jobs, once the broker has confirmed the login. A refusal, a further message or another handshake discards it. Requests
-before authentication are limited in size.
+The name is in the first message after a handshake, in the format of the chosen mechanism. It is used, as the
+owner of jobs, once the broker has confirmed the login. A refusal, a further message or another handshake
+discards it. Requests before authentication are limited in size.
 """
 
 import json
@@ -20,7 +20,8 @@ from server.dispatch.authorizer import UNKNOWN
 from server.relay.exchange import PASSED, ClientIdentity, Exchange, IncomingRequest, Login, rewrite_answer
 
 FRAMED_TOKENS = range(1, 2)
-"""SaslHandshake versions. After version 0 the tokens are sent without request headers, which cannot be relayed."""
+"""SaslHandshake versions. After version 0 the tokens are sent without request headers, which cannot be
+relayed."""
 
 LARGEST = 512 * 1024
 """Bytes of the largest request before authentication (Kafka: sasl.server.max.receive.size)."""
@@ -35,7 +36,8 @@ SCRAM_FIRST = re.compile(rb"[nyp][^,]*,(?:a=[^,]*)?,(?:m=[^,]*,)?n=(?P<user>[^,]
 """Start of a SCRAM client's first message."""
 
 TOKEN_AUTHENTICATION = b",tokenauth=true"
-"""Marks a delegation token (KIP-48), whose message has the token's id instead of its owner. Letter case is ignored."""
+"""Marks a delegation token (KIP-48), whose message has the token's id instead of its owner. Letter case is
+ignored."""
 
 BEARER_FIRST = re.compile(rb"n,(?:a=(?P<authorized>[^,]*))?,\x01(?P<pairs>.*)", re.DOTALL)
 """The first message of OAUTHBEARER (RFC 7628)."""
@@ -77,7 +79,7 @@ def authenticate(incoming: IncomingRequest, client: ClientIdentity) -> Exchange 
 
 
 def user_of(mechanism: str, token: bytes) -> str:
-    """Return the user named in a mechanism's first message; empty when it is unknown, too long or not printable."""
+    """Return the user in a mechanism's first message; empty if unknown, too long or not printable."""
     read = READERS.get(mechanism)
     name = "" if read is None else read(token)
     return name if name.isprintable() and len(name) <= LONGEST_NAME else ""
@@ -97,7 +99,10 @@ def _scram(token: bytes) -> str:
 
 
 def _bearer(token: bytes) -> str:
-    """Return the token's subject or the authorization id. Kafka requires both to be equal; else the user is unknown."""
+    """Return the token's subject or the authorization id.
+
+    Kafka requires both to be equal; else the user is unknown.
+    """
     match = BEARER_FIRST.fullmatch(token)
     if match is None:
         return ""

@@ -1,8 +1,8 @@
 """One client's connection and its connection to a broker: bytes are passed between them.
 
-Frames that pass are not buffered. While one end cannot write, the other end is not read, so memory is bounded. Answers
-keep the order of the requests: an answer that reassignd is computing delays the broker's answers behind it. When one end
-is closed, the other is closed too.
+Frames that pass are not buffered. While one end cannot write, the other end is not read, so memory is
+bounded. Answers keep the order of the requests: an answer that reassignd is computing delays the broker's
+answers behind it. When one end is closed, the other is closed too.
 """
 
 import asyncio
@@ -62,8 +62,8 @@ class ExpectedAnswer(NamedTuple):
 class Relay(ServedConnection):
     """Serves one connection for `broker`. Its host learns of the end when both connections are closed.
 
-    The splitters, the connecting task and the upstream connection refer back to this object. Closing breaks these cycles,
-    so that the memory is freed at once, without the garbage collector.
+    The splitters, the connecting task and the upstream connection refer back to this object. Closing breaks
+    these cycles, so that the memory is freed at once, without the garbage collector.
     """
 
     _transport: asyncio.Transport
@@ -257,7 +257,7 @@ class Relay(ServedConnection):
             exchange = decision
         self._shared.counts.request(key, 4 + size)
         if exchange.answered:
-            # A request that passes, above all Produce, is not kept, even if its answer is changed.
+            # A passing request, such as Produce, is not buffered, even if its answer is changed.
             buffered = 0 if exchange.upstream is None else size
             self._expected.append(ExpectedAnswer(correlation_id, key, exchange.finish, buffered))
             self._buffered += buffered
@@ -275,7 +275,8 @@ class Relay(ServedConnection):
             raise DecodeError(
                 f"the broker answered request {correlation_id} where {expected.correlation_id} was expected"
             )
-        # A filter that needs more bytes must see the same expected answer again, so it is removed only after that.
+        # A filter that needs more bytes must see the same expected answer again, so it is removed only after
+        # that.
         action = PASS if expected.finish is None else expected.finish(frame, size)
         if isinstance(action, int):
             return action
@@ -290,8 +291,8 @@ class Relay(ServedConnection):
         return FrameAction(4 + size, b"")
 
     def _wait_for(self, answer: Awaitable[bytes]) -> None:
-        # The broker's later answers must not overtake this one: the splitter buffers what has arrived, and the broker's
-        # connection is not read until the answer is written.
+        # The broker's later answers must not overtake this one: the splitter buffers what has arrived, and
+        # the broker's connection is not read until the answer is written.
         self._answers.stop()
         if self._upstream is not None:
             self._upstream.flow.hold("answer")

@@ -8,7 +8,7 @@ from protocol.errors import DecodeError
 
 
 class FrameAction(NamedTuple):
-    """What happens to a frame: its first `take` bytes, length included, are replaced by `put`; the rest passes."""
+    """The first `take` bytes of a frame, including its length, are replaced with `put`; the rest passes."""
 
     take: int
     put: bytes
@@ -27,8 +27,9 @@ Returns an action, or the number of bytes that it needs to decide.
 class Splitter:
     """Splits a stream into frames, asks `decide` about each, and passes the result to `write`.
 
-    Only two things are buffered: the bytes that `decide` needs, and everything that arrives while the splitter is
-    stopped. Raises DecodeError for a frame longer than `max_frame`, and passes on the DecodeError of `decide`.
+    Only two things are buffered: the bytes that `decide` needs, and everything that arrives while the
+    splitter is stopped. Raises DecodeError for a frame longer than `max_frame`, and passes on the DecodeError
+    of `decide`.
     """
 
     def __init__(
@@ -89,8 +90,9 @@ class Splitter:
         self._decide, self._write = _ended, _discard
 
     def _split(self, data: bytes) -> None:
-        # Frames that pass unchanged are not written one by one: everything from `unsent` to `position` goes out in one
-        # write, before the next replaced frame or at the end. One read often holds many small frames.
+        # Frames that pass unchanged are not written one by one: everything from `unsent` to `position` goes
+        # out in one write, before the next replaced frame or at the end. One read often holds many small
+        # frames.
         view, end = memoryview(data), len(data)
         unsent = 0
         position = min(self._passing, end)

@@ -17,7 +17,7 @@ with warnings.catch_warnings():
 
 @cache
 def peer_class(name: str) -> Any:
-    """Return kafka-python's class for the message `name`: over its own schema if it has one, else over ours."""
+    """Return kafka-python's class for the message `name`, with its own schema if it has one, else ours."""
     is_theirs = (kafka_python() / KAFKA_PYTHON / f"{name}.json").exists()
 
     def json_patch(_: type, schema: Any) -> Any:

@@ -151,7 +151,7 @@ def test_an_answer_without_a_request_is_an_error(data: bytes) -> None:
 def test_a_client_without_requests_expects_no_answer() -> None:
     client = ClientConnection()
     client.receive_data(pack(">ii", 4, 1))
-    assert str(client.error) == "a response where no request was sent"
+    assert str(client.error) == "a response without a request"
 
 
 def test_a_request_that_cannot_be_encoded_takes_no_place() -> None:

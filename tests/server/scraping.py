@@ -14,7 +14,7 @@ Labels = frozenset[tuple[str, str]]
 
 
 def cluster() -> State:
-    """Return a state of three partitions: a healthy one, one without leader and ISR, and one with an adding replica."""
+    """Return a state of three partitions: healthy, without leader and ISR, and with an adding replica."""
     state = State()
     state.apply(
         [

@@ -211,7 +211,7 @@ async def test_a_refused_client_certificate_is_not_retried(
         text = await refusal(listening.getsockname(), by_tls(certificate=certificate), AuthenticationError)
         told.set()
         await serving
-    assert "refused our certificate" in text
+    assert "refused the client certificate" in text
 
 
 async def test_a_disconnect_during_tls_suggests_that_a_certificate_is_required() -> None:

@@ -1,4 +1,4 @@
-"""Configs of an upstream in memory: DescribeConfigs and IncrementalAlterConfigs with Kafka's rules for lists."""
+"""An upstream in memory: DescribeConfigs and IncrementalAlterConfigs with Kafka's rules for lists."""
 
 from typing import Any
 
@@ -23,7 +23,10 @@ DEFAULT = 5
 
 
 class Configured(Scripted):
-    """`values` are by resource type, name and config. Brokers in `dead` do not answer; topics in `gone` do not exist."""
+    """`values` are by resource type, name and config.
+
+    Brokers in `dead` do not answer; topics in `gone` do not exist.
+    """
 
     def __init__(self, brokers: int = 3) -> None:
         super().__init__(brokers)

@@ -74,7 +74,7 @@ class GatewayHarness(Harness):
         return len(self.store.commits)
 
     async def survivor(self, commits: int) -> "GatewayHarness":
-        """Repeat all actions with a new upstream until `commits` commits are durable; kill and restart that gateway."""
+        """Repeat all actions with a new upstream up to `commits` commits; kill and restart that gateway."""
         again = await GatewayHarness(await EmbeddedHarness().start()).start()
         again.store.hold(after=commits)
         for action in self._history:

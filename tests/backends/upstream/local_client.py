@@ -1,6 +1,9 @@
-"""A replacement for `UpstreamClient` that calls the brokers without connections. Messages are encoded and decoded.
+"""A replacement for `UpstreamClient` that calls the brokers without connections.
 
-A cancel leaves replicas in the order in which Kafka leaves them, which is not that of before (KRaft, and the controller before it).
+Messages are encoded and decoded.
+
+A cancel leaves replicas in the order in which Kafka leaves them, which is not that of before (KRaft, and the
+controller before it).
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -11,7 +11,10 @@ E = TypeVar("E")
 
 
 class Scripted:
-    """Returns `answers` by class of request; an exception is raised. `asked` has each request and its broker."""
+    """Returns `answers` by class of request; an exception is raised.
+
+    `asked` has each request and its broker.
+    """
 
     def __init__(self, brokers: int = 3) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {

@@ -35,7 +35,10 @@ class ImmediateDriver:
 
 
 class Sizes:
-    """Partition n has 100 + n bytes. `received_bytes` are those of adding replicas, by partition and broker."""
+    """Partition n has 100 + n bytes.
+
+    `received_bytes` are those of adding replicas, by partition and broker.
+    """
 
     def __init__(self) -> None:
         self.received_bytes: dict[tuple[str, int], int] = {}

@@ -20,7 +20,10 @@ FIGURES: dict[str, Any] = {
 
 
 class ProposalClient(ApiClient):
-    """`answer` is the answer of the computation. It waits while `hold` is not set; `inputs` has what it has read."""
+    """`answer` is the answer of the computation.
+
+    It waits while `hold` is not set; `inputs` has what it has read.
+    """
 
     def __init__(self, controller: InMemoryController | None = None) -> None:
         super().__init__(controller or three_partitions())

@@ -22,7 +22,10 @@ async def document() -> dict[str, Any]:
 
 
 def errors(value: Any, schema: Any, components: Any, where: str = "$") -> Iterator[str]:
-    """Yield where the value does not conform to the schema. Checks the keywords that the document uses, and unknown keys."""
+    """Yield where the value does not conform to the schema.
+
+    Checks the keywords that the document uses, and unknown keys.
+    """
     if "$ref" in schema:
         schema = components[schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema:

@@ -22,7 +22,7 @@ BAD_LENGTH = pack(">i", -5)
 
 
 class Rig:
-    """A session whose requests are answered with their own key; a key that starts with "later" must be released."""
+    """A session that answers requests with their own key; answers to keys in "later" wait for a release."""
 
     def __init__(self, limits: ConnectionLimits | None = None) -> None:
         self.client = FakeClient()

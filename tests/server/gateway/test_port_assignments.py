@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("positions", [{"1": 1, "2": 1}, {"1": 0}, {"1": "x"}])
 def test_a_file_with_invalid_positions_is_refused(tmp_path: Path, positions: dict[str, object]) -> None:
     (tmp_path / FILE).write_text(json.dumps(positions))
-    with pytest.raises(PortAssignmentError, match="mend it, or remove it"):
+    with pytest.raises(PortAssignmentError, match="correct it, or remove it"):
         PortAssignments(tmp_path)
 
 

@@ -66,7 +66,10 @@ class Talk:
         return parse_request(bytes(self.incoming.frame) if sent is None else sent[4:])
 
     async def answer(self, response: Any, version: int | None = None) -> Any:
-        """Return the client's response to this response of the upstream. `version` replaces that of the request."""
+        """Return the client's response to this response of the upstream.
+
+        `version` replaces that of the request.
+        """
         header = self.upstream._replace(correlation_id=CORRELATION_ID)
         frame = encode_response(header, response, version)
         return self.read(await finished(self.exchange, frame))
