@@ -17,13 +17,13 @@ def test_a_partition_is_named_as_in_kafka() -> None:
     assert str(TopicPartition("a-b", 7)) == "a-b-7"
 
 
-def test_while_a_step_is_in_flight_current_is_where_it_began_and_next_where_it_leads() -> None:
+def test_during_a_step_current_is_the_list_before_it_and_next_the_one_after() -> None:
     assert MOVING.moving
     assert MOVING.current == (1, 2, 3)
     assert MOVING.next == (4, 1)
 
 
-def test_with_no_step_in_flight_current_and_next_are_the_replicas() -> None:
+def test_without_a_step_current_and_next_are_the_replicas() -> None:
     healthy = partition("foo-0", (1, 2, 3))
     assert not healthy.moving
     assert healthy.current == healthy.next == (1, 2, 3)
@@ -44,7 +44,7 @@ def test_a_reassignment_to_its_original_is_a_rollback() -> None:
     assert not there._replace(target=(3, 2, 1)).rolling_back
 
 
-def test_records_are_kept_under_their_names() -> None:
+def test_each_record_has_the_key_of_its_kind() -> None:
     assert MOVING.key == Reassignment("foo", 0, (1,), (2,)).key == TopicPartition("foo", 0)
     assert Partition("foo", 3, (1,), (1,), 1).key == ("foo", 3)
     assert Topic("foo", bytes(16)).key == "foo"

@@ -6,7 +6,7 @@ from controller.model.configs import Config, Lease, ResourceType, list_items
 @pytest.mark.parametrize(
     ("value", "items"), [(None, []), ("", []), ("1:2", ["1:2"]), ("1:2, 3:4,", ["1:2", "3:4"])]
 )
-def test_items_of_a_list(value: str | None, items: list[str]) -> None:
+def test_the_items_of_a_list_are_separated_by_commas(value: str | None, items: list[str]) -> None:
     assert list_items(value) == items
 
 
@@ -20,7 +20,9 @@ def test_items_of_a_list(value: str | None, items: list[str]) -> None:
         ("", None, []),
     ],
 )
-def test_a_lease_owns_what_was_not_found(ours: str, found: str | None, owned: list[str]) -> None:
+def test_a_lease_owns_the_entries_that_were_not_there_before(
+    ours: str, found: str | None, owned: list[str]
+) -> None:
     assert Lease(ResourceType.TOPIC, "foo", "list", ours, found).owned == owned
 
 

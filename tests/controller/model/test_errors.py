@@ -7,6 +7,6 @@ def test_an_outcome_without_an_error_is_done() -> None:
     assert not Outcome(ErrorCode.INVALID_REQUEST, "why").ok
 
 
-def test_an_outcome_says_what_is_wrong_by_its_message_or_else_its_name() -> None:
+def test_the_text_of_an_outcome_is_its_message_or_the_name_of_its_error() -> None:
     assert Outcome(ErrorCode.INVALID_REQUEST, "why").text == "why"
     assert Outcome(ErrorCode.INVALID_REQUEST).text == "INVALID_REQUEST"

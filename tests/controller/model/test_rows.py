@@ -8,7 +8,7 @@ from protocol.messages.alter_partition_reassignments_response import (
 )
 
 
-def test_a_row_is_what_its_constructor_makes() -> None:
+def test_a_row_maker_returns_the_same_as_the_constructor() -> None:
     made = row_maker(AlterRow)((3, (1, 2)))
     assert (type(made), made) == (AlterRow, AlterRow(3, (1, 2)))
 

@@ -5,12 +5,12 @@ from controller.model.upstream_step import Stage, UpstreamStep
 from tests.builders import key
 
 
-def test_a_submission_is_kept_under_its_partition() -> None:
+def test_a_step_has_its_partition_as_key() -> None:
     assert UpstreamStep("foo", 3, (1,), (2,)).key == key("foo-3")
 
 
 @pytest.mark.parametrize("stage", Stage)
-def test_only_a_step_that_is_over_and_taken_in_is_not_in_flight(stage: Stage) -> None:
+def test_a_step_is_in_flight_until_its_result_is_applied(stage: Stage) -> None:
     assert UpstreamStep("foo", 0, (1,), (2,), stage).in_flight is (stage is not Stage.SETTLED)
 
 
@@ -41,14 +41,14 @@ def test_a_cancel_leaves_the_order_that_the_step_gave_and_may_sort_the_rest(
         ((1,), (1, 2, 3), (1, 2, 3), (1, 2), True),
     ],
 )
-def test_the_middle_of_a_step_that_only_adds_is_told_from_its_end_by_who_is_in_sync(
+def test_the_end_of_a_step_that_only_adds_is_recognized_by_its_isr(
     following: Replicas, replaced: Replicas, shown: Replicas, isr: Replicas, middle: bool
 ) -> None:
     step = UpstreamStep("foo", 0, (1, 2), following, replaced=replaced)
     assert step.is_middle(shown, isr) is middle
 
 
-def test_what_was_before_a_step_is_told_by_its_leader_epoch() -> None:
+def test_metadata_from_before_a_step_is_recognized_by_its_leader_epoch() -> None:
     step = UpstreamStep("foo", 0, (1, 2), (3, 4), epoch=5)
     assert step.is_before((2, 1), 5)
     assert not step.is_before((1, 2), 6)

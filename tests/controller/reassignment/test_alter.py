@@ -65,9 +65,7 @@ def test_a_repeated_row_is_answered_twice_and_the_last_one_wins(controller: InMe
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
-def test_a_timeout_of_nothing_is_over_before_it_begins(
-    controller: InMemoryController, timeout_ms: int
-) -> None:
+def test_a_request_without_time_is_refused(controller: InMemoryController, timeout_ms: int) -> None:
     reply = alter(controller, [AlterTopic("foo", [AlterRow(0, (4,)), AlterRow(9, None)])], timeout_ms)
     late = Outcome(ErrorCode.REQUEST_TIMED_OUT)
     assert reply[:2] == (late, [TopicOutcomes("foo", [(0, late), (9, late)])])
@@ -84,13 +82,13 @@ def test_null_replicas_cancel_one_partition(controller: InMemoryController) -> N
     assert (controller["foo-0"].moving, controller["foo-1"].moving) == (False, True)
 
 
-def test_null_partitions_cancel_all_that_moves_in_the_topic(controller: InMemoryController) -> None:
+def test_null_partitions_cancel_all_reassignments_of_the_topic(controller: InMemoryController) -> None:
     controller.alter({"foo-1": (4, 5), "bar-0": (4, 5)})
     assert alter(controller, [AlterTopic("foo", None)]).topics == [TopicOutcomes("foo", [(1, DONE)])]
     assert list(controller.state.reassigning) == ["bar"]
 
 
-def test_null_partitions_of_a_topic_where_nothing_moves_cancel_nothing(
+def test_null_partitions_of_a_topic_without_reassignments_cancel_nothing(
     controller: InMemoryController,
 ) -> None:
     assert alter(controller, [AlterTopic("foo", None)])[:2] == (Outcome(), [TopicOutcomes("foo", [])])
@@ -113,11 +111,13 @@ def test_null_topics_cancel_everything_and_answer_one_row_each(controller: InMem
     assert controller.state.reassignments == {}
 
 
-def test_null_topics_where_nothing_moves_are_no_rows_and_no_error(controller: InMemoryController) -> None:
+def test_null_topics_without_reassignments_return_no_rows_and_no_error(
+    controller: InMemoryController,
+) -> None:
     assert alter(controller, None)[:2] == (Outcome(), [])
 
 
-def test_a_topic_that_waits_for_its_deletion_takes_no_orders_but_cancels(
+def test_a_topic_that_is_being_deleted_accepts_cancels_only(
     controller: InMemoryController,
 ) -> None:
     controller.alter({"foo-0": (4, 5)})
@@ -126,7 +126,7 @@ def test_a_topic_that_waits_for_its_deletion_takes_no_orders_but_cancels(
     assert controller.alter({"foo-0": None})["foo-0"] is DONE
 
 
-def test_the_factor_guard_of_version_1_is_asked_for_by_the_request(controller: InMemoryController) -> None:
+def test_a_request_can_forbid_a_change_of_the_replication_factor(controller: InMemoryController) -> None:
     refused = controller.alter({"foo-0": (4, 5)}, allow_replication_factor_change=False)["foo-0"]
     assert refused == (ErrorCode.INVALID_REPLICATION_FACTOR, "The replication factor is changed from 3 to 2")
     assert controller.alter({"foo-0": (4, 5, 6)}, allow_replication_factor_change=False)["foo-0"] is DONE
@@ -137,7 +137,7 @@ def test_an_invalid_list_is_refused_before_its_length_is_compared(controller: In
     assert outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
-def test_a_large_request_is_taken_in_slices() -> None:
+def test_a_large_request_is_decided_in_slices() -> None:
     rows = 3 * ROWS_PER_SLICE + 1
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(rows)))
     d = Decision(controller.state)
@@ -148,7 +148,7 @@ def test_a_large_request_is_taken_in_slices() -> None:
 
 
 @pytest.mark.parametrize("rows", [None, []])
-def test_topics_without_rows_are_taken_in_slices(rows: list[AlterRow] | None) -> None:
+def test_topics_without_rows_are_decided_in_slices(rows: list[AlterRow] | None) -> None:
     topics = [AlterTopic(f"nope{number}", rows) for number in range(3 * ROWS_PER_SLICE)]
     assert len(list(decide(Decision(InMemoryController().state), AlterReassignments(topics)))) == 3
 
@@ -171,7 +171,7 @@ def test_a_large_request_without_time_is_refused_in_slices() -> None:
     }
 
 
-def test_the_reply_names_the_job_and_none_when_nothing_was_ordered(controller: InMemoryController) -> None:
+def test_the_reply_contains_the_job_or_0_if_nothing_was_ordered(controller: InMemoryController) -> None:
     moved = alter(controller, [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])])
     again = alter(controller, [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])])
     assert (moved.job, again.job) == (1, 0)
@@ -182,7 +182,7 @@ def test_a_request_may_give_its_job_a_priority_and_a_throttle(controller: InMemo
     assert (controller.state.jobs[1].priority, controller.state.jobs[1].throttle) == (7, 1_000)
 
 
-def test_a_cancel_of_a_topic_looks_at_many_partitions_in_slices() -> None:
+def test_a_cancel_of_a_topic_visits_its_partitions_in_slices() -> None:
     count = 2 * ROWS_PER_SLICE
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", [1]) for n in range(count)))
     controller.alter({f"foo-{count - 1}": [2]})
@@ -190,7 +190,7 @@ def test_a_cancel_of_a_topic_looks_at_many_partitions_in_slices() -> None:
     assert len(list(slices)) == 2
 
 
-def test_rows_of_a_topic_that_is_not_there_share_a_short_text() -> None:
+def test_rows_of_an_unknown_topic_share_one_short_message() -> None:
     name = "x" * 30_000
     event = AlterReassignments([AlterTopic(name, [AlterRow(n, (1,)) for n in range(2)])])
     ((_, first), (_, second)) = InMemoryController().do(event).reply.topics[0].rows

@@ -22,7 +22,7 @@ def controller() -> InMemoryController:
 
 
 @given(st.lists(rows, min_size=1, max_size=3))
-def test_together_comes_to_the_same_as_one_by_one(requests: list[list[AlterRow]]) -> None:
+def test_first_orders_in_bulk_have_the_result_of_one_after_the_other(requests: list[list[AlterRow]]) -> None:
     together, one_by_one = controller(), controller()
     for request in requests:
         event = AlterReassignments([AlterTopic("foo", request)], 60_000)
@@ -34,7 +34,7 @@ def test_together_comes_to_the_same_as_one_by_one(requests: list[list[AlterRow]]
     assert list(together.state.reassignments.items()) == list(one_by_one.state.reassignments.items())
 
 
-def test_only_the_first_order_of_an_idle_partition_is_taken() -> None:
+def test_only_the_first_order_of_an_idle_partition_is_collected() -> None:
     busy = controller()
     busy.alter({"foo-0": (4, 5)})
     d = Decision(busy.state)
@@ -45,7 +45,7 @@ def test_only_the_first_order_of_an_idle_partition_is_taken() -> None:
     assert d.changes == [Reassignment("foo", 1, ORIGINALS[1], (5, 6), 7)]
 
 
-def test_an_order_of_what_is_there_changes_nothing() -> None:
+def test_an_order_for_the_current_list_changes_nothing() -> None:
     calm = controller()
     first = FirstOrders(d := Decision(calm.state), "foo", 7)
     assert first.take(calm["foo-0"], ORIGINALS[0])

@@ -81,7 +81,7 @@ def test_a_rollback_starts_with_the_partition_finished_last() -> None:
     assert controller.in_flight() == ["foo-1"]
 
 
-def test_a_roll_back_keeps_the_limits() -> None:
+def test_a_rollback_keeps_the_limits() -> None:
     controller = three(partitions=1)
     controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
     controller.settle()
@@ -111,7 +111,7 @@ def test_partitions_that_were_changed_since_are_skipped() -> None:
     )
 
 
-def test_a_roll_back_can_be_rolled_back() -> None:
+def test_a_rollback_can_be_rolled_back() -> None:
     controller = three()
     controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
     controller.isr("foo-0", [1, 2, 3, 4, 5, 6])
@@ -145,7 +145,7 @@ def test_another_job_runs_while_one_is_paused() -> None:
     assert controller.settle().replicas("foo-2") == (4, 5, 6)
 
 
-def test_everything_can_be_paused_and_stays_so_after_a_restart() -> None:
+def test_a_pause_of_everything_survives_a_restart() -> None:
     controller = three()
     controller.do(Pause(None, True))
     controller.alter({"foo-0": [4, 5, 6]})
@@ -184,7 +184,7 @@ def test_old_jobs_are_deleted_by_number_except_the_newest() -> None:
     assert controller.restart().state.last_job == 3
 
 
-def test_a_lower_priority_lets_the_others_go_first() -> None:
+def test_a_job_of_lower_priority_starts_after_the_others() -> None:
     controller = three(partitions=1).with_partitions(partition("bar-0", [1, 2, 3]))
     controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
     controller.alter({"bar-0": [4, 5, 6]})
@@ -205,7 +205,7 @@ def test_an_override_keeps_the_limits() -> None:
     assert controller.settle().replicas("foo-1") == (2, 4)
 
 
-def test_a_job_is_kept_while_a_roll_back_of_it_is() -> None:
+def test_a_job_is_kept_as_long_as_its_rollback() -> None:
     controller = three()
     controller.alter({"foo-0": [3, 2, 1]})
     roll_back(controller, 1)
@@ -214,7 +214,7 @@ def test_a_job_is_kept_while_a_roll_back_of_it_is() -> None:
     assert list(controller.state.jobs) == [1, 3]
 
 
-def test_partitions_of_a_topic_that_is_being_deleted_are_not_taken_back() -> None:
+def test_partitions_of_a_topic_that_is_being_deleted_are_not_rolled_back() -> None:
     controller = three()
     controller.alter({"foo-0": [3, 2, 1], "foo-1": [4, 5, 6]})
     controller.do(DeleteTopics(["foo"]))
@@ -226,7 +226,7 @@ def test_partitions_of_a_topic_that_is_being_deleted_are_not_taken_back() -> Non
     assert controller.state.topics == {}
 
 
-def test_a_rollback_looks_at_many_reassignments_in_slices() -> None:
+def test_a_rollback_visits_reassignments_in_slices() -> None:
     count = ROWS_PER_SLICE
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", [1]) for n in range(count + 1)))
     controller.alter({"foo-0": [2]})
@@ -254,14 +254,14 @@ def started_in_turn(controller: InMemoryController) -> list[str]:
     return names
 
 
-def test_an_order_says_which_partition_is_next() -> None:
+def test_a_reorder_sets_which_partition_starts_next() -> None:
     controller = three(partitions=1)
     controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
     assert ordered(controller, foo_1=[1], foo_2=[0]) == 2
     assert started_in_turn(controller) == ["foo-0", "foo-2", "foo-1"]
 
 
-def test_an_order_holds_for_every_step_of_a_partition() -> None:
+def test_a_reorder_applies_to_every_step_of_a_partition() -> None:
     controller = three(partitions=1, per_partition=1)
     controller.do(Pause(None, True))
     controller.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
@@ -271,7 +271,7 @@ def test_an_order_holds_for_every_step_of_a_partition() -> None:
     assert controller.state.backlog.planned == {}
 
 
-def test_an_order_passes_over_what_has_moved_on() -> None:
+def test_a_reorder_skips_partitions_that_have_changed() -> None:
     controller = three(partitions=1)
     controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})
     controller.alter({"foo-2": [4, 5, 6]})
@@ -282,14 +282,14 @@ def test_an_order_passes_over_what_has_moved_on() -> None:
     assert controller.state.backlog.planned == {}
 
 
-def test_an_order_is_for_what_follows_the_step_in_flight() -> None:
+def test_a_reorder_applies_after_the_step_in_flight() -> None:
     controller = three(partitions=1, per_partition=1)
     controller.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
     assert ordered(controller, foo_0=[2], foo_1=[0, 1]) == 2
     assert started_in_turn(controller) == ["foo-0", "foo-1", "foo-1", "foo-0"]
 
 
-def test_a_new_target_ends_the_order_of_a_partition() -> None:
+def test_a_new_target_removes_the_waves_of_a_partition() -> None:
     controller = three(partitions=1)
     controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
     ordered(controller, foo_1=[3], foo_2=[7])
@@ -297,7 +297,7 @@ def test_a_new_target_ends_the_order_of_a_partition() -> None:
     assert controller.state.backlog.planned == {}
 
 
-def test_an_order_waits_with_a_pause() -> None:
+def test_waves_are_kept_during_a_pause() -> None:
     controller = three(partitions=1)
     controller.do(Pause(None, True))
     controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})

@@ -12,12 +12,12 @@ def controller() -> InMemoryController:
     return InMemoryController().with_partitions(partition("foo-0", (1, 2)))
 
 
-def test_the_step_and_what_it_takes_are_planned_together() -> None:
+def test_a_plan_contains_the_step_and_its_cost() -> None:
     plan = plan_step(controller().state, controller()["foo-0"], Reassignment("foo", 0, (1, 2), (3, 2)))
     assert (plan.following, plan.cost.incoming, plan.waits_for) == ((3, 2), (3,), "")
 
 
-def test_a_step_to_dead_brokers_says_which() -> None:
+def test_a_step_to_offline_brokers_names_them() -> None:
     alone = InMemoryController(live=(1, 2)).with_partitions(partition("foo-0", (1, 2)))
     plan = plan_step(
         alone.with_limits(per_partition=1).state, alone["foo-0"], Reassignment("foo", 0, (1, 2), (3, 2))
@@ -25,7 +25,7 @@ def test_a_step_to_dead_brokers_says_which() -> None:
     assert plan.waits_for == "offline: broker 3"
 
 
-def test_moves_of_others_take_places_too() -> None:
+def test_external_reassignments_take_capacity() -> None:
     one = controller().with_limits(partitions=1)
     charge_external(one.state, partition("bar-0", (4, 5, 6), adding=(6,)))
     assert not has_capacity(one.state, one["foo-0"], (3, 2), (3, 2))
@@ -37,19 +37,19 @@ def planned(target: Replicas, **limits: int) -> Plan:
     return plan_step(one.state, one["foo-0"], Reassignment("foo", 0, (1, 2, 3), target))
 
 
-def test_the_target_leads_first_only_in_small_steps() -> None:
+def test_the_preferred_leader_of_the_target_leads_first_only_with_limit_r() -> None:
     wanted = Reassignment("foo", 0, (1, 2), (3, 2))
     assert preferred_leader(controller().state, controller()["foo-0"], wanted) == -1
     small = controller().with_limits(per_partition=1)
     assert preferred_leader(small.state, small["foo-0"], wanted) == 3
 
 
-def test_a_leader_that_stays_takes_no_leader_movement() -> None:
+def test_a_leader_that_stays_costs_no_leader_movement() -> None:
     assert not planned((4, 1, 2)).cost.leads
     assert planned((4, 2, 3)).cost.leads
 
 
-def test_a_preferred_leader_that_takes_over_takes_a_leader_movement() -> None:
+def test_a_preferred_leader_that_takes_over_costs_a_leader_movement() -> None:
     assert planned((2, 1, 3), per_partition=1).cost.leads
     assert planned((4, 1, 2), per_partition=1).cost.leads
     assert not planned((1, 2, 4), per_partition=1).cost.leads

@@ -40,7 +40,7 @@ def test_a_partition_whose_step_is_in_flight_is_moving() -> None:
     assert controller.phase("foo-0") is Phase.MOVING
 
 
-def test_a_partition_whose_broker_is_dead_is_waiting_and_says_why() -> None:
+def test_a_partition_whose_broker_is_offline_waits_with_a_reason() -> None:
     controller = waiting()
     assert controller.phase("foo-0") is Phase.WAITING
     assert controller.waiting_reason("foo-0") == "offline: broker 4"
@@ -69,7 +69,7 @@ def test_a_transition_outside_of_the_table_is_refused_and_changes_nothing(
     assert (d.changes, d.effects) == ([], [])
 
 
-def test_a_step_in_flight_takes_no_second_turn() -> None:
+def test_a_step_in_flight_is_not_started_again() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
     controller.alter({"foo-0": TO})
     d = Decision(controller.state)

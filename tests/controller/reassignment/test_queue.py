@@ -57,7 +57,7 @@ def test_a_moving_partition_is_rolled_back_before_its_queued_entry_starts() -> N
     assert controller.settle().replicas("foo-0") == (1, 2, 5)
 
 
-def test_a_rolled_back_step_under_limits_comes_first() -> None:
+def test_a_rollback_starts_before_queued_entries() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):
@@ -82,7 +82,7 @@ def test_an_invalid_row_does_not_affect_others() -> None:
     assert [outcome.error for outcome in answers.values()] == [39, 0, 3]
 
 
-def test_a_refused_roll_back_queues_nothing() -> None:
+def test_a_refused_rollback_queues_nothing() -> None:
     controller = two()
     controller.alter({"foo-0": [4, 5, 6]})
     controller.isr("foo-0", [1, 4])
@@ -110,7 +110,7 @@ def test_a_deleted_topic_leaves_the_queue() -> None:
     assert (queued(controller), controller.state.topics) == ([], {})
 
 
-def test_a_cancel_withdraws_what_was_queued_for_the_partition() -> None:
+def test_a_cancel_withdraws_the_queued_target() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     controller.catch_up()
@@ -120,7 +120,7 @@ def test_a_cancel_withdraws_what_was_queued_for_the_partition() -> None:
     assert controller.state.jobs[2].ended_ms
 
 
-def test_a_rollback_of_a_queued_job_withdraws_what_has_not_started() -> None:
+def test_a_rollback_of_a_queued_job_withdraws_its_pending_entries() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     controller.catch_up()
@@ -129,7 +129,7 @@ def test_a_rollback_of_a_queued_job_withdraws_what_has_not_started() -> None:
     assert controller.settle().replicas("foo-0") == (1, 2, 3)
 
 
-def test_a_queued_plan_has_the_priority_and_throttle_it_asks_for() -> None:
+def test_a_queued_plan_has_the_requested_priority_and_throttle() -> None:
     controller = two()
     rows = [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])]
     reply = controller.do(Queue(rows, priority=3, throttle=1_000)).reply
@@ -137,7 +137,7 @@ def test_a_queued_plan_has_the_priority_and_throttle_it_asks_for() -> None:
     assert (job.priority, job.throttle) == (3, 1_000)
 
 
-def test_an_appended_entry_takes_the_place_of_an_earlier_one() -> None:
+def test_an_appended_entry_replaces_an_earlier_one() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):
@@ -148,7 +148,7 @@ def test_an_appended_entry_takes_the_place_of_an_earlier_one() -> None:
     assert controller.settle().replicas("foo-0") == (5, 2, 3)
 
 
-def test_a_later_order_takes_the_place_of_what_is_queued() -> None:
+def test_a_later_order_replaces_the_queued_target() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     controller.catch_up()
@@ -159,7 +159,7 @@ def test_a_later_order_takes_the_place_of_what_is_queued() -> None:
     assert controller.settle().replicas("foo-0") == (5, 2, 3)
 
 
-def test_an_order_to_the_original_takes_the_place_of_what_is_queued_too() -> None:
+def test_an_order_to_the_original_replaces_the_queued_target() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     controller.catch_up()
@@ -169,7 +169,7 @@ def test_an_order_to_the_original_takes_the_place_of_what_is_queued_too() -> Non
     assert controller.settle().replicas("foo-0") == (1, 2, 3)
 
 
-def test_an_order_that_is_refused_leaves_what_is_queued() -> None:
+def test_a_refused_order_keeps_the_queued_target() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     controller.catch_up()
@@ -178,7 +178,7 @@ def test_an_order_that_is_refused_leaves_what_is_queued() -> None:
     assert queued(controller) == ["foo-0"]
 
 
-def test_a_job_that_goes_back_leaves_what_a_later_one_has_queued() -> None:
+def test_a_rollback_keeps_the_queued_target_of_a_later_job() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     controller.catch_up()
@@ -216,7 +216,7 @@ def test_a_queued_target_equal_to_the_original_is_done_after_a_rollback_in_steps
     assert controller.state.jobs[2].ended_ms
 
 
-def test_a_rollback_of_what_is_queued_names_no_other_job() -> None:
+def test_a_rollback_of_a_queued_job_names_no_other_job() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):

@@ -40,7 +40,7 @@ def test_an_order_starts_immediately_and_records_the_original(controller: InMemo
     assert controller.phase("foo-0") is Phase.MOVING
 
 
-def test_an_order_for_the_present_list_changes_nothing(controller: InMemoryController) -> None:
+def test_an_order_for_the_current_list_changes_nothing(controller: InMemoryController) -> None:
     ordered(controller, (1, 2, 3))
     assert (controller.changes, controller.effects) == ([], [])
 
@@ -54,7 +54,7 @@ def test_a_reassignment_ends_when_all_its_replicas_are_in_sync(controller: InMem
 
 
 @pytest.mark.parametrize("target", [(3, 1, 2), (1, 2), (3,)])
-def test_a_reorder_or_a_shrink_in_sync_is_complete_at_once(
+def test_a_change_of_order_or_a_shrink_completes_immediately(
     controller: InMemoryController, target: Replicas
 ) -> None:
     ordered(controller, target)
@@ -93,7 +93,7 @@ def test_an_override_keeps_replicas_that_are_also_in_its_target(controller: InMe
     assert controller["foo-0"].isr == (1, 2, 3, 5)
 
 
-def test_an_override_that_is_in_sync_already_is_complete_at_once(controller: InMemoryController) -> None:
+def test_an_override_to_replicas_in_sync_completes_immediately(controller: InMemoryController) -> None:
     ordered(controller, TARGET)
     controller.isr("foo-0", (1, 2, 3, 4))
     ordered(controller, (1, 2, 4))
@@ -114,7 +114,7 @@ def test_a_cancel_restores_the_original_order_exactly(controller: InMemoryContro
     assert controller.dropped("foo-0") == [4]
 
 
-def test_a_cancel_of_nothing_is_refused(controller: InMemoryController) -> None:
+def test_a_cancel_without_a_reassignment_is_refused(controller: InMemoryController) -> None:
     assert controller.alter({"foo-0": None})["foo-0"] == (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
 
 
@@ -143,14 +143,14 @@ def test_an_undo_that_would_lose_the_data_is_refused_and_changes_nothing(target:
     assert (controller.changes, controller.effects) == ([], [])
 
 
-def test_an_unclean_undo_is_done_where_the_topic_allows_it() -> None:
+def test_an_unclean_undo_is_executed_if_the_topic_allows_it() -> None:
     controller = orphaned().with_topic_config("unclean.leader.election.enable", "true")
     ordered(controller, None)
     now = controller["foo-0"]
     assert (now.replicas, now.isr, now.leader) == ((1, 2), (1,), 1)
 
 
-def test_with_a_new_replica_dead_and_an_original_alive_an_undo_is_still_unclean() -> None:
+def test_an_undo_is_unclean_if_only_a_lagging_original_is_alive() -> None:
     controller = orphaned()
     controller.stop(4)
     assert not controller.alter({"foo-0": None})["foo-0"].ok
@@ -163,13 +163,13 @@ def test_without_live_replicas_a_rollback_is_accepted() -> None:
     assert (controller.replicas("foo-0"), controller["foo-0"].isr) == ((1, 2), (1,))
 
 
-def test_with_no_replica_alive_another_order_is_refused() -> None:
+def test_without_live_replicas_another_order_is_refused() -> None:
     controller = orphaned()
     controller.state.live.clear()
     assert controller.alter({"foo-0": (5, 6)})["foo-0"].message == UNCLEAN
 
 
-def test_a_rollback_with_an_original_gone_and_nobody_alive_waits_for_a_broker() -> None:
+def test_without_live_replicas_a_rollback_to_a_dropped_original_waits() -> None:
     controller = stuck()
     controller.start(6)
     controller.put(controller["foo-0"]._replace(isr=(6,), leader=6))
@@ -184,13 +184,13 @@ def test_a_rollback_with_an_original_gone_and_nobody_alive_waits_for_a_broker() 
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == ((1, 2, 3), None)
 
 
-def test_live_targets_are_added_while_a_dead_target_is_waited_for() -> None:
+def test_live_targets_are_added_while_another_target_is_offline() -> None:
     controller = stuck()
     assert controller.phase("foo-0") is Phase.WAITING
     assert controller.waiting_reason("foo-0") == "offline: broker 6"
 
 
-def test_a_dead_target_is_added_when_its_broker_returns() -> None:
+def test_an_offline_target_is_added_when_its_broker_returns() -> None:
     controller = stuck()
     controller.start(6)
     assert controller.replicas("foo-0") == (4, 5, 6, 1)
@@ -198,7 +198,7 @@ def test_a_dead_target_is_added_when_its_broker_returns() -> None:
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == (TARGET, None)
 
 
-def test_a_rollback_brings_back_what_earlier_steps_dropped() -> None:
+def test_a_rollback_adds_the_replicas_that_earlier_steps_dropped() -> None:
     controller = stuck()
     ordered(controller, None)
     assert controller.replicas("foo-0") == (1, 2, 3, 4, 5)
@@ -216,7 +216,7 @@ def test_a_second_cancel_does_not_undo_the_rollback() -> None:
     assert controller["foo-0"] is before
 
 
-def test_a_waiting_order_can_be_replaced_and_taken_back() -> None:
+def test_a_waiting_order_can_be_replaced_and_cancelled() -> None:
     controller = InMemoryController(live=(1, 2, 3, 4)).with_partitions(partition("foo-0", (1, 2, 3)))
     ordered(controller, (1, 2, 6), (1, 2, 5))
     assert controller.waiting_reason("foo-0") == "offline: broker 5"
@@ -224,7 +224,7 @@ def test_a_waiting_order_can_be_replaced_and_taken_back() -> None:
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == ((1, 2, 3), None)
 
 
-def test_a_partition_without_a_leader_waits_for_one() -> None:
+def test_a_step_waits_until_the_partition_has_a_leader() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2), isr=(1,)))
     controller.stop(1)
     ordered(controller, (2, 3))
@@ -233,14 +233,14 @@ def test_a_partition_without_a_leader_waits_for_one() -> None:
     assert controller.phase("foo-0") is Phase.MOVING
 
 
-def test_a_new_order_after_the_end_begins_a_new_chain(controller: InMemoryController) -> None:
+def test_a_new_order_after_the_end_has_a_new_original(controller: InMemoryController) -> None:
     ordered(controller, (1, 2), (1, 4))
     wanted = controller.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.original == (1, 2)
 
 
-def test_brokers_get_the_final_target_during_a_reassignment_and_none_after(
+def test_brokers_get_the_target_during_a_reassignment_only(
     controller: InMemoryController,
 ) -> None:
     ordered(controller, TARGET)
@@ -255,7 +255,7 @@ def test_a_partition_without_a_leader_can_still_be_reordered() -> None:
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == ((2, 1), None)
 
 
-def test_a_step_keeps_min_isr_by_who_is_in_sync_now() -> None:
+def test_a_step_keeps_min_isr_with_the_present_isr() -> None:
     controller = InMemoryController(live=range(1, 6)).with_partitions(
         partition("foo-0", (1, 2, 3, 4), isr=(2, 3), leader=2)
     )

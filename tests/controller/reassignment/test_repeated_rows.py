@@ -37,7 +37,7 @@ def test_the_last_row_counts_and_every_row_is_answered(controller: InMemoryContr
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == ((2, 1, 3), None)
 
 
-def test_a_bad_row_does_not_replace_a_good_one(controller: InMemoryController) -> None:
+def test_an_invalid_row_does_not_replace_a_valid_one(controller: InMemoryController) -> None:
     assert errors(alter(controller, (4, 5, 6), (99,))) == [
         ErrorCode.NONE,
         ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -45,13 +45,13 @@ def test_a_bad_row_does_not_replace_a_good_one(controller: InMemoryController) -
     assert controller["foo-0"].next == (4, 5, 6)
 
 
-def test_a_cancel_after_an_order_is_a_cancel(controller: InMemoryController) -> None:
+def test_a_cancel_after_an_order_counts(controller: InMemoryController) -> None:
     controller.alter({"foo-0": (4, 5, 6)})
     assert errors(alter(controller, (5, 6, 7), None)) == [ErrorCode.NONE, ErrorCode.NONE]
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == (FROM, None)
 
 
-def test_one_topic_may_come_twice(controller: InMemoryController) -> None:
+def test_a_request_may_name_a_topic_twice(controller: InMemoryController) -> None:
     topics = [
         AlterTopic("foo", [AlterRow(0, (4,)), AlterRow(1, (5,))]),
         AlterTopic("foo", [AlterRow(0, (6,))]),
@@ -61,7 +61,7 @@ def test_one_topic_may_come_twice(controller: InMemoryController) -> None:
 
 
 @pytest.mark.parametrize("queued", [False, True])
-def test_a_rollback_goes_all_the_way_back(controller: InMemoryController, queued: bool) -> None:
+def test_a_rollback_restores_the_list_before_all_rows(controller: InMemoryController, queued: bool) -> None:
     controller.alter({"foo-0": (4, 5, 6)})
     rows: list[Replicas | None] = [(3, 2, 1), (5, 6, 7)]
     topics = [AlterTopic("foo", [AlterRow(0, target) for target in rows])]

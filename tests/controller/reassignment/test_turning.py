@@ -24,7 +24,7 @@ def test_a_stall_keeps_the_last_replica_in_sync() -> None:
     assert controller.dropped("foo-0") == [4]
 
 
-def test_a_stall_keeps_replicas_in_sync_and_drops_the_rest() -> None:
+def test_a_stall_keeps_replicas_in_sync_and_drops_the_others() -> None:
     controller = moving((1, 2, 3), (4, 5, 6), 2)
     controller.isr("foo-0", (1, 2, 3, 4, 5))
     for broker in (6, 2, 3):
@@ -59,7 +59,7 @@ def test_a_stall_without_new_replicas_in_sync_restores_the_list() -> None:
     )
 
 
-def test_a_new_order_keeps_replicas_in_sync_while_the_rest_is_below_min_isr() -> None:
+def test_a_new_order_keeps_replicas_in_sync_if_the_others_are_below_min_isr() -> None:
     controller = moving((1, 2, 3), (4, 5, 6), 2)
     controller.isr("foo-0", (1, 2, 3, 4, 5))
     controller.stop(2)
@@ -72,7 +72,7 @@ def test_a_new_order_keeps_replicas_in_sync_while_the_rest_is_below_min_isr() ->
     assert controller.settle().replicas("foo-0") == (1, 7, 8)
 
 
-def test_a_new_order_that_would_lose_all_data_is_refused_as_before() -> None:
+def test_a_new_order_that_would_lose_all_data_is_refused() -> None:
     controller = moving((1, 2), (3, 4), 1)
     controller.isr("foo-0", (1, 2, 3))
     controller.stop(1)
@@ -80,7 +80,7 @@ def test_a_new_order_that_would_lose_all_data_is_refused_as_before() -> None:
     assert controller.alter({"foo-0": (5, 6)})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
-def test_where_unclean_election_is_allowed_a_new_order_loses_no_data_either() -> None:
+def test_a_new_order_loses_no_data_even_if_unclean_election_is_allowed() -> None:
     controller = moving((1, 2), (3, 4), 1).with_topic_config("unclean.leader.election.enable", "true")
     controller.isr("foo-0", (1, 2, 3))
     controller.stop(1)

@@ -20,14 +20,14 @@ PREFIX = "The manual partition assignment includes "
         ((1,) * 10_001, "10001 replicas, but a partition can have at most 10000."),
     ],
 )
-def test_a_bad_replica_list_is_refused_and_its_smallest_bad_id_named(
+def test_an_invalid_replica_list_is_refused_with_its_smallest_invalid_id(
     replicas: Replicas, message: str
 ) -> None:
     outcome = check_replicas(InMemoryController().state, replicas)
     assert outcome == (ErrorCode.INVALID_REPLICA_ASSIGNMENT, PREFIX + message)
 
 
-def test_a_controller_that_is_no_broker_holds_no_replicas() -> None:
+def test_a_controller_that_is_not_a_broker_gets_no_replicas() -> None:
     state = InMemoryController().state
     state.controller_id = 1000
     outcome = check_replicas(state, (1, 1000))
@@ -36,7 +36,7 @@ def test_a_controller_that_is_no_broker_holds_no_replicas() -> None:
     )
 
 
-def test_a_dead_broker_is_fine_as_long_as_it_is_registered() -> None:
+def test_an_offline_broker_is_valid_if_it_is_registered() -> None:
     assert check_replicas(InMemoryController(live=()).state, (1, 2, 3)) is DONE
 
 
@@ -49,7 +49,7 @@ def test_a_target_of_another_length_changes_the_replication_factor() -> None:
     )
 
 
-def test_while_it_moves_the_factor_is_compared_with_the_original() -> None:
+def test_during_a_reassignment_the_factor_is_that_of_the_original() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
     controller.alter({"foo-0": (4, 5)})
     assert check_factor(controller.state, controller["foo-0"], (4, 6, 5)) is DONE

@@ -23,38 +23,38 @@ def moving(controller: InMemoryController) -> int:
     return sum(now.moving for now in controller.state.all_partitions())
 
 
-def test_a_large_request_is_answered_before_it_begins() -> None:
+def test_a_large_request_is_answered_before_its_steps_start() -> None:
     controller = crowded()
     assert (len(controller.state.reassignments), moving(controller)) == (MANY, 0)
     assert controller.state.woken
 
 
-def test_a_small_request_begins_in_its_own_decision() -> None:
+def test_a_small_request_starts_its_steps_in_its_own_decision() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     controller.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
     assert moving(controller) == 1
 
 
-def test_one_decision_begins_no_more_than_its_share_and_asks_to_be_woken() -> None:
+def test_a_decision_starts_a_limited_number_of_steps_and_requests_a_wake() -> None:
     controller = crowded()
     assert Wake() in controller.decide(Continue()).effects
     assert moving(controller) == STEPS_PER_DECISION
     assert controller.phase(f"foo-{MANY - 1}") is Phase.QUEUED
 
 
-def test_it_is_woken_until_everything_has_begun() -> None:
+def test_wakes_are_requested_until_all_steps_have_started() -> None:
     controller = crowded()
     assert [Wake() in controller.decide(Continue()).effects for _ in range(3)] == [True, True, False]
     assert moving(controller) == MANY
     assert not controller.state.woken
 
 
-def test_it_does_not_ask_twice_for_one_waking() -> None:
+def test_a_pending_wake_is_not_requested_again() -> None:
     controller = crowded()
     assert Wake() not in controller.decide(AlterReassignments([])).effects
 
 
-def test_orders_begin_in_the_order_of_their_acceptance() -> None:
+def test_steps_start_in_the_order_of_acceptance() -> None:
     controller = crowded()
     controller.decide(Continue())
     assert controller["foo-0"].moving
@@ -62,7 +62,7 @@ def test_orders_begin_in_the_order_of_their_acceptance() -> None:
     assert not controller[f"foo-{STEPS_PER_DECISION}"].moving
 
 
-def test_what_was_taken_back_before_its_turn_never_begins() -> None:
+def test_a_step_that_was_cancelled_in_the_backlog_never_starts() -> None:
     controller = crowded()
     last = f"foo-{MANY - 1}"
     assert controller.alter({last: None})[last].ok
@@ -71,7 +71,7 @@ def test_what_was_taken_back_before_its_turn_never_begins() -> None:
     assert controller.published(last) == []
 
 
-def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() -> None:
+def test_stale_entries_count_so_that_a_decision_stays_short() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     for number in range(10):
         controller.state.backlog.add(controller["foo-0"].key, Rank(number, True, True), Cost((), 1, False))
@@ -82,7 +82,7 @@ def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() ->
     assert d.effects == [Wake()]
 
 
-def test_the_turn_of_a_topic_that_is_gone_is_passed_over() -> None:
+def test_the_entry_of_a_deleted_topic_is_skipped() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     controller.state.backlog.add(TopicPartition("gone", 0), Rank(0, True, True), Cost((), 1, False))
     assert controller.alter({"foo-0": (3, 4)})["foo-0"].ok
@@ -94,7 +94,7 @@ def reordered(count: int, leaders: int) -> InMemoryController:
     return controller.with_partitions(*(partition(f"foo-{n}", (1, 2, 3)) for n in range(count)))
 
 
-def test_leader_movements_that_need_no_data_are_told_a_few_at_a_time() -> None:
+def test_a_decision_moves_at_most_l_leaders_without_data() -> None:
     controller = reordered(20, leaders=3)
     rows = [AlterRow(n, (2, 1, 3)) for n in range(20)]
     d = controller.decide(AlterReassignments([AlterTopic("foo", rows)]))
@@ -106,7 +106,7 @@ def test_leader_movements_that_need_no_data_are_told_a_few_at_a_time() -> None:
     assert not controller.state.reassignments
 
 
-def test_two_steps_that_elect_another_preferred_leader_take_turns() -> None:
+def test_steps_that_elect_a_preferred_leader_keep_limit_l() -> None:
     controller = reordered(2, leaders=1)
     rows = [AlterRow(0, (2, 1, 4)), AlterRow(1, (2, 1, 5))]
     controller.decide(AlterReassignments([AlterTopic("foo", rows)]))
@@ -115,14 +115,14 @@ def test_two_steps_that_elect_another_preferred_leader_take_turns() -> None:
     assert controller.settle().state.reassignments == {}
 
 
-def test_steps_that_keep_the_leader_take_no_place_of_limit_l() -> None:
+def test_steps_that_keep_the_leader_do_not_count_against_limit_l() -> None:
     controller = InMemoryController(range(1, 9)).with_limits(leaders=1)
     controller.with_partitions(*(partition(f"foo-{n}", (1, 2, 3)) for n in range(4)))
     controller.alter({f"foo-{n}": (4, 1, 2) for n in range(4)})
     assert len(controller.in_flight()) == 4
 
 
-def test_what_a_broker_sends_is_counted_at_the_leader_of_now() -> None:
+def test_the_sent_data_is_counted_at_the_present_leader() -> None:
     controller = (
         InMemoryController()
         .with_limits(per_broker=1)

@@ -33,26 +33,26 @@ def test_steps_start_in_order() -> None:
     assert started(waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4))) == ["a-0", "a-1", "a-2"]
 
 
-def test_brokers_take_turns() -> None:
+def test_buckets_of_different_brokers_alternate() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5))
     assert started(backlog) == ["a-0", "b-0", "a-1"]
 
 
-def test_a_smaller_rank_goes_first() -> None:
+def test_a_smaller_rank_starts_first() -> None:
     backlog = waiting(("a-0", INTO_4))
     backlog.add(key("urgent-0"), Rank(-5, True, True), INTO_4)
     backlog.add(key("broken-0"), Rank(0, False, True), INTO_4)
     assert started(backlog) == ["urgent-0", "broken-0", "a-0"]
 
 
-def test_of_the_next_few_the_least_busy_brokers_go_first() -> None:
+def test_steps_of_the_least_busy_brokers_start_first() -> None:
     backlog = waiting(("a-0", INTO_4), ("b-0", INTO_5), ("c-0", Cost((9,), 3, False)))
     backlog.charge(key("d-0"), Cost((4, 5, 6), 7, False))
     backlog.charge(key("d-1"), INTO_4)
     assert started(backlog) == ["c-0", "b-0", "a-0"]
 
 
-def test_a_bucket_that_was_emptied_by_clearing_away_has_one_turn() -> None:
+def test_a_bucket_that_was_emptied_by_compaction_has_one_position() -> None:
     backlog = waiting(("a-0", INTO_4), limits=PlanLimits(partitions=1))
     backlog.charge(key("b-0"), INTO_4)
     assert started(backlog) == []
@@ -65,7 +65,7 @@ def test_a_bucket_that_was_emptied_by_clearing_away_has_one_turn() -> None:
     assert started(backlog) == []
 
 
-def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
+def test_an_exhausted_broker_delays_only_its_own_steps() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5), limits=PlanLimits(per_broker=1))
     assert started(backlog) == ["a-0", "b-0"]
     bucket = backlog.bucket_of(key("a-1"))
@@ -73,14 +73,14 @@ def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
     assert bucket.parked_at == Capacity(LimitKind.INCOMING, 4)
 
 
-def test_a_step_that_ends_makes_room_for_the_next() -> None:
+def test_a_step_that_ends_releases_capacity_for_the_next() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=PlanLimits(partitions=1))
     assert started(backlog) == ["a-0"]
     backlog.release(key("a-0"))
     assert started(backlog) == ["a-1"]
 
 
-def test_a_higher_limit_lets_more_start_at_once() -> None:
+def test_a_higher_limit_lets_more_steps_start() -> None:
     backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=PlanLimits(partitions=2))
     started(backlog)
     backlog.change_limits(PlanLimits(partitions=5))
@@ -88,7 +88,7 @@ def test_a_higher_limit_lets_more_start_at_once() -> None:
     assert len(backlog.costs) == 5
 
 
-def test_a_lower_limit_leaves_what_is_in_flight() -> None:
+def test_a_lower_limit_does_not_end_steps_in_flight() -> None:
     backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=PlanLimits(partitions=5))
     started(backlog)
     backlog.change_limits(PlanLimits(partitions=2))
@@ -119,7 +119,7 @@ def test_a_search_costs_the_same_for_any_number_of_waiting_steps() -> None:
     assert looks <= 3
 
 
-def test_it_is_idle_when_nothing_has_room() -> None:
+def test_a_backlog_is_idle_when_no_step_fits() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=PlanLimits(partitions=1))
     assert not backlog.idle
     started(backlog)
@@ -133,7 +133,7 @@ def test_a_step_is_charged_once() -> None:
     assert backlog.usage.brokers() == {2, 5}
 
 
-def test_a_step_that_waits_elsewhere_now_is_not_offered_twice() -> None:
+def test_a_step_that_changed_its_bucket_is_offered_once() -> None:
     backlog = waiting(("a-0", INTO_4))
     backlog.add(key("a-0"), Rank(-1, True, True), INTO_4)
     assert started(backlog) == ["a-0"]
@@ -148,7 +148,7 @@ def test_obsolete_entries_are_removed() -> None:
     assert len(started(backlog)) == 100
 
 
-def test_a_partition_arrives_once() -> None:
+def test_a_partition_is_enqueued_once() -> None:
     backlog = waiting()
     for _ in range(3):
         backlog.enqueue(key("a-0"))
@@ -156,7 +156,7 @@ def test_a_partition_arrives_once() -> None:
     assert list(backlog.next_to_plan(10)) == []
 
 
-def test_the_only_partition_to_be_planned_needs_no_turn() -> None:
+def test_the_only_partition_to_be_planned_needs_no_position() -> None:
     backlog = waiting()
     backlog.enqueue(key("a-0"))
     assert backlog.take_only_step() == key("a-0")
@@ -164,7 +164,7 @@ def test_the_only_partition_to_be_planned_needs_no_turn() -> None:
     assert backlog.idle
 
 
-def test_a_partition_takes_its_turn_among_others() -> None:
+def test_a_partition_among_others_needs_a_position() -> None:
     two = waiting()
     two.enqueue_all([key("a-0"), key("a-1")])
     behind_another = waiting(("b-0", INTO_4))
@@ -175,7 +175,7 @@ def test_a_partition_takes_its_turn_among_others() -> None:
     assert [backlog.take_only_step() for backlog in (two, behind_another, planned)] == [None] * 3
 
 
-def test_what_was_parked_goes_before_a_later_step_of_lower_rank() -> None:
+def test_a_parked_step_starts_before_a_later_step_of_lower_rank() -> None:
     backlog = waiting(("first-0", INTO_4), limits=PlanLimits(partitions=1))
     backlog.add(key("urgent-0"), Rank(-1, True, False), INTO_5)
     started(backlog)
@@ -186,28 +186,28 @@ def test_what_was_parked_goes_before_a_later_step_of_lower_rank() -> None:
     assert started(backlog) == ["urgent-1"]
 
 
-def test_a_step_may_change_within_the_places_it_has() -> None:
+def test_a_step_may_change_within_the_capacity_it_has() -> None:
     backlog = waiting(("a-0", INTO_4), limits=PlanLimits(partitions=1, per_broker=1))
     started(backlog)
     assert backlog.fits(key("a-0"), INTO_5)
     assert not backlog.fits(key("b-0"), INTO_5)
 
 
-def test_a_planned_order_goes_before_the_order_of_arrival() -> None:
+def test_planned_waves_precede_the_order_of_arrival() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5))
     for name, wave in (("a-0", 2), ("a-1", 0), ("b-0", 1)):
         backlog.plan(key(name), Planned(1, wave))
     assert started(backlog) == ["a-1", "b-0", "a-0"]
 
 
-def test_a_planned_step_takes_its_wave_when_it_comes_to_wait() -> None:
+def test_a_planned_step_gets_its_wave_when_it_is_added() -> None:
     backlog = waiting()
     for name, wave in (("a-0", 9), ("a-1", 5), ("b-0", 7)):
         backlog.add(key(name), NORMAL, INTO_5 if name == "b-0" else INTO_4, Planned(1, wave))
     assert started(backlog) == ["a-1", "b-0", "a-0"]
 
 
-def test_a_bucket_that_was_set_aside_moves_up_with_its_first_step() -> None:
+def test_a_parked_bucket_moves_up_with_its_first_planned_step() -> None:
     backlog = waiting(*((f"{t}-{n}", c) for t, c in (("a", INTO_4), ("b", INTO_5)) for n in range(3)))
     backlog.change_limits(PlanLimits(partitions=1))
     assert started(backlog) == ["a-0"]
@@ -221,13 +221,13 @@ def test_a_bucket_that_was_set_aside_moves_up_with_its_first_step() -> None:
     assert started(backlog) == ["b-0", "a-1", "b-2", "a-2", "b-1"]
 
 
-def test_what_waits_nowhere_has_no_place_in_an_order() -> None:
+def test_a_step_that_does_not_wait_gets_no_wave() -> None:
     backlog = waiting()
     backlog.plan(key("a-0"), Planned(1, 0))
     assert started(backlog) == []
 
 
-def test_a_small_plan_is_not_held_up_by_a_long_one_in_order() -> None:
+def test_a_long_plan_with_waves_does_not_delay_a_small_one() -> None:
     backlog = waiting()
     for number in range(100):
         backlog.add(TopicPartition("long", number), NORMAL, INTO_4, Planned(1, number))
@@ -242,7 +242,7 @@ def test_a_small_plan_is_not_held_up_by_a_long_one_in_order() -> None:
     assert names == ["long-0", "long-1", "long-2", "small-0", "long-3", "small-1"]
 
 
-def test_a_stream_of_small_plans_does_not_hold_up_an_order() -> None:
+def test_a_stream_of_small_plans_does_not_delay_a_plan_with_waves() -> None:
     backlog = waiting(("long-0", INTO_4), limits=PlanLimits(partitions=1))
     backlog.plan(key("long-0"), Planned(1, 10))
     names: list[str] = []
@@ -253,7 +253,7 @@ def test_a_stream_of_small_plans_does_not_hold_up_an_order() -> None:
     assert len(names) <= 12
 
 
-def test_a_later_order_counts_from_now() -> None:
+def test_the_waves_of_a_later_plan_begin_at_the_present_wave() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4), limits=PlanLimits(partitions=1))
     for number in range(3):
         backlog.plan(TopicPartition("a", number), Planned(1, number))
@@ -264,7 +264,7 @@ def test_a_later_order_counts_from_now() -> None:
     assert sorted(started(backlog)[:2]) == ["a-1", "b-0"]
 
 
-def test_an_order_that_is_over_is_forgotten() -> None:
+def test_the_first_wave_of_an_ended_job_is_forgotten() -> None:
     backlog = waiting(*((f"a-{n}", INTO_4) for n in range(3)))
     backlog.add(key("b-0"), NORMAL, INTO_5, Planned(1, 0))
     started(backlog)

@@ -66,7 +66,7 @@ def test_a_pure_drop_uses_leader_movements_only() -> None:
     assert usage.exhausted(Cost((), 1, True)) == Capacity(LimitKind.LEADERS)
 
 
-def test_places_are_released_when_the_step_ends() -> None:
+def test_capacity_is_released_when_the_step_ends() -> None:
     usage = using(PlanLimits(partitions=1), INTO_4)
     assert Capacity(LimitKind.PARTITIONS) in usage.release(INTO_4)
     assert usage.exhausted(INTO_4) is None
@@ -76,6 +76,6 @@ def test_brokers_returns_senders_and_receivers() -> None:
     assert using(PlanLimits(), INTO_4).brokers() == {1, 4}
 
 
-def test_the_text_of_a_place() -> None:
+def test_the_text_of_a_capacity_names_its_broker() -> None:
     assert str(Capacity(LimitKind.INCOMING, 5)) == "replicas moving to broker 5"
     assert str(Capacity(LimitKind.PARTITIONS)) == "partition movements"

@@ -27,7 +27,7 @@ def test_a_smaller_step_that_fits_does_not_wait_behind_a_larger_one() -> None:
     assert started(backlog) == ["small-2"]
 
 
-def test_the_larger_one_starts_when_there_is_room() -> None:
+def test_the_larger_step_starts_when_it_fits() -> None:
     backlog = crowded()
     backlog.release(key("first-0"))
     assert started(backlog) == ["large-0"]
@@ -46,7 +46,7 @@ def test_smaller_steps_do_not_starve_a_larger_one() -> None:
     assert order == [*names[:PASSES], "large-0"]
 
 
-def test_a_kept_place_is_kept_from_steps_that_come_later_too() -> None:
+def test_kept_capacity_is_kept_from_later_steps_too() -> None:
     backlog = crowded(*(f"small-{n}" for n in range(PASSES)))
     flying = ["first-0"]
     while flying:
@@ -58,13 +58,13 @@ def test_a_kept_place_is_kept_from_steps_that_come_later_too() -> None:
     assert started(backlog) == []
 
 
-def test_void_turns_keep_no_place() -> None:
+def test_void_positions_keep_no_capacity() -> None:
     backlog = crowded("small-0")
     backlog.add(key("large-0"), next(iter(backlog._buckets))[0], SMALL)
     assert started(backlog) == ["small-0", "large-0"]
 
 
-def test_in_a_plan_a_freed_place_is_filled() -> None:
+def test_released_capacity_is_given_to_a_later_step_that_fits() -> None:
     controller = InMemoryController(range(1, 13)).with_limits(replicas=3)
     controller.with_partitions(
         partition("foo-0", (1, 2)), partition("foo-1", (3, 4)), partition("foo-2", (5, 6, 7))

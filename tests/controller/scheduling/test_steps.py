@@ -38,7 +38,7 @@ def step(
     return next_step(current, target, isr=in_sync, live=live, leader=led_by, min_isr=min_isr, limit=limit)
 
 
-def test_the_example_of_the_kip_comes_out_to_the_letter() -> None:
+def test_the_steps_of_the_kips_example_are_reproduced() -> None:
     assert list(walk((0, 1, 2, 3, 4), (5, 6, 7, 8, 9), limit=2)) == [
         (5, 0, 1, 2, 3, 4),
         (5, 6, 2, 3, 4),
@@ -52,24 +52,24 @@ def test_without_a_limit_one_step_leads_to_the_target() -> None:
     assert step((1, 2), (2, 1, 3)) == (2, 1, 3)
 
 
-def test_only_another_order_is_one_step_whatever_the_limit() -> None:
+def test_a_change_of_order_is_one_step_under_any_limit() -> None:
     assert step((1, 2, 3), (3, 1, 2), limit=1) == (3, 1, 2)
 
 
-def test_the_new_leader_goes_in_first_and_nothing_goes_out() -> None:
+def test_a_leader_step_adds_the_leader_and_drops_nothing() -> None:
     assert step((1, 2, 3), (4, 5, 3), limit=1) == (4, 3, 1, 2)
 
 
-def test_a_step_swaps_no_more_than_the_limit_each_way() -> None:
+def test_a_step_adds_and_drops_at_most_the_limit() -> None:
     assert step((1, 2, 3, 4), (1, 5, 6, 7), limit=1) == (1, 5, 3, 4)
 
 
-def test_replicas_out_of_sync_leave_first_and_the_leader_last() -> None:
+def test_replicas_out_of_sync_are_dropped_first_and_the_leader_last() -> None:
     assert step((1, 2, 3, 4), (4, 5, 6, 7), isr=(1, 2), leader=1, limit=1) == (4, 5, 1, 2)
     assert step((1, 2, 3, 4), (4, 5, 6, 7), isr=(1, 2), leader=1, limit=2) == (4, 5, 6, 1)
 
 
-def test_min_isr_is_reached_in_the_first_step_even_where_a_new_leader_comes_first() -> None:
+def test_min_isr_is_reached_in_the_first_step_even_in_a_leader_step() -> None:
     assert step((1, 2, 3), (4, 5, 6), isr=(3,), leader=3, min_isr=3, limit=1) == (4, 5, 1, 2, 3)
     assert step((1, 2, 3), (4, 5, 6), isr=(2, 3), leader=3, min_isr=2, limit=1) == (4, 1, 2, 3)
 
@@ -83,7 +83,7 @@ def test_a_preferred_leader_that_is_in_sync_leads_before_data_is_copied() -> Non
 @pytest.mark.parametrize(
     ("isr", "live", "limit"), [((1, 3), ALL, 1), ((1, 2, 3), {1, 3, 4, 5}, 1), ((1, 2, 3), ALL, UNLIMITED)]
 )
-def test_a_preferred_leader_that_cannot_or_need_not_lead_first_is_not_waited_for(
+def test_no_leader_step_precedes_if_the_preferred_leader_cannot_or_need_not_lead(
     isr: Replicas, live: Collection[int], limit: int
 ) -> None:
     following = step((1, 2, 3), (2, 4, 5), isr=isr, live=live, limit=limit)
@@ -107,7 +107,7 @@ def test_a_list_that_is_still_long_keeps_min_isr_beyond_a_shorter_target() -> No
     assert step((1, 2, 3, 4, 5), (2, 1), isr=(1, 3, 4, 5), min_isr=4, limit=1) is None
 
 
-def test_what_is_ready_comes_in_where_nothing_may_go_out_yet() -> None:
+def test_live_replicas_are_added_if_none_may_be_dropped_yet() -> None:
     assert step((1, 2, 3, 4, 5), (2, 1, 6), isr=(1, 3, 4, 5), min_isr=4, limit=1) == (2, 1, 6, 3, 4, 5)
 
 
@@ -115,29 +115,29 @@ def test_replicas_out_of_sync_may_go_below_min_isr() -> None:
     assert step((1, 2, 3), (1,), isr=(1,), min_isr=2, limit=1) == (1, 3)
 
 
-def test_what_is_dead_is_not_added_and_the_rest_goes_on() -> None:
+def test_offline_replicas_are_not_added_and_the_others_are() -> None:
     assert step((1, 2, 3), (1, 5, 6), live={1, 2, 3, 5}) == (1, 5, 3)
 
 
-def test_when_all_that_is_missing_is_dead_nothing_changes() -> None:
+def test_nothing_changes_if_all_missing_replicas_are_offline() -> None:
     assert step((1, 2, 3), (1, 2, 6), live={1, 2, 3}) is None
     assert step((1, 2, 3), (4, 5, 6), live=()) is None
 
 
-def test_a_shorter_target_sheds_replicas_while_a_broker_is_missing() -> None:
+def test_a_shorter_target_drops_replicas_while_a_broker_is_offline() -> None:
     assert step((1, 2, 3, 4), (1, 6), live={1, 2, 3, 4}) == (1, 4)
 
 
-def test_more_than_the_limit_is_added_where_min_isr_asks_for_it() -> None:
+def test_more_than_the_limit_is_added_if_min_isr_requires_it() -> None:
     assert step((1, 2, 3), (1, 5, 6), isr=(2, 3), leader=2, min_isr=2, limit=1) == (1, 5, 2)
     assert step((1, 2, 3), (1, 5, 6), isr=(3,), leader=3, min_isr=3, limit=1) == (1, 5, 6, 3)
 
 
-def test_fewer_are_dropped_where_min_isr_cannot_be_reached_otherwise() -> None:
+def test_fewer_are_dropped_if_min_isr_cannot_be_reached_otherwise() -> None:
     assert step((1, 2, 3, 4), (1, 6), isr=(2, 3), leader=2, min_isr=2, live={1, 2, 3, 4}) == (1, 2, 3)
 
 
-def test_min_isr_beyond_the_target_asks_for_no_more_than_the_target() -> None:
+def test_min_isr_above_the_targets_length_requires_the_target_only() -> None:
     assert step((1, 2), (1,), min_isr=5) == (1,)
 
 
@@ -146,7 +146,7 @@ limits = st.sampled_from([1, 2, 3, UNLIMITED])
 
 
 @given(brokers, brokers, limits, st.integers(1, 4))
-def test_with_all_brokers_live_a_walk_ends_at_the_target(
+def test_with_all_brokers_live_the_steps_end_at_the_target(
     current: Replicas, target: Replicas, limit: int, min_isr: int
 ) -> None:
     lists = list(walk(current, target, limit, min_isr))
@@ -165,7 +165,7 @@ def test_without_a_limit_and_with_the_target_live_the_step_is_the_target(
 
 @settings(max_examples=300)
 @given(brokers, brokers, limits, st.integers(1, 4), st.sets(st.sampled_from(ALL)), st.data())
-def test_no_step_breaks_the_limits_or_the_floors(
+def test_no_step_violates_the_limits_or_min_isr(
     current: Replicas, target: Replicas, limit: int, min_isr: int, live: set[int], data: st.DataObject
 ) -> None:
     isr = data.draw(st.lists(st.sampled_from(current), min_size=1, unique=True))
@@ -184,7 +184,7 @@ def test_no_step_breaks_the_limits_or_the_floors(
 
 
 @given(brokers, brokers, limits, st.integers(1, 4), st.sets(st.sampled_from(ALL)))
-def test_a_walk_among_dead_brokers_ends_where_nothing_live_is_missing(
+def test_with_offline_brokers_the_steps_end_with_all_live_targets(
     current: Replicas, target: Replicas, limit: int, min_isr: int, live: set[int]
 ) -> None:
     leader = next((r for r in current if r in live), -1)

@@ -118,7 +118,7 @@ def test_a_confirmed_throttle_is_read_only_by_a_full_check() -> None:
     assert throttles_to_read(controller.gateway.state) == [TOPIC]
 
 
-def test_nothing_is_left_when_the_move_is_over() -> None:
+def test_no_throttle_remains_after_the_reassignment() -> None:
     controller = Throttled()
     controller.gateway.alter({"foo-0": (1, 3)})
     controller.settle()
@@ -141,7 +141,7 @@ def test_both_rates_are_owned_until_the_new_one_is_seen() -> None:
     assert controller.config(BROKERS[0], LEADER_RATE) == "6"
 
 
-def test_leases_that_are_imported_are_owned_beside_those_that_are_there() -> None:
+def test_imported_leases_are_added_to_existing_leases() -> None:
     controller = Throttled(rate=None)
     state = controller.gateway.state
     controller.configs.values = {TOPIC: {LEADER_REPLICAS: "7:7,0:1,0:2"}, BROKERS[0]: {LEADER_RATE: "7"}}
@@ -171,7 +171,7 @@ HAPPENINGS = st.one_of(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(HAPPENINGS, max_size=25))
-def test_after_any_sequence_of_events_only_values_of_others_are_left(
+def test_after_any_sequence_of_events_only_values_of_others_remain(
     happenings: list[tuple[object, ...]],
 ) -> None:
     controller = Throttled()

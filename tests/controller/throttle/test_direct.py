@@ -40,21 +40,21 @@ def test_replicas_in_flight_are_throttled_on_both_sides() -> None:
     assert rates(controller) == {1: "1000", 3: "1000"}
 
 
-def test_nothing_is_left_when_the_move_is_over() -> None:
+def test_no_throttle_remains_after_the_reassignment() -> None:
     controller = throttled()
     controller.alter({"foo-0": [1, 3]})
     controller.settle()
     assert (lists(controller), rates(controller), controller.state.leases) == ((None, None), {}, {})
 
 
-def test_nothing_is_left_when_the_move_is_cancelled() -> None:
+def test_no_throttle_remains_after_a_cancel() -> None:
     controller = throttled()
     controller.alter({"foo-0": [1, 3]})
     controller.alter({"foo-0": None})
     assert (lists(controller), rates(controller)) == ((None, None), {})
 
 
-def test_the_lists_follow_the_window() -> None:
+def test_the_lists_contain_the_steps_in_flight() -> None:
     controller = throttled().with_limits(partitions=1)
     controller.alter({"foo-0": [1, 3], "foo-1": [2, 4]})
     assert lists(controller) == ("0:1,0:2", "0:3")
@@ -62,7 +62,7 @@ def test_the_lists_follow_the_window() -> None:
     assert lists(controller) == ("1:2,1:1", "1:4")
 
 
-def test_the_rate_can_be_changed_while_it_runs() -> None:
+def test_the_rate_can_be_changed_during_a_reassignment() -> None:
     controller = throttled()
     controller.alter({"foo-0": [1, 3]})
     controller.default(THROTTLE, "5000")

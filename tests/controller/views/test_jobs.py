@@ -56,13 +56,13 @@ def test_a_job_runs_is_paused_and_ends() -> None:
     assert seen == [JobState.RUNNING, JobState.PAUSED, JobState.ENDED]
 
 
-def test_partitions_that_move_come_first_and_those_that_have_ended_last() -> None:
+def test_moving_partitions_are_listed_first_and_ended_ones_last() -> None:
     made = move(controller(partitions=1))
     made.catch_up()
     assert list(states(made, 1).items()) == [("foo-1", "moving"), ("foo-2", "queued"), ("foo-0", "done")]
 
 
-def test_partitions_that_have_ended_are_in_the_order_of_their_states() -> None:
+def test_ended_partitions_are_listed_in_the_order_of_their_states() -> None:
     made = move(controller())
     made.alter({"foo-1": [6, 5, 4]})
     made.alter({"foo-0": None})
@@ -74,7 +74,7 @@ def test_partitions_that_have_ended_are_in_the_order_of_their_states() -> None:
     ]
 
 
-def test_a_partition_whose_turn_comes_while_they_are_listed_is_listed_once() -> None:
+def test_a_partition_that_starts_during_the_listing_is_listed_once() -> None:
     made = move(controller(partitions=1))
     listing = parts(made.state, 1)
     listed = [next(listing)]
@@ -100,7 +100,7 @@ def test_a_limit_that_is_reached_is_the_reason() -> None:
     assert reason(move(controller(partitions=1))) == "limit P: 1 of 1 partition movements"
 
 
-def test_a_limit_that_a_step_does_not_fit_in_says_what_it_needs() -> None:
+def test_a_limit_that_a_step_does_not_fit_shows_the_needed_amount() -> None:
     assert reason(move(controller(replicas=4))) == "limit C: 3 of 4 replica movements, 3 more needed"
 
 
@@ -152,7 +152,7 @@ def test_a_queued_plan_is_listed_until_it_starts() -> None:
     assert list(queued(made.state)) == []
 
 
-def test_a_rollback_is_done_where_it_took_a_step_back_and_where_it_moved_back() -> None:
+def test_a_rollback_is_done_if_it_undid_a_step_or_moved_the_partition_back() -> None:
     made = move(controller(partitions=1))
     made.catch_up()
     made.do(RollBackJob(1))
@@ -171,7 +171,7 @@ def test_a_rollback_that_was_cancelled_is_not_done() -> None:
     assert states(made, 2)["foo-0"] == "rolled back"
 
 
-def test_the_partitions_that_a_rollback_took_back_are_counted() -> None:
+def test_the_partitions_that_a_rollback_returned_are_counted() -> None:
     made = move(controller(partitions=1))
     made.catch_up()
     made.do(RollBackJob(1))
@@ -186,18 +186,18 @@ def test_the_job_that_took_over_a_partition_is_named() -> None:
     assert [part.reason for part in rows(made, 1)] == ["taken over by job 3"]
 
 
-def test_totals_add_up() -> None:
+def test_the_totals_count_partitions_by_state() -> None:
     made = move(controller(partitions=1))
     assert totals(made.state) == Totals(ongoing=3, moving=1, waiting=0, queued=2, pending=0)
 
 
-def test_limits_show_what_is_used_of_them() -> None:
+def test_limits_show_their_usage() -> None:
     made = move(controller(partitions=2, per_broker=5))
     shown = {view.letter: (view.limit, view.used) for view in limit_views(made.state)}
     assert shown == {"R": (None, None), "P": (2, 1), "L": (None, 1), "C": (None, 3), "B": (5, 3)}
 
 
-def test_brokers_show_what_moves_to_and_from_them() -> None:
+def test_brokers_show_the_replicas_that_move_to_and_from_them() -> None:
     made = move(controller(), "foo-0")
     assert broker_loads(made.state) == [
         BrokerLoad(1, 0, 3),

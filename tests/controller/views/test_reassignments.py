@@ -12,21 +12,23 @@ def controller() -> InMemoryController:
     )
 
 
-def test_a_move_is_listed_as_its_target_and_what_is_to_go(controller: InMemoryController) -> None:
+def test_a_reassignment_is_listed_with_its_target_and_the_removed_replicas(
+    controller: InMemoryController,
+) -> None:
     controller.alter({"foo-0": (4, 1)})
     assert list(ongoing(controller.state)) == [
         Ongoing("foo", 0, (4, 1, 2, 3), (4,), (2, 3), step=(4, 1), current=(1, 2, 3))
     ]
 
 
-def test_what_waits_is_listed_like_what_moves_but_for_its_step(controller: InMemoryController) -> None:
+def test_a_waiting_reassignment_is_listed_without_a_step(controller: InMemoryController) -> None:
     controller.alter({"foo-0": (1, 2, 6)})
     assert list(ongoing(controller.state)) == [
         Ongoing("foo", 0, (1, 2, 6, 3), (6,), (3,), step=None, current=(1, 2, 3))
     ]
 
 
-def test_with_several_steps_the_whole_way_is_listed_and_the_step_apart(
+def test_the_whole_reassignment_and_its_step_are_listed_separately(
     controller: InMemoryController,
 ) -> None:
     controller.alter({"foo-0": (4, 5, 6)})
@@ -54,7 +56,7 @@ def test_all_are_listed_in_order_of_acceptance(controller: InMemoryController) -
     ]
 
 
-def test_a_listing_may_ask_for_partitions_or_for_a_whole_topic(controller: InMemoryController) -> None:
+def test_a_request_may_name_partitions_or_whole_topics(controller: InMemoryController) -> None:
     controller.alter({"foo-0": (4, 5), "foo-1": (4, 5), "bar-0": (4, 5)})
     asked = {"bar": None, "foo": [1, 7, -1], "ghost": None, "gone": [0]}
     assert [(row.topic, row.partition) for row in ongoing(controller.state, asked)] == [
@@ -64,7 +66,7 @@ def test_a_listing_may_ask_for_partitions_or_for_a_whole_topic(controller: InMem
     assert list(ongoing(controller.state, {})) == []
 
 
-def test_what_is_gone_while_a_listing_is_taken_is_left_out(controller: InMemoryController) -> None:
+def test_a_topic_that_is_deleted_during_the_listing_is_omitted(controller: InMemoryController) -> None:
     controller.alter({"foo-0": (4, 5), "bar-0": (4, 5)})
     listing = ongoing(controller.state)
     assert next(listing).topic == "foo"
@@ -73,7 +75,7 @@ def test_what_is_gone_while_a_listing_is_taken_is_left_out(controller: InMemoryC
     assert list(listing) == []
 
 
-def test_a_topic_that_loses_its_partitions_meanwhile_is_left_out(controller: InMemoryController) -> None:
+def test_partitions_that_are_deleted_during_the_listing_are_omitted(controller: InMemoryController) -> None:
     controller.alter({"bar-0": (4, 5), "foo-0": (4, 5), "foo-1": (4, 5)})
     controller.state.add_external(key("foo-2"))
     controller.state.add_external(key("ghost-0"))
@@ -83,11 +85,11 @@ def test_a_topic_that_loses_its_partitions_meanwhile_is_left_out(controller: InM
     assert list(rows) == []
 
 
-def test_a_healthy_cluster_counts_no_trouble(controller: InMemoryController) -> None:
+def test_a_healthy_cluster_has_no_unhealthy_partitions(controller: InMemoryController) -> None:
     assert counts(controller.state) == (3, 0, 0, 0, 0, 0, 0)
 
 
-def test_adding_replicas_are_counted_apart_and_are_not_under_replicated(
+def test_adding_replicas_are_counted_separately_and_are_not_under_replicated(
     controller: InMemoryController,
 ) -> None:
     controller.alter({"foo-0": (4, 5, 1), "foo-1": (2, 6)})
@@ -95,7 +97,7 @@ def test_adding_replicas_are_counted_apart_and_are_not_under_replicated(
     assert (found.reassigning, found.reassigned_replicas, found.under_replicated) == (2, 2, 0)
 
 
-def test_a_lost_original_is_counted_though_an_adding_replica_is_in_sync(
+def test_a_lost_original_is_counted_even_if_an_adding_replica_is_in_sync(
     controller: InMemoryController,
 ) -> None:
     controller.alter({"foo-0": (4, 5, 1)})
