@@ -11,8 +11,9 @@ from ssl import SSLContext
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from common.clock import Clock, RealClock
@@ -80,6 +81,22 @@ def distinguished_name(certificate: dict[str, Any]) -> str:
     return ",".join(f"{SHORT_NAMES.get(name, name)}={value}" for name, value in reversed(parts))
 
 
+SHOWN_LENGTH = 80
+"""Characters of a path in an error message."""
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer a path or a method without a route in the form of the API's errors."""
+    status, headers = 404, None
+    if isinstance(error, HTTPException):
+        status, headers = error.status_code, error.headers
+    path = request.url.path[:SHOWN_LENGTH]
+    reason = (
+        f"{path} does not take {request.method[:SHOWN_LENGTH]}" if status == 405 else f"there is no {path}"
+    )
+    return JSONResponse({"error": reason}, status, headers)
+
+
 class HttpServer:
     """Serves the routes on a bound socket, over TLS if there is a context. Closes the socket when it stops.
 
@@ -96,7 +113,8 @@ class HttpServer:
         clock: Clock | None = None,
     ) -> None:
         self._socket = listening
-        app = refuse_other_sites(Starlette(routes=routes), allowed_hosts, HEALTH_PATHS)
+        starlette = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
+        app = refuse_other_sites(starlette, allowed_hosts, HEALTH_PATHS)
         self._protocols = UvicornProtocols(track_requests(app, HEALTH_PATHS))
         self._connections = HttpConnections(
             self._protocols.make, bounds or Bounds(), tls, RealClock() if clock is None else clock

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import signal
 import socket
 from collections.abc import AsyncIterator
@@ -106,6 +107,27 @@ async def test_garbage_is_logged_with_the_address_of_its_sender(caplog: pytest.L
         writer.close()
     reason = "not an HTTP/1.1 request: illegal request line"
     assert caplog.messages == [f"closed the connection of 127.0.0.1:{own_port}: {reason}"]
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status", "text"),
+    [
+        (b"GET /nothing", 404, "there is no /nothing"),
+        (b"GET /" + b"x" * 5000, 404, "there is no /" + "x" * 79),
+        (b"POST /metrics", 405, "/metrics does not take POST"),
+        (b"FOO /healthz", 405, "/healthz does not take FOO"),
+    ],
+)
+async def test_a_path_or_method_without_a_route_is_refused_in_json(
+    request_line: bytes, status: int, text: str
+) -> None:
+    async with serving(routes()) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request_line + b" HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body) == {"error": text}
 
 
 async def test_repeated_garbage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
