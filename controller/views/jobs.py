@@ -75,6 +75,8 @@ ENDINGS = (
 )
 """The final states, in the order in which they are shown (docs/glossary.md)."""
 
+_STATES = {ending: PartState[ending.name] for ending in Ending}
+
 
 class Part(NamedTuple):
     """One partition of a job.
@@ -93,31 +95,58 @@ class Part(NamedTuple):
     """Why the partition does not move, or which job took it over."""
 
 
+class PartRef(NamedTuple):
+    """A partition of a job and its state, without the rest of `Part`, which takes ten times as long."""
+
+    key: TopicPartition
+    state: PartState
+    record: Reassignment | Pending | Finished
+
+
 def parts(state: State, number: int) -> Iterator[Part | None]:
+    """Yield the partitions of a job, in the order of `part_refs`."""
+    for ref in part_refs(state, number):
+        yield None if ref is None else part_of(state, ref)
+
+
+def part_refs(state: State, number: int) -> Iterator[PartRef | None]:
     """Yield the partitions of a job: moving, pending, other ongoing and finished ones, in this order.
 
     Those that have finished are in the order of `ENDINGS`, and then in the order in which they finished.
     A partition is listed once, even if it changes from one group to a later one during the iteration.
     """
     listed: set[TopicPartition] = set()
-    for part in _parts(state, number):
-        key = None if part is None else TopicPartition(part.topic, part.partition)
-        if key is None or key in listed:
+    for ref in _part_refs(state, number):
+        if ref is None or ref.key in listed:
             yield None
         else:
-            listed.add(key)
-            yield part
+            listed.add(ref.key)
+            yield ref
 
 
-def _parts(state: State, number: int) -> Iterator[Part | None]:
+def _part_refs(state: State, number: int) -> Iterator[PartRef | None]:
     if number in state.open:
         for key in state.in_flight:
-            yield _ongoing_part(state, state.reassignments.get(key), number)
+            yield _ongoing_ref(state, key, number)
         for pending in list(state.pending.values()):
-            yield _pending_part(state, pending, number)
-        for reassignment in list(state.reassignments.values()):
-            yield _ongoing_part(state, state.reassignments.get(reassignment.key), number)
-    yield from _finished_parts(state, number)
+            yield _pending_ref(state, pending, number)
+        for key in list(state.reassignments):
+            yield _ongoing_ref(state, key, number)
+    yield from _finished_refs(state, number)
+
+
+def part_of(state: State, ref: PartRef) -> Part | None:
+    """Return the partition as it is now; None if it has left the job, or its topic is deleted."""
+    record = ref.record
+    if isinstance(record, Pending):
+        return _pending_part(state, record)
+    if isinstance(record, Reassignment):
+        now = state.reassignments.get(ref.key)
+        if now is not None and now.job == record.job:
+            return _ongoing_part(state, now)
+        ended = state.finished.get(record.job, {}).get(ref.key)
+        return None if ended is None else _finished_part(state, ended)
+    return _finished_part(state, record)
 
 
 def returned(state: State, job: Job, rows: Iterable[Finished]) -> int:
@@ -247,31 +276,39 @@ def totals(state: State) -> Totals:
     return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending), others)
 
 
-def _ongoing_part(state: State, reassignment: Reassignment | None, number: int) -> Part | None:
+def _ongoing_ref(state: State, key: TopicPartition, number: int) -> PartRef | None:
+    reassignment = state.reassignments.get(key)
     if reassignment is None or reassignment.job != number:
         return None
-    partition = state.partition(reassignment.topic, reassignment.partition)
+    if key in state.in_flight:
+        return PartRef(key, PartState.MOVING, reassignment)
+    return PartRef(key, PartState.WAITING if key in state.waiting else PartState.QUEUED, reassignment)
+
+
+def _ongoing_part(state: State, reassignment: Reassignment) -> Part | None:
+    key = reassignment.key
+    partition = state.partition(*key)
     if partition is None:
         return None
-    if partition.key in state.in_flight:
+    if key in state.in_flight:
         part_state, step, reason = PartState.MOVING, partition.next, ""
     else:
-        part_state = PartState.WAITING if reassignment.key in state.waiting else PartState.QUEUED
+        part_state = PartState.WAITING if key in state.waiting else PartState.QUEUED
         step, reason = None, waiting_reason(state, reassignment)
-    return Part(
-        *reassignment.key,
-        part_state,
-        partition.current,
-        reassignment.target,
-        reassignment.original,
-        step,
-        reason,
-    )
+    current, target, original = partition.current, reassignment.target, reassignment.original
+    return Part(*key, part_state, current, target, original, step, reason)
 
 
-def _pending_part(state: State, pending: Pending, number: int) -> Part | None:
+def _pending_ref(state: State, pending: Pending, number: int) -> PartRef | None:
+    key = pending.key
+    if pending.job != number or state.pending.get(key) is not pending:
+        return None
+    return PartRef(key, PartState.PENDING if key in state.reassignments else PartState.QUEUED, pending)
+
+
+def _pending_part(state: State, pending: Pending) -> Part | None:
     now = state.partition(pending.topic, pending.partition)
-    if pending.job != number or now is None or state.pending.get(pending.key) is not pending:
+    if now is None:
         return None
     earlier = state.reassignments.get(pending.key)
     original = now.current if earlier is None else earlier.original
@@ -298,7 +335,7 @@ def _ending(state: State, row: Finished) -> PartState:
     job = state.jobs.get(row.job)
     if row.ending is Ending.ROLLED_BACK and job is not None and _is_back(state, job, row):
         return PartState.DONE
-    return PartState[row.ending.name]
+    return _STATES[row.ending]
 
 
 def _is_back(state: State, job: Job, row: Finished) -> bool:
@@ -306,14 +343,15 @@ def _is_back(state: State, job: Job, row: Finished) -> bool:
     return undone is not None and undone.original == row.target
 
 
-def _finished_parts(state: State, number: int) -> Iterator[Part | None]:
+def _finished_refs(state: State, number: int) -> Iterator[PartRef | None]:
     rows = list(state.finished.get(number, {}).values())
     counted: Mapping[Ending, int] = state.endings.get(number, {})
     for ending in ENDINGS:
         # A rollback is done where it took a partition back.
         if Ending[ending.name] in counted or (ending is PartState.DONE and Ending.ROLLED_BACK in counted):
             for row in rows:
-                yield _finished_part(state, row) if _ending(state, row) is ending else None
+                is_listed = _ending(state, row) is ending
+                yield PartRef(TopicPartition(row.topic, row.partition), ending, row) if is_listed else None
 
 
 def _finished_part(state: State, row: Finished) -> Part:

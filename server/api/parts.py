@@ -5,9 +5,10 @@ from typing import Any
 
 from msgspec import UNSET
 
-from controller.model.cluster import Replicas, TopicPartition
+from controller.model.cluster import Pending, Replicas, TopicPartition
 from controller.model.names import without
-from controller.views.jobs import Part, PartState, parts
+from controller.state.state import State
+from controller.views.jobs import Part, PartRef, PartState, part_of, part_refs
 from server.api import models
 from server.api.call import Call, skip_rows
 from server.api.models import PartSort, PartsPage
@@ -15,50 +16,65 @@ from server.api.models import PartSort, PartsPage
 
 async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tuple[list[models.Part], int]:
     """Return a page of the job's partitions, and how many the filters select. `total` is their number without filters."""
-    rows = _selected(call, number, page)
+    refs = part_refs(call.state, number)
     if page.sort is PartSort.PROGRESS and not page.descending and not _has_filter(page):
         # The rest need not be visited: the first pages of a large job take no longer than those of a small one.
-        listed = await call.collect(skip_rows(rows, page.offset), page.limit)
-        return [_row(call, part) for part in listed], total
-    found = await call.collect(rows)
-    ordered = await call.compute(len(found), _ordered, found, _KEYS[page.sort](call), page.descending)
-    return [_row(call, part) for part in ordered[page.offset : page.offset + page.limit]], len(found)
+        found, matching = await call.collect(skip_rows(refs, page.offset), page.limit), total
+    else:
+        selected = await call.collect(_selected(call.state, refs, page))
+        ordered = await call.compute(
+            len(selected), _ordered, selected, _KEYS[page.sort](call), page.descending
+        )
+        found, matching = ordered[page.offset : page.offset + page.limit], len(selected)
+    listed = (part_of(call.state, ref) for ref in found)
+    return [_row(call, part) for part in listed if part is not None], matching
 
 
 def _has_filter(page: PartsPage) -> bool:
     return any(given is not UNSET for given in (page.state, page.topic, page.broker))
 
 
-def _selected(call: Call, number: int, page: PartsPage) -> Iterator[Part | None]:
-    state, topic, broker = page.state, page.topic, page.broker
-    for part in parts(call.state, number):
+def _selected(state: State, refs: Iterator[PartRef | None], page: PartsPage) -> Iterator[PartRef | None]:
+    in_state, topic, broker = page.state, page.topic, page.broker
+    for ref in refs:
         selected = (
-            part is not None
-            and (state is UNSET or part.state is state)
-            and (topic is UNSET or topic in part.topic)
-            and (broker is UNSET or broker in part.replicas + part.target + part.original)
+            ref is not None
+            and (in_state is UNSET or ref.state is in_state)
+            and (topic is UNSET or topic in ref.key.topic)
+            and (broker is UNSET or broker in _replicas(state, ref))
         )
-        yield part if selected else None
+        yield ref if selected else None
 
 
-def _ordered(found: list[Part], key: Callable[[Part], Any] | None, descending: bool) -> list[Part]:
+def _replicas(state: State, ref: PartRef) -> Replicas:
+    """Return the replicas of the partition: now, originally, and in the target."""
+    partition, record = state.partition(*ref.key), ref.record
+    now = () if partition is None else partition.replicas
+    return now + record.target + (() if isinstance(record, Pending) else record.original)
+
+
+def _ordered(found: list[PartRef], key: Callable[[PartRef], Any] | None, descending: bool) -> list[PartRef]:
     if key is None:
         return found[::-1] if descending else found
     return sorted(found, key=key, reverse=descending)
 
 
-def _by_name(part: Part) -> tuple[str, int]:
-    return part.topic, part.partition
-
-
 _STATES = {state: place for place, state in enumerate(PartState)}
 
-_KEYS: dict[PartSort, Callable[[Call], Callable[[Part], Any] | None]] = {
+_KEYS: dict[PartSort, Callable[[Call], Callable[[PartRef], Any] | None]] = {
     PartSort.PROGRESS: lambda _: None,
-    PartSort.PARTITION: lambda _: _by_name,
-    PartSort.STATE: lambda _: lambda part: (_STATES[part.state], _by_name(part)),
-    PartSort.BYTES: lambda call: lambda part: (_bytes(call, part) or 0, _by_name(part)),
+    PartSort.PARTITION: lambda _: lambda ref: ref.key,
+    PartSort.STATE: lambda _: lambda ref: (_STATES[ref.state], ref.key),
+    PartSort.BYTES: lambda call: lambda ref: (_bytes_of_ref(call, ref), ref.key),
 }
+
+
+def _bytes_of_ref(call: Call, ref: PartRef) -> int:
+    record = ref.record
+    if isinstance(record, Pending):
+        part = part_of(call.state, ref)
+        return 0 if part is None else _bytes(call, part) or 0
+    return (call.core.sizes.size(ref.key) or 0) * len(without(record.target, record.original))
 
 
 def _row(call: Call, part: Part) -> models.Part:
