@@ -1,7 +1,7 @@
 """One request to the API, and the services that answer it."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from controller.ports import Submitter
 from controller.state.state import State
 from server.api.counts import JobCounts
 from server.api.errors import HttpError
+from server.api.held_bodies import HeldBodies
 from server.api.progress import Progress
 from server.api.proposal_store import ProposalStore
 from server.api.roles import Identity
@@ -69,6 +70,7 @@ class ApiServices:
     """The audit log; None in ZooKeeper mode, which keeps none."""
     events: EventHub | None = None
     """The event stream."""
+    bodies: HeldBodies = field(default_factory=HeldBodies)
 
 
 class Call(NamedTuple):
@@ -107,13 +109,14 @@ class Call(NamedTuple):
 
         The lists of a large body are empty afterwards, so `read` must not return them. `max_bytes` is MAX_BODY by default. Raises HttpError.
         """
-        chunks, size = await _received(self.request, MAX_BODY if max_bytes is None else max_bytes)
-        try:
-            if size <= LARGE_BODY:
-                return read(parse(b"".join(chunks)))
-            return await self.core.off_loop.run(_read, chunks, read)
-        except PlanError as error:
-            raise HttpError(400, str(error)) from error
+        with self.core.bodies.counted() as count:
+            chunks = await _received(self.request, MAX_BODY if max_bytes is None else max_bytes, count)
+            try:
+                if sum(map(len, chunks)) <= LARGE_BODY:
+                    return read(parse(b"".join(chunks)))
+                return await self.core.off_loop.run(_read, chunks, read)
+            except PlanError as error:
+                raise HttpError(400, str(error)) from error
 
     async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, in the worker thread when it processes many rows."""
@@ -167,19 +170,20 @@ def skip_rows(rows: Iterator[T | None], offset: int) -> Iterator[T | None]:
             yield row
 
 
-async def _received(request: Request, max_bytes: int) -> tuple[list[bytes], int]:
-    """Return the body in chunks, and its size. Raises HttpError."""
+async def _received(request: Request, max_bytes: int, count: Callable[[int], None]) -> list[bytes]:
+    """Return the body in chunks. Calls `count` with the size of each. Raises HttpError."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > max_bytes:
         raise _too_large(max_bytes)
     chunks: list[bytes] = []
-    size = 0
+    left = max_bytes
     async for chunk in request.stream():
-        size += len(chunk)
-        if size > max_bytes:
+        left -= len(chunk)
+        if left < 0:
             raise _too_large(max_bytes)
+        count(len(chunk))
         chunks.append(chunk)
-    return chunks, size
+    return chunks
 
 
 def _read(chunks: list[bytes], read: Callable[[object], R]) -> R:
