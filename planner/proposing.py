@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from planner.proposals.goal import Goal, ProposalError, problem_of
+from planner.proposals.goal import Goal, ProposalError, own_rack, problem_of
 from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
 from planner.proposals.proposal import Proposal, propose
 from planner.report.units import in_words
-from planner.snapshot import TOPIC_PARTITION, Snapshot
+from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 
 
 class Wish(NamedTuple):
@@ -74,6 +74,7 @@ def propose_for(snapshot: Snapshot, wish: Wish) -> Proposal:
         raise ProposalError(
             [f"the snapshot is not complete: topic {hole[0]} has no partition {hole[1]}; take a new snapshot"]
         )
+    snapshot = _with_failed_brokers(snapshot, wish.goal)
     topics = {topic for topic, _ in snapshot.partitions}
     if topics and not any(map(wish.topics, topics)):
         raise ProposalError([f"no topic of the cluster is chosen by {wish.choice}"])
@@ -82,6 +83,16 @@ def propose_for(snapshot: Snapshot, wish: Wish) -> Proposal:
     if under_way and not wish.skip_moving:
         raise ProposalError([_under_way(under_way)])
     return propose(problem_of(snapshot, wish.goal, wish.topics, frozenset(moving)))
+
+
+def _with_failed_brokers(snapshot: Snapshot, goal: Goal) -> Snapshot:
+    """Add brokers that are to be drained and that only replica lists name: Kafka before 4.0 does not list failed brokers."""
+    unlisted = goal.drain - snapshot.brokers.keys()
+    if unlisted:
+        unlisted &= {broker for row in snapshot.partitions.values() for broker in row.replicas}
+    racks = any(broker.rack is not None for broker in snapshot.brokers.values())
+    failed = {each: Broker(each, own_rack(each) if racks else None, live=False) for each in unlisted}
+    return snapshot._replace(brokers=snapshot.brokers | failed)
 
 
 def _under_way(partitions: Sequence[TOPIC_PARTITION]) -> str:

@@ -106,7 +106,10 @@ def reserve(client: "Client", goal: Goal) -> None:
         return
     excluded = client.get("/v1/status")["brokers"]["excluded"]
     if excluded is not None:
-        exclude, allow = sorted(goal.drain.difference(excluded)), sorted(goal.add.intersection(excluded))
+        # A failed broker may not be registered any more; then nothing is placed on it anyway.
+        known = {broker["id"] for broker in client.get("/v1/placement")["brokers"]}
+        exclude = sorted((goal.drain & known).difference(excluded))
+        allow = sorted(goal.add.intersection(excluded))
         if exclude or allow:
             client.post("/v1/placement", {"exclude": exclude, "allow": allow})
     elif goal.drain:
@@ -133,19 +136,19 @@ def watch(
     deadline = None if execution.timeout is None else now() + execution.timeout
     wish, drain = wish._replace(skip_moving=True), wish.goal.drain
     reserve(client, wish.goal)
+    before: int | None = None
     while True:
         cluster = read_server(client)
-        held = held_by(cluster, drain)
-        if not any(each.partitions for each in held):
-            break
-        proposal = propose_for(cluster, wish)
+        held = sum(len(each.partitions) for each in held_by(cluster, drain))
         left = None if deadline is None else deadline - now()
-        if left is not None and left <= 0:
-            break
+        if not held or (left is not None and left <= 0):
+            return report(held_by(cluster, drain), output_format)
+        if before is not None and held >= before:
+            sleep(WATCH_SECONDS)
+        before = held
+        proposal = propose_for(cluster, wish)
         if proposal.changes:
             show(proposal)
             submit_plan(client, proposal, execution._replace(wait=True, timeout=left), output_format)
         elif output_format != JSON:
             echo("waiting for other reassignments of the drained brokers", err=True)
-        sleep(0 if proposal.changes else WATCH_SECONDS)
-    return report(held_by(read_server(client), drain), output_format)

@@ -72,7 +72,8 @@ class ProposalStore:
         self.bandwidth = bandwidth
         """Bytes per second of a broker without a throttle, for forecasts; None if it is not known."""
         self._kept: dict[int, Kept] = {}
-        self._last = 0
+        # A number of before a restart must not name another proposal. Numbers in paths have at most 9 digits.
+        self._last = wall_clock() // 1000 % 10**9
         self._turn = asyncio.Semaphore(1)
 
     def start(

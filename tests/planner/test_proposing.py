@@ -76,6 +76,12 @@ def test_a_snapshot_with_a_hole_is_refused() -> None:
     assert refusal(snapshot, "drain", "1") == expected
 
 
+@pytest.mark.parametrize("racks", ["---", "abc"])
+def test_a_failed_broker_that_is_not_listed_is_drained(racks: str) -> None:
+    assert lists(cluster(racks, (9, 1), (1, 2)), "drain", "9")[0][0] == 1
+    assert refusal(cluster(racks, (1, 2)), "drain", "9") == "broker 9 is not in the cluster"
+
+
 def test_moves_under_way_are_refused_and_named() -> None:
     snapshot = moving(cluster("--", (1,), (1,), (1,)), 1, 2)
     reason = refusal(snapshot, "drain", "1")

@@ -3,6 +3,7 @@
 import pytest
 from kafka.errors import ReassignmentInProgressError
 
+from reassignd import cli
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
@@ -55,6 +56,19 @@ def test_partitions_are_added(site: Site) -> None:
     site.admin.create_partitions({topic: 3})
     wait_for(lambda: len(site.partitions(topic)), 3)
     wait_for(lambda: all(len(row["isr_nodes"]) == 2 for row in site.partitions(topic)), True)
+
+
+def test_new_partitions_are_kept_off_an_excluded_broker_after_a_restart_too(site: Site) -> None:
+    topic = site.create_topic([[1, 2]])
+    command = ("placement", "--url", f"http://{site.commander.http}")
+    wait_for(lambda: cli.main([*command, "--exclude", "4"]), 0)
+    assert site.commander.stop() == 0
+    site.commander.start()
+    site.wait_for_controller(1000)
+    site.admin.create_partitions({topic: 13})
+    wait_for(lambda: len(site.partitions(topic)), 13)
+    assert all(4 not in row["replica_nodes"] for row in site.partitions(topic))
+    wait_for(lambda: cli.main([*command, "--allow", "4"]), 0)
 
 
 def test_partitions_are_added_only_after_the_reassignment_of_the_topic(site: Site) -> None:

@@ -99,6 +99,23 @@ def test_what_cannot_be_done_is_named(run: Propose, tmp_path: Path, words: list[
     assert not (tmp_path / "plan.json").exists()
 
 
+def test_racks_of_some_brokers_only_are_refused(run: Propose) -> None:
+    code, out, err = run(cluster("a-b", (1, 2)), "drain", "1")
+    assert (code, out) == (1, "")
+    assert err.startswith("reassignd: brokers 2 have no rack but others do")
+    assert run(cluster("a-b", (1, 2)), "drain", "1", "--disable-rack-aware")[0] == 0
+
+
+def test_a_snapshot_with_a_hole_is_refused(run: Propose) -> None:
+    snapshot = cluster("--", (1,), (1,))
+    del snapshot.partitions["foo", 0]
+    code, out, err = run(snapshot, "drain", "1")
+    assert (code, out) == (1, "")
+    assert (
+        err == "reassignd: the snapshot is not complete: topic foo has no partition 0; take a new snapshot\n"
+    )
+
+
 def test_many_reasons_are_counted(run: Propose) -> None:
     lines = run(cluster("--", *[(1, 2)] * 30), "drain", "1")[2].splitlines()
     assert (len(lines), lines[-1]) == (21, "reassignd: and 10 more reasons")

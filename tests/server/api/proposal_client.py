@@ -30,15 +30,16 @@ class ProposalClient(ApiClient):
         self.hold = asyncio.Event()
         self.hold.set()
         self.obstacle: str | None = None
+        self.now_ms = 0
         self.inputs: list[list[bytes]] = []
         self.cancelled = 0
         self.answer = answer(foo_0=([1, 2, 3], [4, 2, 3]))
-        self.store = ProposalStore(self._compute, lambda: self.obstacle, lambda: 1_000, self.clock)
+        self.store = ProposalStore(self.compute, lambda: self.obstacle, lambda: self.now_ms, self.clock)
         core = self.api.core
         assert core is not None
         self.api.core = replace(core, proposals=self.store)
 
-    async def _compute(self, request: AsyncIterable[bytes]) -> bytes:
+    async def compute(self, request: AsyncIterable[bytes]) -> bytes:
         self.inputs.append([piece async for piece in request])
         try:
             await self.hold.wait()

@@ -2,13 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from controller.model.profile import GATEWAY
 from server.api import proposals
-from server.api.proposal_store import MAX_KEPT, MAX_OPEN
+from server.api.proposal_store import MAX_KEPT, MAX_OPEN, ProposalStore
 from tests.server.api.api_client import MOVE
 from tests.server.api.proposal_client import ProposalClient, answer
 
@@ -101,6 +102,17 @@ async def test_all_computations_end_with_the_server(large: ProposalClient) -> No
     await settled()
     await large.store.close()
     assert large.cancelled == 1
+
+
+async def test_numbers_are_not_used_again_after_a_restart(client: ProposalClient) -> None:
+    later = ProposalStore(client.compute, lambda: None, lambda: 1_795_387_018_000, client.clock)
+    kept = later.start(["racks"], (frozenset(), frozenset()), 3, lambda _: nothing())
+    assert kept.id == 795_387_019
+    await later.close()
+
+
+async def nothing() -> AsyncIterator[bytes]:
+    yield b""
 
 
 async def test_only_the_last_proposals_are_kept(client: ProposalClient) -> None:
