@@ -37,6 +37,8 @@ from tools.raw_connection import RawConnection
 FIVE = Fraction(1, 20)
 TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 TOPICS_PER_REQUEST = 200
+SMALL = 10
+"""Clusters of so few brokers are too coarse for a ratio of bytes."""
 TABLE = "{:50} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>11} {:>11} {:>9} {:>8} {:>8}"
 HEAD = (
     "cluster, goal", "moves", "bound", "HiGHS", "generate", "GB", "/bound", "counts", "bytes", "leaders", "wall s", "CPU s",

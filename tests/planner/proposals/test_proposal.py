@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from planner.proposals import solve
 from planner.proposals.goal import Goal, Problem, ProposalError, problem_of
 from planner.proposals.proposal import Proposal, propose
 from planner.proposals.rack_rule import RackRule
@@ -126,6 +128,43 @@ def test_a_budget_is_kept_or_refused(problem: Problem) -> None:
         assert propose(limited).moves <= free.moves // 2
 
 
+@given(problems(), st.randoms(use_true_random=False))
+@settings(max_examples=examples(60), deadline=None)
+def test_the_order_of_partitions_does_not_matter(problem: Problem, rng: Random) -> None:
+    keys = [row[:2] for row in problem.rows]
+    brokers = {node.id: Broker(node.id, node.rack) for node in problem.nodes}
+    partitions = {
+        row[:2]: Partition(*row[:2], row.replicas, row.replicas, -1, row.bytes) for row in problem.rows
+    }
+    rng.shuffle(keys)
+    shuffled = Snapshot(brokers, {key: partitions[key] for key in keys})
+    ordered = Snapshot(brokers, partitions)
+    assert propose(problem_of(shuffled, problem.goal)) == propose(problem_of(ordered, problem.goal))
+
+
+@given(problems())
+@settings(max_examples=examples(100), deadline=None)
+def test_no_plan_is_below_its_bounds(problem: Problem) -> None:
+    proposal = propose(problem)
+    assert proposal.moves >= proposal.moves_bound
+    assert proposal.bytes >= proposal.bytes_bound or proposal.notes or proposal.uneven
+    if problem.goal.by == "replicas":
+        assert proposal.fewest_moves_proven
+
+
+@given(problems())
+@settings(max_examples=examples(60), deadline=None)
+def test_a_budget_of_bytes_is_kept_or_refused(problem: Problem) -> None:
+    budget = propose(problem).bytes // 2
+    required = propose(problem._replace(goal=problem.goal._replace(even_counts=False))).bytes
+    limited = problem._replace(goal=problem.goal._replace(max_bytes=budget))
+    if required > budget:
+        with pytest.raises(ProposalError, match="without any balancing"):
+            propose(limited)
+    else:
+        assert propose(limited).bytes <= budget
+
+
 def test_a_budget_improves_the_fullest_broker_first() -> None:
     full = cluster("----", *[(1, 2)] * 8)
     proposal = propose(problem_of(full, Goal(even_counts=True, max_moves=4)))
@@ -153,7 +192,9 @@ def small_problem(rng: Random) -> Problem:
 
 
 @pytest.mark.whole
-def test_no_plan_moves_fewer_replicas() -> None:
+@pytest.mark.parametrize("exact_arcs", [solve.EXACT_ARCS, -1], ids=["class flow", "quotas first"])
+def test_no_plan_moves_fewer_replicas(exact_arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve, "EXACT_ARCS", exact_arcs)
     rng = Random(1)
     problems = [small_problem(rng) for _ in range(ORACLE_PROBLEMS)]
     text = json.dumps([for_oracle(problem) for problem in problems])
