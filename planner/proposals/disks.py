@@ -6,9 +6,10 @@ What arrives must fit beside what a broker holds now. Nothing counts as freed be
 import numpy as np
 
 from planner.proposals.arrays import Flags, Ints
-from planner.proposals.class_flow import Input
+from planner.proposals.class_flow import Input, new_replicas
 from planner.proposals.goal import ProposalError
 from planner.proposals.placement import Placement
+from planner.proposals.table import per_broker
 from planner.report.units import in_bytes
 
 
@@ -17,15 +18,22 @@ def within_disks(given: Input, sets: Ints, brokers: Ints) -> Ints:
 
     `brokers` are the ids. Counts stay in their ranges if possible; disks come first.
     """
-    placement = Placement(given, sets, np.zeros(given.layout.size, np.int64))
-    if (placement.room >= 0).all():
+    if (arriving_bytes(given, sets) <= given.room).all():
         return sets
+    placement = Placement(given, sets, np.zeros(given.layout.size, np.int64))
     for strict in (True, False):
         for broker in np.flatnonzero(placement.room < 0).tolist():
             _relieve(given, placement, broker, strict=strict)
     if full := np.flatnonzero(placement.room < 0).tolist():
         raise ProposalError([_reason(given, placement, brokers, broker) for broker in full])
     return placement.sets
+
+
+def arriving_bytes(given: Input, sets: Ints) -> Ints:
+    """Return the bytes that arrive at each broker."""
+    rows = np.flatnonzero(new_replicas(given.lists, sets))
+    new = (sets[rows] >= 0) & ~(sets[rows][:, :, None] == given.lists[rows][:, None, :]).any(axis=2)
+    return per_broker(np.where(new, sets[rows], -1), given.bytes[rows], given.layout.size)
 
 
 def _relieve(given: Input, placement: Placement, broker: int, *, strict: bool) -> None:

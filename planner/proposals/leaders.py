@@ -3,7 +3,13 @@
 Partitions with the same leader and the same set of replicas form a class. Even leaders are a minimum-cost flow from classes over
 brokers to a sink: the deviation from the even share is least, then the number of changes, then the number of new replicas that
 lead. No data moves.
+
+For many partitions the network is smaller: partitions that keep their leader are arcs between brokers, as many as could hand over
+leadership. A partition with several followers would be on several arcs, so it is put on one of them. The cost of the network with
+all arcs is a lower bound: where both cost the same, no choice is better. Otherwise the network of all classes is solved.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +17,8 @@ from planner.proposals.arrays import Flags, Ints, group_codes
 from planner.proposals.network import Network
 
 UNBOUNDED = 2**40
+MANY = 50_000
+"""From this number of partitions, the small network is tried first."""
 
 
 def taken_over(lists: Ints, sets: Ints, leaders: Ints) -> Ints:
@@ -46,48 +54,111 @@ def even_leaders(lists: Ints, sets: Ints, leaders: Ints, brokers: Flags) -> tupl
     others = np.setdiff1d(np.arange(len(lists)), mine)
     leaders = leaders + np.bincount(result[others], minlength=len(leaders))
     if len(mine):
-        result[mine] = _Leaders(lists[mine], sets[mine], stays[mine], leaders, brokers).solve()
+        problem = _Leaders(lists[mine], sets[mine], stays[mine], leaders, brokers)
+        chosen = problem.solve_between_brokers() if len(mine) >= MANY else None
+        result[mine] = problem.solve() if chosen is None else chosen
     return result, int((result != old).sum())
 
 
+class _Classes(NamedTuple):
+    """Partitions that are alike, and their arcs to the brokers that may lead them."""
+
+    of_row: Ints
+    size: Ints
+    member: Ints
+    where: slice
+
+    def dealt(self, flow: Ints) -> Ints:
+        """Return the leader of each partition."""
+        result = np.empty(len(self.of_row), np.int64)
+        result[np.argsort(self.of_row, kind="stable")] = np.repeat(self.member, flow[self.where])
+        return result
+
+
 class _Leaders:
+    """Nodes of the networks: sink, brokers, classes."""
+
     def __init__(self, lists: Ints, sets: Ints, stays: Flags, leaders: Ints, brokers: Flags) -> None:
         self._leaders, self._brokers = leaders, brokers
         had = (sets[:, :, None] == lists[:, None, :]).any(axis=2)
-        candidates = np.where((sets >= 0) & brokers[sets], sets * 2 + ~had, -1)
-        candidates.sort(axis=1)
-        leader = np.where(stays, lists[:, 0], -1)
-        self._of_row = group_codes([leader, *candidates.T])
-        _, first, self._size = np.unique(self._of_row, return_index=True, return_counts=True)
-        self._leader, self._candidates = leader[first], candidates[first]
+        self._candidates = np.where((sets >= 0) & brokers[sets], sets * 2 + ~had, -1)
+        """Twice the position of each broker that may lead; one more if its replica is new."""
+        self._candidates.sort(axis=1)
+        self._leader = np.where(stays, lists[:, 0], -1)
+        self._change = 2 * (int(brokers.sum()) + 1) + 1
 
     def solve(self) -> Ints:
-        """Return the leader of each partition."""
-        brokers, groups = len(self._leaders), len(self._size)
-        group, column = np.nonzero(self._candidates >= 0)
-        member, new = np.divmod(self._candidates[group, column], 2)
-        change = 2 * (int(self._brokers.sum()) + 1) + 1
-        moves = (self._leader[group] >= 0) & (self._leader[group] != member)
+        """Return the leader of each partition, from the network of all classes."""
+        network = Network()
+        classes = self._add_classes(network, np.arange(len(self._leader)))
+        flow, _ = self._flow(network, np.zeros(len(self._leaders), np.int64), classes)
+        return classes.dealt(flow)
+
+    def solve_between_brokers(self) -> Ints | None:
+        """Return the leader of each partition from the small network, or None if it may not be the best one."""
+        staying, moved = np.flatnonzero(self._leader >= 0), np.flatnonzero(self._leader < 0)
+        rows, columns = np.nonzero(self._candidates[staying] >= 0)
+        heads = self._candidates[staying][rows, columns] // 2
+        other = heads != self._leader[staying][rows]
+        rows, heads = rows[other], heads[other]
+        _, least = self._between(staying[rows], heads, moved)
+        # One follower of each partition, in turn: then no flow needs a partition twice.
+        starts = np.searchsorted(rows, np.arange(len(staying) + 1))
+        several = np.flatnonzero(np.diff(starts))
+        once = starts[several] + np.arange(len(several)) % np.diff(starts)[several]
+        result, cost = self._between(staying[rows[once]], heads[once], moved)
+        return result if cost == least else None
+
+    def _between(self, rows: Ints, heads: Ints, moved: Ints) -> tuple[Ints, int]:
+        """Solve the network in which partitions may be handed over to these followers. Return leaders and the cost.
+
+        The leaders are only right if each partition is in `rows` at most once.
+        """
+        brokers = len(self._leaders)
+        keys = self._leader[rows] * brokers + heads
+        pairs, counts = np.unique(keys, return_counts=True)
+        tails, targets = np.divmod(pairs, brokers)
+        network = Network()
+        where = network.add(1 + tails, 1 + targets, counts, np.full(len(pairs), self._change))
+        classes = self._add_classes(network, moved)
+        staying = self._leader[self._leader >= 0]
+        flow, cost = self._flow(network, np.bincount(staying, minlength=brokers), classes)
+        result = self._leader.copy()
+        result[moved] = classes.dealt(flow)
+        order = np.argsort(keys, kind="stable")
+        rank = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
+        handed = rank < np.repeat(flow[where], counts)
+        result[rows[order[handed]]] = heads[order[handed]]
+        return result, cost
+
+    def _add_classes(self, network: Network, rows: Ints) -> _Classes:
+        """Group partitions by leader and members, and add their arcs to brokers."""
+        leaders, candidates = self._leader[rows], self._candidates[rows]
+        of_row = group_codes([leaders, *candidates.T])
+        _, first, size = np.unique(of_row, return_index=True, return_counts=True)
+        group, column = np.nonzero(candidates[first] >= 0)
+        member, new = np.divmod(candidates[first][group, column], 2)
+        moves = (leaders[first][group] >= 0) & (leaders[first][group] != member)
         # The present leader comes first in its class, so that partitions keep theirs in order.
         order = np.lexsort((member, moves, group))
-        group, member, new, moves = group[order], member[order], new[order], moves[order]
-        network = Network()
-        where = network.add(1 + brokers + group, 1 + member, self._size[group], change * moves + new)
-        self._add_sinks(network, change * change)
-        supplies = np.zeros(1 + brokers + groups, np.int64)
-        supplies[1 + brokers :] = self._size
-        supplies[0] = -self._size.sum()
+        group, member, cost = group[order], member[order], (self._change * moves + new)[order]
+        where = network.add(1 + len(self._leaders) + group, 1 + member, size[group], cost)
+        return _Classes(of_row, size, member, where)
+
+    def _flow(self, network: Network, present: Ints, classes: _Classes) -> tuple[Ints, int]:
+        """Return the cheapest flow of the leaders that brokers have now, and of the classes; and its cost."""
+        self._add_sinks(network, self._change * self._change)
+        supplies = np.concatenate([[0], present, classes.size])
+        supplies[0] = -supplies.sum()
         flow = network.cheapest_flow(supplies)
         if flow is None:  # every class has a candidate, and sinks are unbounded
             raise RuntimeError("leaders have no flow")
-        result = np.empty(len(self._of_row), np.int64)
-        result[np.argsort(self._of_row, kind="stable")] = np.repeat(member, flow[where])
-        return result
+        return flow, network.cost(flow)
 
     def _add_sinks(self, network: Network, deviation: int) -> None:
         """Add arcs to the sink that cost more with each doubling of the distance from the even share."""
         even = np.flatnonzero(self._brokers)
-        least, rest = divmod(int(self._size.sum() + self._leaders[even].sum()), max(1, len(even)))
+        least, rest = divmod(len(self._leader) + int(self._leaders[even].sum()), max(1, len(even)))
         most = least + (rest > 0)
         steps = 2 ** np.arange(32)
         for broker in even.tolist():

@@ -54,3 +54,18 @@ class Network:
             raise RuntimeError(f"OR-tools could not solve the flow: {status}")
         flows: Ints = solver.flows(np.arange(self._arcs, dtype=np.int32))
         return flows
+
+    def cost(self, flow: "Ints") -> int:
+        """Return the cost of a flow."""
+        return sum(
+            int((flow[first : first + len(costs)] * costs).sum())
+            for first, costs in zip(self._firsts(), (part[3] for part in self._parts), strict=True)
+        )
+
+    def _firsts(self) -> list[int]:
+        """Return the number of the first arc of each part."""
+        firsts, first = [], 0
+        for part in self._parts:
+            firsts.append(first)
+            first += len(part[0])
+        return firsts

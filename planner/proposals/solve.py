@@ -17,7 +17,7 @@ from planner.proposals.class_flow import (
     place,
 )
 from planner.proposals.counts import byte_ranges, count_ranges
-from planner.proposals.disks import within_disks
+from planner.proposals.disks import arriving_bytes, within_disks
 from planner.proposals.goal import CountRange, Problem, ProposalError
 from planner.proposals.layout import Layout
 from planner.proposals.leaders import even_leaders, taken_over
@@ -255,8 +255,7 @@ class _Solver:
 
     def _room_left(self, given: Input, sets: Ints) -> Ints:
         """Return the room of each broker beside what arrives in a plan."""
-        new = (sets >= 0) & ~(sets[:, :, None] == given.lists[:, None, :]).any(axis=2)
-        return given.room - per_broker(np.where(new, sets, -1), given.bytes, self._layout.size)
+        return given.room - arriving_bytes(given, sets)
 
     def _better_by_large(self, given: Input, start: Input, shares: Shares, sets: Ints) -> Ints:
         """Return a plan that moves the largest replicas of full brokers, if its bytes are more even than those of `sets`."""
