@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from common.clock import Clock
+from common.counted import counted
 
 REPORT_SECONDS = 60.0
 """The interval."""
@@ -58,8 +59,8 @@ class RepeatedWarnings:
                 continue
             if repeated.count:
                 self._log.warning(
-                    "closed %d more connections of %s in the last %.0f s; the last one: %s",
-                    repeated.count,
+                    "closed %s of %s in the last %.0f s; the last one: %s",
+                    counted(repeated.count, "more connection"),
                     kind[0],
                     now - repeated.since,
                     repeated.reason,

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
 from backends.upstream.rows import alter_request, answers, elect_request, unanswered
+from common.counted import counted
 from controller.messages.effects import Elect, Submit
 from controller.messages.upstream_events import Submitted
 from controller.model.names import TopicPartition
@@ -91,8 +92,8 @@ class Submitter:
             answered = answers(rows, await self._client.ask(request))
         except BrokerError as error:
             log.warning(
-                "%d rows were not answered, the next poll shows whether they took effect: %s",
-                len(rows),
+                "%s without an answer, the next poll shows whether they took effect: %s",
+                counted(len(rows), "row"),
                 error,
             )
             answered = unanswered(rows, str(error))
@@ -122,4 +123,8 @@ class Submitter:
             try:
                 await self._client.ask(elect_request(elections, int(TIMEOUT_SECONDS * 1000)))
             except BrokerError as error:
-                log.warning("preferred leaders of %d partitions were not elected: %s", len(elections), error)
+                log.warning(
+                    "preferred leaders of %s were not elected: %s",
+                    counted(len(elections), "partition"),
+                    error,
+                )

@@ -7,6 +7,7 @@ from itertools import islice
 from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
 from common.clock import Clock
+from common.counted import counted
 from common.error_codes import ErrorCode
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
 from controller.messages.upstream_events import TopicConfigsSeen
@@ -55,7 +56,7 @@ class TopicConfigs:
             try:
                 await self._read(topics)
             except BrokerError as error:
-                log.info("the configs of %d topics cannot be read: %s", len(topics), error)
+                log.info("the configs of %s cannot be read: %s", counted(len(topics), "topic"), error)
             else:
                 self._read_at |= dict.fromkeys(topics, now)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from common.counted import counted
 from common.error_codes import ErrorCode
 from controller.configs.names import NUM_PARTITIONS, REPLICATION_FACTOR
 from controller.configs.values import CLUSTER_DEFAULT
@@ -31,8 +32,8 @@ def excess(sizes: Sequence[Size]) -> Outcome | None:
         return None
     return Outcome(
         ErrorCode.POLICY_VIOLATION,
-        f"The request asks for {partitions} new partitions with {replicas} replicas; "
-        f"one request may add {MAX_PARTITIONS} partitions with {MAX_REPLICAS} replicas. "
+        f"The request asks for {counted(partitions, 'new partition')} with {counted(replicas, 'replica')}; "
+        f"one request may add {MAX_PARTITIONS:,} partitions with {MAX_REPLICAS:,} replicas. "
         "Use several requests.",
     )
 
@@ -74,7 +75,7 @@ def check_room(state: State, topic: str, partitions: int, replicas: int) -> Outc
         return DONE
     return Outcome(
         ErrorCode.POLICY_VIOLATION,
-        f"{partitions} partitions with {replicas} replicas are too much for one topic: "
+        f"{counted(partitions, 'partition')} with {counted(replicas, 'replica')} are too much for one topic: "
         "ZooKeeper has no room for it in one znode.",
     )
 

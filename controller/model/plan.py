@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from common.counted import counted
 from common.json_models import convert_model, explain
 from common.plan_errors import PlanError
 from controller.model.names import MAX_REPLICAS, display_name
@@ -114,8 +115,8 @@ def _check(row: PlanRow, number: int) -> None:
         seen.add(broker)
     if row.log_dirs is not None and len(row.log_dirs) != len(row.replicas):
         raise PlanError(
-            f"{_place(row, number)}: 'log_dirs' has {len(row.log_dirs)} entries, expected one for each of"
-            f" {len(row.replicas)} replicas"
+            f"{_place(row, number)}: 'log_dirs' has {counted(len(row.log_dirs), 'path')}, and 'replicas' has"
+            f" {counted(len(row.replicas), 'broker')}: expected one path for each broker"
         )
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.counted import counted
 from planner.report.units import in_bytes
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.text import columns, counted, echo, when
+from reassignd.commands.text import columns, echo, when
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:

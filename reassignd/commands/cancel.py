@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.counted import counted
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, WAIT, with_client
-from reassignd.commands.text import counted, echo, listed, refused_lines
+from reassignd.commands.text import echo, listed, refused_lines
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:

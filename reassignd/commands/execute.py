@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from common.counted import counted
 from reassignd.commands.options import FORMAT, JSON, PLAN_FILE, TIMEOUT, WAIT, read_plan_file, with_client
-from reassignd.commands.text import counted, echo, refused_lines
+from reassignd.commands.text import echo, refused_lines
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:

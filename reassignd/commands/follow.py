@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
+from common.counted import counted
 from planner.report.units import in_bytes
 from reassignd.client import Client
-from reassignd.commands.text import DONE, copied, counted, duration, echo
+from reassignd.commands.text import DONE, copied, duration, echo
 from reassignd.errors import UnreachableError
 from reassignd.printable import printable
 

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.counted import counted
 from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, with_client
-from reassignd.commands.text import DONE, counted, duration, echo, job_lines, part_lines, reason_lines, when
+from reassignd.commands.text import DONE, duration, echo, job_lines, part_lines, reason_lines, when
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from common.counted import counted
 from common.plan_errors import PlanError
 from planner.forecast import Forecast
 from planner.proposals.goal import ProposalError
@@ -19,7 +20,7 @@ from reassignd.commands.cluster_source import Source, read_server, with_source
 from reassignd.commands.forecast_text import forecast, forecast_lines, limits_of
 from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, with_client
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
-from reassignd.commands.text import columns, counted, echo
+from reassignd.commands.text import columns, echo
 from reassignd.errors import CommandError
 from reassignd.printable import as_json
 

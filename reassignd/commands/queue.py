@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from common.counted import counted
 from controller.cluster.placement import place
 from controller.model.plan import Entry, plan_of
 from controller.scheduling.steps import Replicas
@@ -27,7 +28,7 @@ from reassignd.commands.options import (
     read_plan_file,
     with_client,
 )
-from reassignd.commands.text import counted, echo, part_lines
+from reassignd.commands.text import echo, part_lines
 from reassignd.errors import CommandError
 from reassignd.printable import as_json
 
@@ -168,7 +169,8 @@ def _proposed(cluster: Snapshot, now: Sequence[Partition], chosen: Chosen) -> li
     for row in now:
         if len(row.replicas) > len(chosen.brokers):
             raise CommandError(
-                f"{row.topic} has {len(row.replicas)} replicas, --broker-list only {len(chosen.brokers)} brokers"
+                f"{row.topic} has {counted(len(row.replicas), 'replica')},"
+                f" --broker-list only {counted(len(chosen.brokers), 'broker')}"
             )
     try:
         lists = _fewest_moves(cluster, now, chosen)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.counted import counted
 from planner.report.units import in_bytes, in_time
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.text import broker_lines, counted, echo, job_lines, reason_lines, when
+from reassignd.commands.text import broker_lines, echo, job_lines, reason_lines, when
 from reassignd.errors import UnreachableError
 from reassignd.printable import as_json, printable
 

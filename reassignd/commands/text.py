@@ -122,11 +122,6 @@ def refused_lines(refused: Sequence[Row], most: int = 20) -> Iterator[str]:
         yield f"refused: {len(refused) - most:,} more"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return `1 partition` or `2,000 partitions`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def listed(replicas: Iterable[int]) -> str:
     """Return broker ids in the format of a plan: `[1,2,3]`."""
     return "[" + ",".join(map(str, replicas)) + "]"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
+from common.counted import counted
 from reassignd.commands.options import FILE, PLAN_FILE, read_plan_file
-from reassignd.commands.text import counted, echo
+from reassignd.commands.text import echo
 from reassignd.config.config import Assignment, Settings, read_file, resolve
 from reassignd.errors import CommandError
 

@@ -3,6 +3,7 @@
 import logging
 
 from common.clock import Clock
+from common.counted import counted
 from controller.messages.events import RebalanceLeaders
 from controller.ports import Submitter
 from reassignd.config.config import Settings
@@ -27,4 +28,4 @@ async def rebalance_periodically(controller: Submitter, settings: Settings, cloc
         except DriverStoppedError:
             return
         if elected:
-            log.info("%d partitions are led by their preferred replicas again", elected)
+            log.info("elected the preferred leaders of %s", counted(elected, "partition"))

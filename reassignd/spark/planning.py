@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from common.counted import counted
 from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
 from controller.messages.job_events import PlannedSteps, Reorder
@@ -128,7 +129,12 @@ class SparkPlanning:
             return
         self._show(SparkState.ORDERED, job, ordered)
         self._view = replace(self._view, forecast=msgspec.convert(forecast, Forecast))
-        log.info("job %d: %d partitions ordered by Spark, %d waves", job, ordered, forecast["waves"])
+        log.info(
+            "job %d: %s ordered by Spark, %s",
+            job,
+            counted(ordered, "partition"),
+            counted(forecast["waves"], "wave"),
+        )
 
     def _show(self, state: SparkState, job: int, partitions: int) -> None:
         self._view = Spark(state, "", self._least, job, partitions, self._now_ms())

@@ -1,5 +1,6 @@
 """`/v1/status`, `/v1/pause`, `/v1/resume`: the state of the whole server, and a pause of all jobs."""
 
+from common.counted import counted
 from controller.messages.job_events import Pause
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
@@ -91,8 +92,8 @@ def problems(state: State) -> list[str]:
     return [
         *([state.unreachable] if state.unreachable else []),
         *(f"broker {broker} is offline" for broker in offline[:NAMED]),
-        *([f"{len(offline) - NAMED:,} more brokers are offline"] if len(offline) > NAMED else []),
-        *(f"{number:,} partition{'s' * (number > 1)} {how}" for number, how in partitions if number),
+        *([f"{counted(len(offline), 'broker')} are offline in total"] if len(offline) > NAMED else []),
+        *(f"{counted(number, 'partition')} {how}" for number, how in partitions if number),
     ]
 
 

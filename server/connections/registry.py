@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable
 
 from common.clock import Clock, RealClock
+from common.counted import counted
 from common.repeated_warnings import RepeatedWarnings
 from server.connections.client_connection import ServedConnection
 from server.connections.limits import ConnectionLimits
@@ -130,7 +131,7 @@ class ConnectionRegistry:
 
     def _report_refused(self) -> None:
         if self._refused > 1:
-            log.warning("closed %d more connections: too many are open", self._refused - 1)
+            log.warning("closed %s: too many are open", counted(self._refused - 1, "more connection"))
         self._refused = 0
 
     async def _check_periodically(self) -> None:

@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 
+from common.counted import counted
 from common.error_codes import ErrorCode
 from common.grouping import grouped
 from controller.messages.upstream_events import Submitted
@@ -59,4 +60,4 @@ class UpstreamJournal:
             outcome.text for _, _, outcome in event.rows if not outcome.ok and outcome.error is not OVER
         )
         for reason, times in refused.most_common(NAMED):
-            log.warning("the upstream refused %d of %d rows: %s", times, len(event.rows), reason)
+            log.warning("the upstream refused %d of %s: %s", times, counted(len(event.rows), "row"), reason)

@@ -83,7 +83,7 @@ def test_partitions_are_added_only_after_the_reassignment_of_the_topic(site: Sit
     site.set_znode(
         f"/brokers/topics/{topic}", {**stored, "partitions": {**stored["partitions"], "1": [4, 3]}}
     )
-    waits = f"topic {topic}: 1 new partitions wait for the end of its reassignments"
+    waits = f"topic {topic} gets 1 new partition when its reassignments have ended"
     wait_for(lambda: waits in site.commander.log, True)
     assert len(site.partitions(topic)) == 1
     site.release()
@@ -142,7 +142,7 @@ def test_auto_leader_rebalance_elects_preferred_leaders(site: Site) -> None:
         assert site.commander.stop() == 0
         site.wait_for_controller(1003)
         wait_for(lambda: site.partitions(topic)[0]["leader_id"], 2)
-        wait_for(lambda: "led by their preferred replicas again" in balancer.log, True)
+        wait_for(lambda: "elected the preferred leaders of" in balancer.log, True)
     finally:
         assert balancer.stop() == 0
         site.commander.start()

@@ -33,6 +33,7 @@ from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode
 from backends.zookeeper.znodes.rejections import Rejections
+from common.counted import counted
 from common.error_codes import ErrorCode
 from controller.messages.job_events import AlterReply
 from controller.messages.zookeeper_events import Halt
@@ -212,7 +213,7 @@ class AdminWatcher:
         reasons += [f"{key} is not rolled back: {outcome.text}" for key, outcome in rejected.items()]
         self._rejections.reject_rows(paths.REASSIGN, reasons)
         rolled_back = [key for key in keys if key not in rejected]
-        log.info("%d partitions are rolled back, as ordered by %s", len(rolled_back), paths.CANCEL)
+        log.info("rolling back %s, as ordered by %s", counted(len(rolled_back), "partition"), paths.CANCEL)
         unthrottle = orders.unthrottle_event(self._state, rolled_back)
         if unthrottle is not None:
             await self._submit(unthrottle)

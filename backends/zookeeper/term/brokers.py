@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import Endpoint, Registration
+from common.counted import counted
 from controller.messages.events import BrokerRegistration
 from controller.model.cluster import Partition
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataEndpoint
@@ -80,7 +81,8 @@ class BrokerDirectory:
         others = [each for each in others if self._rack(each) not in used_racks] or others
         if not others:
             raise ZnodeError(
-                f"partition {partition.partition} has {len(replicas)} replicas, but there are {len(self._brokers)} brokers"
+                f"partition {partition.partition} has {counted(len(replicas), 'replica')},"
+                f" but there are {counted(len(self._brokers), 'broker')}"
                 f" ({own_id} is reassignd, which holds no replicas)"
             )
         # The partition number spreads the replacements over the brokers.

@@ -24,6 +24,7 @@ from backends.zookeeper.znodes.formats import (
     decode_log_dir_event,
 )
 from backends.zookeeper.znodes.rejections import Rejections
+from common.counted import counted
 from controller.messages.events import (
     BrokerChanged,
     BrokerStarted,
@@ -162,7 +163,8 @@ class Observer:
             return
         if name in self._state.reassigning:
             # As in Kafka, partitions are not added to a topic that is being reassigned.
-            log.info("topic %s: %d new partitions wait for the end of its reassignments", name, len(added))
+            new = counted(len(added), "new partition")
+            log.info("topic %s gets %s when its reassignments have ended", name, new)
             self._delayed.add(name)
             return
         placed = self._place(name, added)
@@ -280,7 +282,9 @@ class Observer:
         with self._rejections.skip_invalid(paths.PREFERRED_ELECTION):
             keys = [TopicPartition(*each) for each in named_partitions(decode_object(znode.data))]
             log.info(
-                "preferred leader election of %d partitions, from %s", len(keys), paths.PREFERRED_ELECTION
+                "preferred leader election of %s, from %s",
+                counted(len(keys), "partition"),
+                paths.PREFERRED_ELECTION,
             )
             await self._submit(ElectLeaders(ElectionType.PREFERRED, keys))
         await self._delete(paths.PREFERRED_ELECTION)

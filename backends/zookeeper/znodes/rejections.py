@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
+from common.counted import counted
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class Rejections:
             if number <= ROWS_LOGGED:
                 log.error("%s: %s", path, reason)
         if number > ROWS_LOGGED:
-            log.error("%s: %d more rows are rejected", path, number - ROWS_LOGGED)
+            log.error("%s: rejected %s", path, counted(number - ROWS_LOGGED, "more row"))
         self.entries[kind_of(path)] += number
 
     @contextmanager

@@ -44,7 +44,7 @@ def test_growth_by_too_many_partitions_is_refused(total: int, assignments: Any) 
     controller = InMemoryController().with_partitions(partition("foo-0", (1,)), partition("bar-0", (1,)))
     outcome = grow(controller, total, assignments)
     assert outcome.error is ErrorCode.POLICY_VIOLATION
-    assert "one request may add 10000 partitions with 100000 replicas" in outcome.text
+    assert "one request may add 10,000 partitions with 100,000 replicas" in outcome.text
     assert controller.changes == []
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from common.counted import counted
 from reassignd.commands.text import (
     bar,
     broker_lines,
     columns,
-    counted,
     duration,
     job_lines,
     reason_lines,

@@ -48,4 +48,4 @@ async def test_it_elects_at_the_interval_until_the_controller_stops(caplog: pyte
     await clock.advance(600)
     assert controller.events == [RebalanceLeaders(3)] * 3
     assert rebalancing.done()
-    assert caplog.messages == ["7 partitions are led by their preferred replicas again"]
+    assert caplog.messages == ["elected the preferred leaders of 7 partitions"]

@@ -43,5 +43,5 @@ def test_rows_are_counted_separately_and_the_first_are_logged(caplog: pytest.Log
     rejections = Rejections()
     rejections.reject_rows(paths.REASSIGN, (f"foo-{n} is not reassigned: why" for n in range(25)))
     assert caplog.messages[0] == "/admin/reassign_partitions: foo-0 is not reassigned: why"
-    assert caplog.messages[20:] == ["/admin/reassign_partitions: 5 more rows are rejected"]
+    assert caplog.messages[20:] == ["/admin/reassign_partitions: rejected 5 more rows"]
     assert (rejections.entries, rejections.documents) == ({"reassign_partitions": 25}, {})
