@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import NoReturn, Union
 
+from common.large_lists import clear_lists
 from common.plan_errors import PlanError
 
 Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]  # noqa: UP007 (recursive)
@@ -14,11 +15,17 @@ Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]  # no
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape of one half of a surrogate pair. A half alone cannot be encoded."""
 
+MAX_KEYS = 100_000
+"""Maximum number of keys in an object. It takes some milliseconds to make one with so many."""
+
 MESSAGE_LENGTH = 40
 """Maximum length of a value in an error message."""
 
-ROW_BYTES = 1024 * 1024
-"""Maximum bytes from the end of one object to the end of the next.
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+"""A string, perhaps without its end."""
+
+ROW_LENGTH = 1024 * 1024
+"""Maximum number of characters from the end of one object to the end of the next.
 
 The interpreter can switch to the event loop only where an object ends, see `_object`.
 """
@@ -28,11 +35,11 @@ def parse(data: bytes) -> Json:
     """Return the JSON value.
 
     Raises PlanError for invalid JSON, a repeated key, text that is not Unicode, an integer with thousands of
-    digits, or a row that is longer than `ROW_BYTES`.
+    digits, or a row that is longer than `ROW_LENGTH`.
     """
-    _check_rows(data)
     try:
         text = data.decode(json.detect_encoding(data))
+        _check_rows(text)
         made = _object_with_surrogates if _has_surrogates(text) else _object
         value: Json = json.loads(text, object_pairs_hook=made, parse_constant=_constant)
         if made is not _object:
@@ -83,23 +90,38 @@ def _pieces(value: object) -> Iterator[str]:
         yield json.dumps(cut, ensure_ascii=False)
 
 
-def _check_rows(data: bytes) -> None:
-    """Raise PlanError if a part of the text without the end of an object is longer than `ROW_BYTES`."""
+def _check_rows(text: str) -> None:
+    """Raise PlanError if a part of the text without the end of an object is longer than `ROW_LENGTH`."""
     start = 0
-    while len(data) - start > ROW_BYTES:
-        end = data.rfind(b"}", start, start + ROW_BYTES)
+    while len(text) - start > ROW_LENGTH:
+        end = _last_brace(text[start : start + ROW_LENGTH])
         if end < 0:
-            number = data.count(b"}", 0, start)
+            number = text.count("}", 0, start)
             raise PlanError(
-                f"row {number} (counted from 0) is longer than {ROW_BYTES} bytes; a topic's name has at most"
-                " 249 characters, and 'replicas' lists each broker once"
+                f"row {number} (counted from 0) is longer than {ROW_LENGTH} characters; a topic's name has at most 249,"
+                " and 'replicas' lists each broker once"
             )
-        start = end + 1
+        start += end + 1
+
+
+def _last_brace(part: str) -> int:
+    """Return the place of the last brace that ends an object; -1 if there is none. The part begins outside of strings."""
+    end = part.rfind("}")
+    before = part[: end + 1]
+    if "\\" in before:
+        before = before.replace("\\\\", "").replace('\\"', "")
+    if before.count('"') % 2:
+        # The brace is in a string. No topic's name has one, so this may take longer.
+        end = _STRING.sub(lambda found: " " * len(found[0]), part).rfind("}")
+    return end
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     # A Python function on purpose: between two objects of a large text the interpreter can switch to the
     # event loop.
+    if len(pairs) > MAX_KEYS:
+        clear_lists(pairs)
+        raise PlanError(f"not JSON that can be read: an object has more than {MAX_KEYS} keys")
     made = dict(pairs)
     if len(made) != len(pairs):
         raise PlanError(f"not JSON: the key {_first_twice(pairs)!a} comes twice in one object")
@@ -108,7 +130,7 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _has_surrogates(text: str) -> bool:
     # A search holds the interpreter's lock.
-    return any(_SURROGATE.search(text, at, at + ROW_BYTES + 4) for at in range(0, len(text), ROW_BYTES))
+    return any(_SURROGATE.search(text, at, at + ROW_LENGTH + 4) for at in range(0, len(text), ROW_LENGTH))
 
 
 def _object_with_surrogates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -144,7 +144,7 @@ An error response is `{"error": "one line that names what is wrong"}` with one o
 | 409 | not possible in the current state |
 | 413 | the body is larger than 100 MiB |
 | 422 | an entry of the plan does not fit the cluster; the plan is rejected as a whole |
-| 503 | the server is starting or stopping |
+| 503 | the server is starting or stopping, or receives too many large bodies at once |
 
 `/v1/events` is a stream of server-sent events: the start and end of jobs, and the steps and ends of their
 partitions. The first event is `start`: read `/v1/jobs` after it. Decisions about more than 1,000 partitions

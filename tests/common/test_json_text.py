@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from common.json_text import ROW_BYTES, abbreviated, parse
+from common.json_text import ROW_LENGTH, abbreviated, parse
 from common.plan_errors import PlanError
 
 
@@ -34,13 +34,31 @@ def test_an_integer_with_thousands_of_digits_is_refused() -> None:
 
 
 def test_a_row_that_would_hold_the_interpreter_for_long_is_refused_by_its_number() -> None:
-    rows = '{"partitions": [{"replicas": [1]}, {"replicas": [1]}, {"replicas": [' + "1," * ROW_BYTES
-    assert refusal(rows).startswith(f"row 2 (counted from 0) is longer than {ROW_BYTES} bytes; ")
-    assert refusal('{"topic": "' + "x" * ROW_BYTES + '"}').startswith("row 0 ")
+    rows = '{"partitions": [{"replicas": [1]}, {"replicas": [1]}, {"replicas": [' + "1," * ROW_LENGTH
+    assert refusal(rows).startswith(f"row 2 (counted from 0) is longer than {ROW_LENGTH} characters; ")
+    assert refusal('{"topic": "' + "x" * ROW_LENGTH + '"}').startswith("row 0 ")
+
+
+@pytest.mark.parametrize("text", ['"}",', '"\\\\",', '"\\"}",', '"\\\\}",', '"},{",'])
+def test_a_brace_in_a_string_does_not_end_a_row(text: str) -> None:
+    end = '"a"]}, {"replicas": [1]}]}'
+    rows = '{"partitions": [{"replicas": [1]}, {"other": ['
+    assert refusal(rows + text * (ROW_LENGTH // len(text) + 1) + end).startswith("row ")
+    some = ROW_LENGTH // len(text) - 20
+    read = json.loads(rows + text * some + end)
+    assert parse((rows + text * some + end).encode()) == read
+
+
+def test_an_object_may_have_100_000_keys() -> None:
+    def keys(count: int) -> str:
+        return "{" + ",".join(f'"{number}":{{}}' for number in range(count)) + "}"
+
+    assert parse(keys(100_000).encode()) == {str(number): {} for number in range(100_000)}
+    assert refusal(keys(100_001)) == "not JSON that can be read: an object has more than 100000 keys"
 
 
 def test_a_text_of_many_rows_may_be_longer_than_a_row() -> None:
-    rows = [{"topic": "x" * 1000}] * (ROW_BYTES // 500)
+    rows = [{"topic": "x" * 1000}] * (ROW_LENGTH // 500)
     assert parse(json.dumps({"partitions": rows}).encode()) == {"partitions": rows}
 
 
