@@ -26,4 +26,5 @@ export function get(path, query = {}) {
 }
 
 export const post = (path, body) => request("POST", path, body);
+export const remove = (path) => request("DELETE", path);
 export const put = (path, body) => request("PUT", path, body);

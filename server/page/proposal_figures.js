@@ -1,6 +1,8 @@
 // The figures of a proposal: what it does in words, a chart for replicas, leaders and bytes, and a table of the brokers.
 "use strict";
 
+import { bytes, count, counted, duration, visible } from "./format.js";
+
 const SHOWN = 60; // brokers in a chart: those that change most
 const LISTED = 500; // brokers in the table
 const ROW = 22; // height of a broker in a chart, in pixels
@@ -9,28 +11,6 @@ const WIDTH = 260; // width of the longest bar
 const VALUES = 170; // width of the numbers behind the bars
 const SVG = "http://www.w3.org/2000/svg";
 
-export const count = (number) => (number ?? 0).toLocaleString("en");
-
-export function bytes(number) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let unit = 0;
-  for (; number >= 1024 && unit < units.length - 1; unit += 1) number /= 1024;
-  return `${number.toLocaleString("en", { maximumSignificantDigits: 3 })} ${units[unit]}`;
-}
-
-function duration(seconds) {
-  const parts = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
-  const first = parts.findIndex(([size]) => seconds >= size);
-  if (first < 0) return "less than a second";
-  return parts.slice(first, first + 2)
-    .map(([size, name], place) => `${Math.floor((place ? seconds % parts[first][0] : seconds) / size)} ${name}`)
-    .join(" ");
-}
-
-// Names may contain invisible characters, such as marks that reverse the text's direction: show their codes.
-export const visible = (text) =>
-  String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
-
 const MEASURES = [["replicas", count], ["leaders", count], ["bytes", bytes]];
 
 export function lines(figures) {
@@ -38,7 +18,7 @@ export function lines(figures) {
   const time = forecast && figures.moves
     ? [`forecast: ${duration(forecast.seconds)} at ${bytes(forecast.bandwidth)}/s per broker, under the limits in force`]
     : [];
-  const more = figures.left_out_partitions ? [`${count(figures.left_out_partitions)} partitions are left out`] : [];
+  const more = figures.left_out_partitions ? [`${counted(figures.left_out_partitions, "partition")} left out`] : [];
   return [...figures.summary, ...time, ...more];
 }
 

@@ -1,28 +1,21 @@
 // The wizards: choose a goal, see the numbers before and after, then start or queue the plan as a job.
 "use strict";
 
-import { charts, count, lines, table, visible } from "./proposal_figures.js";
+import { RequestError, get, post, remove, setToken } from "./api.js";
+import { element, setHidden, setText } from "./dom.js";
+import { count, counted, visible } from "./format.js";
+import { charts, lines, table } from "./proposal_figures.js";
 
 const POLL_MS = 500;
-const element = (id) => document.getElementById(id);
 const form = element("wizard");
 let shown = null; // the proposal on the page
 let running = null; // the number of the proposal that is being computed
 
-async function request(method, path, body) {
-  const token = sessionStorage.getItem("token");
-  const headers = token ? { authorization: `Bearer ${token}` } : {};
-  const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
-  const content = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(content.error), { status: answer.status });
-  return content;
-}
-
 function trouble(error) {
-  const text = error ? (error.status ? error.message : "reassignd does not answer.") : "";
-  element("trouble").textContent = visible(text);
-  element("trouble").hidden = !text;
-  element("login").hidden = error?.status !== 401;
+  const text = error && (error instanceof RequestError ? error.message : "reassignd does not answer.");
+  setText(element("trouble"), text ?? "");
+  setHidden(element("trouble"), !text);
+  setHidden(element("login"), error?.status !== 401);
 }
 
 // Runs an action of the user, and shows why it failed.
@@ -45,7 +38,7 @@ function showFields() {
 }
 
 async function load() {
-  const { brokers, excluded } = await request("GET", "v1/placement");
+  const { brokers, excluded } = await get("v1/placement");
   element("brokers").replaceChildren(...brokers.map((broker) => {
     const label = document.createElement("label");
     const box = document.createElement("input");
@@ -71,7 +64,7 @@ function goal() {
   }
   if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
   for (const name of ["fix_racks", "skip_moving"]) if (data.get(name)) body[name] = true;
-  if ((job === "drain" || job === "add") && !brokers.length) throw Object.assign(new Error("Choose at least one broker."), { status: 400 });
+  if ((job === "drain" || job === "add") && !brokers.length) throw new RequestError(400, "Choose at least one broker.");
   return body;
 }
 
@@ -91,9 +84,9 @@ async function ready(proposal) {
     showProgress(proposal);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     if (running === null) return null;
-    proposal = await request("GET", `v1/proposals/${proposal.id}`);
+    proposal = await get(`v1/proposals/${proposal.id}`);
   }
-  if (proposal.state === "failed") throw Object.assign(new Error(proposal.reasons.join("; ")), { status: 422 });
+  if (proposal.state === "failed") throw new RequestError(422, proposal.reasons.join("; "));
   return proposal;
 }
 
@@ -104,7 +97,7 @@ async function propose() {
   element("progress-of-proposal").hidden = false;
   element("phase").textContent = "";
   try {
-    const proposal = await ready(await request("POST", "v1/proposals", body));
+    const proposal = await ready(await post("v1/proposals", body));
     if (proposal) show(proposal);
   } finally {
     running = null;
@@ -123,7 +116,7 @@ function show(proposal) {
   }));
   element("charts").replaceChildren(...charts(figures));
   element("rest").textContent = table(element("figures"), figures);
-  element("start-now").textContent = figures.moves ? `Start: copy ${count(figures.moves)} replicas` : "Start";
+  element("start-now").textContent = figures.moves ? `Start: copy ${counted(figures.moves, "replica")}` : "Start";
   element("start").hidden = !figures.partitions;
   element("started").replaceChildren();
   element("result").hidden = false;
@@ -137,7 +130,7 @@ async function start(event) {
   const throttle = new FormData(element("start")).get("throttle");
   if (throttle) query.set("throttle", throttle);
   if (event.submitter?.value === "queue") query.set("queue", "true");
-  const { job } = await request("POST", `v1/proposals/${shown.id}/execute?${query}`);
+  const { job } = await post(`v1/proposals/${shown.id}/execute?${query}`);
   const link = document.createElement("a");
   link.href = job === null ? "." : `./#job-${job}`;
   link.textContent = job === null ? "Nothing is to be done." : `Job ${job} is submitted.`;
@@ -146,7 +139,7 @@ async function start(event) {
 }
 
 async function save(name) {
-  const plan = await request("GET", `v1/proposals/${shown.id}/${name}`);
+  const plan = await get(`v1/proposals/${shown.id}/${name}`);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([JSON.stringify(plan)], { type: "application/json" }));
   link.download = `${name}-${shown.id}.json`;
@@ -157,11 +150,11 @@ async function save(name) {
 async function cancel() {
   const number = running;
   running = null;
-  if (number !== null) await request("DELETE", `v1/proposals/${number}`);
+  if (number !== null) await remove(`v1/proposals/${number}`);
 }
 
 element("login").addEventListener("submit", attempt(async () => {
-  sessionStorage.setItem("token", element("token").value);
+  setToken(element("token").value);
   await load();
 }));
 form.addEventListener("change", showFields);

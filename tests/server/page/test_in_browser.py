@@ -330,3 +330,38 @@ def test_a_page_survives_a_restart_of_the_server(site: Site) -> None:
     site.server.start()
     page.wait("document.getElementById('trouble').hidden")
     assert page.text("#jobs tbody th") == str(job)
+
+
+def propose(page: Page, job: str, *brokers: int) -> None:
+    """Choose the job and brokers in the wizard, and wait for the proposal or an error."""
+    page.wait("!document.getElementById('wizard').hidden")
+    page.run(f"document.querySelector('[name=job][value={job}]').click()")
+    for broker in brokers:
+        page.run(f"document.querySelector('[name=broker][value=\"{broker}\"]').click()")
+    page.run("document.getElementById('propose').click()")
+    page.wait("!document.getElementById('result').hidden || !document.getElementById('trouble').hidden")
+
+
+def test_a_drain_is_proposed_with_numbers_and_started(site: Site) -> None:
+    page = site.page("proposals.html")
+    propose(page, "drain", 6)
+    assert "moves 99 replicas" in page.text("#summary")
+    assert "forecast: " in page.text("#summary")
+    assert page.run("document.querySelectorAll('#charts svg rect').length") == 3 * 2 * 6
+    assert page.text("#start-now") == "Start: copy 99 replicas"
+    assert site.api.get("jobs").json()["total"] == 0
+    page.run("document.querySelector('[name=throttle]').value = 5000")
+    page.run("document.getElementById('start-now').click()")
+    page.wait("document.querySelector('#started a')")
+    assert page.run("document.querySelector('#started a').getAttribute('href')") == "./#job-1"
+    job = site.job(1)
+    assert (job["total"], job["throttle"]) == (99, 5000)
+
+
+def test_the_wizard_says_what_cannot_be_proposed(site: Site) -> None:
+    page = site.page("proposals.html")
+    propose(page, "drain")
+    assert page.text("#trouble") == "Choose at least one broker."
+    propose(page, "drain", 1, 2, 3, 4)
+    page.wait("document.getElementById('trouble').innerText.includes('needs 3 replicas')")
+    assert page.run("document.getElementById('result').hidden")
