@@ -1,6 +1,7 @@
 // The figures of a proposal: what it does in words, a chart for replicas, leaders and bytes, and a table of the brokers.
 "use strict";
 
+import { Table } from "./dom.js";
 import { bytes, count, counted, duration, visible } from "./format.js";
 
 const SHOWN = 60; // brokers in a chart: those that change most
@@ -43,7 +44,7 @@ function chart(brokers, name, format) {
     values.forEach(([kind, value], lower) => drawing.append(shape("rect", {
       class: kind, x: LABEL, y: top + 2 + 9 * lower, height: 8, width: Math.max(1, (WIDTH * value) / largest),
     })));
-    drawing.append(shape("text", { x: LABEL + WIDTH + 6, y: top + 14 }, `${format(each.before[name])} → ${format(each.after[name])}`));
+    drawing.append(shape("text", { x: LABEL + WIDTH + 6, y: top + 14 }, change(name, format)(each)));
   });
   const figure = document.createElement("figure");
   const caption = document.createElement("figcaption");
@@ -55,24 +56,21 @@ function chart(brokers, name, format) {
 
 export const charts = (figures) => MEASURES.map(([name, format]) => chart(figures.brokers, name, format));
 
-function line(values, kind) {
-  const row = document.createElement("tr");
-  row.append(...values.map((value, place) => {
-    const cell = document.createElement(kind);
-    cell.textContent = visible(value);
-    if (place > 1) cell.className = "number";
-    return cell;
-  }));
-  return row;
-}
+const change = (name, format) => (each) => `${format(each.before[name])} → ${format(each.after[name])}`;
 
-export function table(node, figures) {
-  const rows = figures.brokers.slice(0, LISTED).map((each) => [
-    each.broker, each.rack ?? "",
-    ...MEASURES.map(([name, format]) => `${format(each.before[name])} → ${format(each.after[name])}`),
-    `+${count(each.gains)}`, `−${count(each.losses)}`,
-  ]);
-  const head = line(["broker", "rack", "replicas", "leaders", "bytes", "gets", "gives"], "th");
-  node.replaceChildren(node.querySelector("caption"), head, ...rows.map((row) => line(row, "td")));
-  return figures.brokers.length > LISTED ? `The first ${LISTED} of ${count(figures.brokers.length)} brokers.` : "";
+// The table of the brokers. `show` returns what is not shown.
+export function brokerTable() {
+  const node = new Table("figures", [
+    { label: "broker", text: (each) => each.broker },
+    { label: "rack", text: (each) => each.rack ?? "" },
+    ...MEASURES.map(([name, format]) => ({ label: name, number: true, text: change(name, format) })),
+    { label: "gets", number: true, text: (each) => `+${count(each.gains)}` },
+    { label: "gives", number: true, text: (each) => `−${count(each.losses)}` },
+  ], (each) => each.broker);
+  return {
+    show({ brokers }) {
+      node.show(brokers.slice(0, LISTED));
+      return brokers.length > LISTED ? `The first ${LISTED} of ${count(brokers.length)} brokers.` : "";
+    },
+  };
 }

@@ -4,10 +4,11 @@
 import { RequestError, get, post, remove, setToken } from "./api.js";
 import { element, setHidden, setText } from "./dom.js";
 import { count, counted, visible } from "./format.js";
-import { charts, lines, table } from "./proposal_figures.js";
+import { brokerTable, charts, lines } from "./proposal_figures.js";
 
 const POLL_MS = 500;
 const form = element("wizard");
+const brokers = brokerTable();
 let shown = null; // the proposal on the page
 let running = null; // the number of the proposal that is being computed
 
@@ -38,8 +39,8 @@ function showFields() {
 }
 
 async function load() {
-  const { brokers, excluded } = await get("v1/placement");
-  element("brokers").replaceChildren(...brokers.map((broker) => {
+  const { brokers: all, excluded } = await get("v1/placement");
+  element("brokers").replaceChildren(...all.map((broker) => {
     const label = document.createElement("label");
     const box = document.createElement("input");
     box.type = "checkbox";
@@ -57,14 +58,14 @@ async function load() {
 function goal() {
   const data = new FormData(form);
   const job = chosenJob();
-  const brokers = data.getAll("broker").map(Number);
-  const body = { drain: { drain: brokers }, add: { add: brokers }, rf: { rf: Number(data.get("rf")) }, balance: { balance: true }, racks: { racks: true } }[job];
+  const chosen = data.getAll("broker").map(Number);
+  const body = { drain: { drain: chosen }, add: { add: chosen }, rf: { rf: Number(data.get("rf")) }, balance: { balance: true }, racks: { racks: true } }[job];
   for (const name of ["topics", "exclude_topics", "tolerance", "by", "preferred_leaders"]) {
     if (data.get(name) && !form.elements[name].closest("[hidden]")) body[name] = data.get(name);
   }
   if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
   for (const name of ["fix_racks", "skip_moving"]) if (data.get(name)) body[name] = true;
-  if ((job === "drain" || job === "add") && !brokers.length) throw new RequestError(400, "Choose at least one broker.");
+  if ((job === "drain" || job === "add") && !chosen.length) throw new RequestError(400, "Choose at least one broker.");
   return body;
 }
 
@@ -115,7 +116,7 @@ function show(proposal) {
     return item;
   }));
   element("charts").replaceChildren(...charts(figures));
-  element("rest").textContent = table(element("figures"), figures);
+  element("rest").textContent = brokers.show(figures);
   element("start-now").textContent = figures.moves ? `Start: copy ${counted(figures.moves, "replica")}` : "Start";
   element("start").hidden = !figures.partitions;
   element("started").replaceChildren();
