@@ -188,37 +188,49 @@ def fire_again(d: Decision, key: TopicPartition) -> None:
         enqueue(d, partition)
 
 
+def rollback_target(
+    state: State, job: Job, key: TopicPartition, row: Finished | None
+) -> tuple[Replicas, str]:
+    """Return the list to which a rollback of the job returns the partition, or the reason why it skips it.
+
+    `row` is its finished part in the job; None if that has not ended.
+    """
+    partition = state.partition(*key)
+    gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
+    if partition is None or gone or state.topics[key.topic].deleting:
+        return (), _GONE
+    reassignment, pending = state.reassignments.get(key), state.pending.get(key)
+    if row is None and pending is not None and pending.job != job.id:
+        return (), f"taken over by job {pending.job}"
+    if row is None:
+        back = reassignment.original if reassignment is not None else partition.replicas
+    elif row.ending is Ending.TAKEN:
+        return (), f"taken over by job {row.taken_by}"
+    elif reassignment is not None:
+        return (), f"taken over by job {reassignment.job}"
+    elif partition.replicas != row.target:
+        return (
+            (),
+            f"its replicas are {list(partition.replicas)}, not the {list(row.target)} that the job left",
+        )
+    else:
+        back = row.original
+    # A rollback of a rollback leads to the target of the job that was undone.
+    undone = state.finished.get(job.undoes, {}).get(key)
+    return (back if undone is None else undone.target), ""
+
+
 def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None, number: int) -> str:
     """Order the partition back for the rollback.
 
     Return the reason if that is impossible, else an empty string.
     """
-    state = d.state
-    partition = state.partition(*key)
-    gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
-    if partition is None or gone or state.topics[key.topic].deleting:
-        return _GONE
-    reassignment, pending = state.reassignments.get(key), state.pending.get(key)
-    if row is None and pending is not None:
-        return f"taken over by job {pending.job}"
-    if row is None:
-        back = reassignment.original if reassignment is not None else partition.replicas
-    elif row.ending is Ending.TAKEN:
-        return f"taken over by job {row.taken_by}"
-    elif reassignment is not None:
-        return f"taken over by job {reassignment.job}"
-    elif partition.replicas != row.target:
-        return f"its replicas are {list(partition.replicas)}, not the {list(row.target)} that the job left"
-    else:
-        back = row.original
-    outcome = fire(d, partition, Trigger.ORDER, Order(_start_of_job(d, job, key, back), number))
+    back, refusal = rollback_target(d.state, job, key, row)
+    partition = d.state.partition(*key)
+    if refusal or partition is None:
+        return refusal
+    outcome = fire(d, partition, Trigger.ORDER, Order(back, number))
     return outcome.message or "" if not outcome.ok else ""
-
-
-def _start_of_job(d: Decision, job: Job, key: TopicPartition, original: Replicas) -> Replicas:
-    """Return the list to go back to: the original, or for a rollback the target of the job that it undoes."""
-    undone = d.state.finished.get(job.undoes, {}).get(key)
-    return original if undone is None else undone.target
 
 
 def _is_blocked(state: State, key: TopicPartition, job: int) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from common.counted import counted
+from planner.report.units import in_bytes
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, WAIT, with_client
 from reassignd.commands.text import echo, listed, refused_lines
 from reassignd.printable import as_json
@@ -92,18 +93,39 @@ def cancel(
     return 1 if answer["refused"] else 0
 
 
+def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
+    """Yield what a rollback of the job would do."""
+    count = counted(preview["partitions"], "partition")
+    yield f"A rollback of job {number} moves {count} back and copies {in_bytes(preview['bytes'])}."
+    if preview["withdrawn"]:
+        yield f"It withdraws {counted(preview['withdrawn'], 'queued partition')}."
+    if preview["unchanged"]:
+        yield f"{counted(preview['unchanged'], 'partition')} would not change."
+    for row in preview["examples"]:
+        yield f"skipped: {row['topic']}-{row['partition']}: {row['reason']}"
+    if preview["skipped"] > len(preview["examples"]):
+        yield f"skipped: {preview['skipped'] - len(preview['examples']):,} more"
+
+
 @click.command()
 @click.argument("number", metavar="JOB", type=click.IntRange(1))
+@click.option("--dry-run", is_flag=True, help="Print what the rollback would do; change nothing.")
 @WAIT
 @TIMEOUT
 @FORMAT
 @with_client
-def rollback(client: "Client", output_format: str, number: int, wait: bool, timeout: float | None) -> int:
+def rollback(
+    client: "Client", output_format: str, number: int, dry_run: bool, wait: bool, timeout: float | None
+) -> int:
     """Move all partitions of a job back to their original replicas, finished ones too.
 
     The rollback is a job itself and runs under the same limits. Partitions that a later job took over are skipped
     and printed.
     """
+    if dry_run:
+        preview = client.get(f"/v1/jobs/{number}/rollback")
+        echo(as_json(preview) if output_format == JSON else "\n".join(_preview_lines(number, preview)))
+        return 0
     answer = client.post(f"/v1/jobs/{number}/rollback")
     if output_format == JSON:
         echo(as_json(answer))

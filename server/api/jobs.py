@@ -24,11 +24,13 @@ from server.api.models import (
     PartsPage,
     Paused,
     Priority,
+    RollbackPreview,
     RolledBack,
     Skipped,
 )
 from server.api.parts import part_page
 from server.api.plans import Assignment, check_plan, clear_topics, originals, plan_rows, topics_of
+from server.api.rollback import rollback_preview
 from server.api.rows import (
     job_rows,
     other_reasons,
@@ -91,6 +93,11 @@ async def job(call: Call, page: PartsPage) -> JobDetail:
         partitions=partitions,
         next=shown if partitions and shown < matching else None,
     )
+
+
+async def preview_rollback(call: Call) -> RollbackPreview:
+    """Return what a rollback of the job would do now."""
+    return await rollback_preview(call, _job(call))
 
 
 async def roll_back(call: Call) -> Response:
@@ -171,6 +178,13 @@ ENDPOINTS = (
         202,
     ),
     Endpoint("GET", "/v1/jobs/{job}", "Get a job and its partitions.", job, JobDetail, query=PartsPage),
+    Endpoint(
+        "GET",
+        "/v1/jobs/{job}/rollback",
+        "Preview a rollback: what it would do, in numbers.",
+        preview_rollback,
+        RollbackPreview,
+    ),
     Endpoint(
         "POST",
         "/v1/jobs/{job}/rollback",

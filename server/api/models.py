@@ -203,6 +203,19 @@ class RolledBack(Struct):
     skipped: list[Skipped]
 
 
+class RollbackPreview(Struct):
+    """What a rollback of the job would do now."""
+
+    partitions: Annotated[int, Meta(description="Partitions that move back.")]
+    bytes: Annotated[int, Meta(description="Bytes to copy for that, of replicas whose size is known.")]
+    withdrawn: Annotated[int, Meta(description="Queued entries that have not started and are withdrawn.")]
+    unchanged: Annotated[
+        int, Meta(description="Partitions that are where the rollback leads, or on their way.")
+    ]
+    skipped: Annotated[int, Meta(description="Partitions that are left as they are.")]
+    examples: Annotated[list[Skipped], Meta(description="The first 100 partitions that are skipped.")]
+
+
 class Priority(Struct, forbid_unknown_fields=True):
     """The priority of a job: jobs of higher priority start their steps first."""
 

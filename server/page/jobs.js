@@ -4,7 +4,7 @@
 import { Table, buttons, link, progress } from "./dom.js";
 import { bytes, count, counted, duration, rate, time } from "./format.js";
 
-export const left = (job) => job.moving + job.waiting + job.queued;
+const SKIPPED = 5; // skipped partitions that a dialog names
 
 const endings = (job) =>
   Object.entries(job.endings).map(([ending, number]) => `${count(number)} ${ending}`).join(", ");
@@ -92,11 +92,14 @@ export function cancelLines(job, mode) {
   ];
 }
 
-export function rollbackLines(job) {
-  const taken = job.endings["taken over"] ?? 0;
+export function rollbackLines(preview) {
+  const { skipped, examples } = preview;
   return [
-    `${counted(left(job), "partition")} under way and ${counted(job.done, "partition")} at the target move back to the original replicas.`,
-    taken > 0 && `${counted(taken, "partition")} that a later job took over will be skipped.`,
+    `${counted(preview.partitions, "partition")} will move back to the original replicas; ${bytes(preview.bytes)} are copied for that.`,
+    preview.withdrawn > 0 && `${counted(preview.withdrawn, "queued partition")} will be withdrawn.`,
+    preview.unchanged > 0 && `${counted(preview.unchanged, "partition")} will not change.`,
+    ...examples.slice(0, SKIPPED).map((each) => `Skipped: ${each.topic}-${each.partition}: ${each.reason}.`),
+    skipped > SKIPPED && `Skipped: ${count(skipped - SKIPPED)} more.`,
     "The rollback is a job of its own, under the same limits.",
   ];
 }

@@ -153,7 +153,8 @@ context.run = {
     }
   },
   async rollback(job) {
-    if (await ask(`Roll back job ${job.id}?`, rollbackLines(job), "Roll back")) {
+    const preview = await get(`v1/jobs/${job.id}/rollback`).catch((error) => act("", () => Promise.reject(error)));
+    if (preview && (await ask(`Roll back job ${job.id}?`, rollbackLines(preview), "Roll back"))) {
       await act(({ job: number, skipped }) => {
         const started = number === null ? `Job ${job.id} has nothing to roll back.` : `Job ${number} rolls back job ${job.id}.`;
         return skipped.length ? `${started} ${counted(skipped.length, "partition")} skipped: ${skipped[0].topic}-${skipped[0].partition}: ${skipped[0].reason}` : started;

@@ -152,6 +152,22 @@ async def test_a_rollback_is_a_job_and_names_skipped_partitions() -> None:
     assert client.controller.settle().replicas("foo-1") == (1, 2, 3)
 
 
+async def test_a_rollback_is_previewed_in_numbers() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6], foo_1=[4, 5, 6], foo_2=[4, 5, 6]))
+    client.controller.catch_up()
+    await client.post("/v1/jobs", plan(foo_2=[1, 5, 6]))
+    assert await client.get("/v1/jobs/1/rollback") == {
+        "partitions": 2,
+        "bytes": 300,
+        "withdrawn": 0,
+        "unchanged": 0,
+        "skipped": 1,
+        "examples": [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}],
+    }
+    assert len(client.controller.state.jobs) == 2
+
+
 async def test_a_job_is_paused_and_resumed() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", MOVE)

@@ -1,0 +1,42 @@
+"""What a rollback of a job would do now (KIP-236)."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from controller.model.cluster import Finished, Job, Reassignment, Replicas, TopicPartition
+from controller.reassignment.jobs import rollback_target
+from controller.state.state import State
+
+
+class RollbackRow(NamedTuple):
+    """What a rollback would do with one partition of the job."""
+
+    key: TopicPartition
+    replicas: Replicas = ()
+    """The list to which it moves back; empty if it does not move."""
+    reason: str = ""
+    """Why it is skipped; empty if it is not."""
+    withdrawn: bool = False
+    """It is a queued entry that has not started, and is withdrawn."""
+
+
+def rollback_rows(state: State, job: Job) -> Iterator[RollbackRow | None]:
+    """Yield a row for each partition of the job; None for those of other jobs."""
+    for pending in list(state.pending.values()):
+        yield RollbackRow(pending.key, withdrawn=True) if pending.job == job.id else None
+    ongoing: list[Reassignment | Finished] = list(state.reassignments.values())
+    for row in chain(ongoing, list(state.finished.get(job.id, {}).values())):
+        yield _rollback_row(state, job, row) if row.job == job.id else None
+
+
+def _rollback_row(state: State, job: Job, row: Reassignment | Finished) -> RollbackRow:
+    key = TopicPartition(row.topic, row.partition)
+    back, reason = rollback_target(state, job, key, row if isinstance(row, Finished) else None)
+    partition, reassignment = state.partition(*key), state.reassignments.get(key)
+    if reason or partition is None:
+        return RollbackRow(key, reason=reason)
+    goes_to = partition.replicas
+    if reassignment is not None and not reassignment.blocked:
+        goes_to = reassignment.target
+    return RollbackRow(key) if goes_to == back else RollbackRow(key, back)

@@ -1,0 +1,32 @@
+"""The preview of a rollback, in numbers."""
+
+from controller.model.cluster import Job
+from controller.model.names import without
+from controller.views.rollback import RollbackRow, rollback_rows
+from server.api.call import Call
+from server.api.models import RollbackPreview, Skipped
+
+EXAMPLES = 100
+"""Skipped partitions that are listed."""
+
+
+async def rollback_preview(call: Call, job: Job) -> RollbackPreview:
+    """Return what a rollback of the job would do now. Nothing is changed."""
+    rows = await call.collect(rollback_rows(call.state, job))
+    moving = [row for row in rows if row.replicas]
+    skipped = [row for row in rows if row.reason]
+    withdrawn = sum(row.withdrawn for row in rows)
+    return RollbackPreview(
+        partitions=len(moving),
+        bytes=sum(_bytes(call, row) for row in moving),
+        withdrawn=withdrawn,
+        unchanged=len(rows) - len(moving) - len(skipped) - withdrawn,
+        skipped=len(skipped),
+        examples=[Skipped(*row.key, row.reason) for row in skipped[:EXAMPLES]],
+    )
+
+
+def _bytes(call: Call, row: RollbackRow) -> int:
+    partition = call.state.partition(*row.key)
+    size = call.core.sizes.size(row.key)
+    return 0 if partition is None or size is None else size * len(without(row.replicas, partition.current))
