@@ -1,4 +1,4 @@
-"""The command line. Exit codes: 0 success, 1 failed or not complete, 2 invalid arguments or settings.
+"""The command line. Exit codes: 0 success, 1 failed or not complete, 2 invalid arguments or settings, 3 timed out.
 
 A failure prints one line on stderr. The module of a subcommand is imported when the subcommand runs, so
 `reassignd --version` does not import the server.
@@ -6,6 +6,7 @@ A failure prints one line on stderr. The module of a subcommand is imported when
 
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,6 +61,16 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *SUBCOMMANDS])
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+            similar = get_close_matches(name, self.list_commands(ctx), 1)
+            hint = f"did you mean {similar[0]}?" if similar else "`reassignd --help` lists the commands"
+            raise click.UsageError(f"there is no command '{name[:40]}'; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in SUBCOMMANDS:
             return super().get_command(ctx, cmd_name)
@@ -70,10 +81,15 @@ class LazyGroup(click.Group):
         return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
+)
 @click.version_option(__version__, prog_name="reassignd", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Execute partition reassignments of Apache Kafka in steps, with limits, cancellation and rollback."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @cli.command()

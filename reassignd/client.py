@@ -38,7 +38,7 @@ class Target(NamedTuple):
 class Client:
     """A connection to a server; a context manager that closes it."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, timeout: httpx.Timeout | None = None) -> None:
         self._url = target.url
         headers = {"user-agent": f"reassignd/{__version__}"}
         if target.token_file is not None:
@@ -53,7 +53,7 @@ class Client:
             self._http = httpx.Client(
                 base_url=target.url if path is None else "http://localhost",
                 headers=headers,
-                timeout=TIMEOUT,
+                timeout=timeout or TIMEOUT,
                 transport=httpx.HTTPTransport(uds=path, verify=tls),
             )
         except (httpx.InvalidURL, ValueError) as error:

@@ -13,7 +13,7 @@ GENERATED = ROOT / "protocol" / "messages"
 
 LONGEST_FUNCTION = 40
 
-COMMANDS = ("cancel", "limits", "options", "pause", "snapshot")
+COMMANDS = ("cancel", "options", "pause", "snapshot")
 
 TESTED_ELSEWHERE = {
     "reassignd/commands/placement.py": "tests/reassignd/commands/test_propose_execute.py",

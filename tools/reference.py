@@ -105,8 +105,9 @@ with the reason.
 CLI = """\
 # Command line
 
-`reassignd` exits with 0 on success, with 1 if the command failed or is not complete, and with 2 if arguments
-or settings are invalid. A failure prints one line on stderr. Log lines are written to stderr too.
+`reassignd` exits with 0 on success, with 1 if the command failed or is not complete, with 2 if arguments or
+settings are invalid, and with 3 if `--wait` has timed out. A failure prints one line on stderr. Log lines are
+written to stderr too. The [guide](guide.md#complete-commands-with-the-tab-key) shows completion in shells.
 
 All commands except `serve`, `plan` and `zk` use the [JSON API](api.md) of a running server: at the URL of
 `--url`, else of `REASSIGND_URL`, else http://127.0.0.1:9080. The [guide](guide.md) shows how to use them.

@@ -7,8 +7,9 @@ import click
 
 from common.counted import counted
 from planner.report.units import in_bytes
-from reassignd.commands.options import FORMAT, JSON, TIMEOUT, WAIT, with_client
-from reassignd.commands.text import echo, listed, refused_lines
+from reassignd.commands.completion import job_numbers
+from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, with_client
+from reassignd.commands.text import echo, left_out_lines, listed
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:
@@ -51,7 +52,13 @@ def _cancelled_lines(answer: dict[str, Any]) -> Iterator[str]:
 @click.command()
 @click.option("--all", "everything", is_flag=True, help="All ongoing reassignments.")
 @click.option("--topic", metavar="TOPIC", help="Ongoing reassignments of this topic.")
-@click.option("--job", metavar="JOB", type=click.IntRange(1), help="Ongoing reassignments of this job.")
+@click.option(
+    "--job",
+    metavar="JOB",
+    type=click.IntRange(1),
+    shell_complete=job_numbers,
+    help="Ongoing reassignments of this job.",
+)
 @click.option(
     "--partition",
     "partitions",
@@ -60,6 +67,7 @@ def _cancelled_lines(answer: dict[str, Any]) -> Iterator[str]:
     callback=_parse_partitions,
     help="One partition. Can be given more than once.",
 )
+@VERBOSE
 @FORMAT
 @with_client
 def cancel(
@@ -69,6 +77,7 @@ def cancel(
     topic: str | None,
     job: int | None,
     partitions: list[dict[str, Any]],
+    verbose: bool,
 ) -> int:
     """Cancel ongoing reassignments.
 
@@ -88,7 +97,7 @@ def cancel(
         for line in _cancelled_lines(answer) if count else ():
             echo(line)
     if output_format != JSON:
-        for line in refused_lines(answer["refused"]):
+        for line in left_out_lines("refused", answer["refused"], "message", verbose=verbose):
             echo(line, err=True)
     return 1 if answer["refused"] else 0
 
@@ -108,14 +117,21 @@ def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
 
 
 @click.command()
-@click.argument("number", metavar="JOB", type=click.IntRange(1))
+@click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
 @click.option("--dry-run", is_flag=True, help="Print what the rollback would do; change nothing.")
 @WAIT
 @TIMEOUT
+@VERBOSE
 @FORMAT
 @with_client
 def rollback(
-    client: "Client", output_format: str, number: int, dry_run: bool, wait: bool, timeout: float | None
+    client: "Client",
+    output_format: str,
+    number: int,
+    dry_run: bool,
+    wait: bool,
+    timeout: float | None,
+    verbose: bool,
 ) -> int:
     """Move all partitions of a job back to their original replicas, finished ones too.
 
@@ -136,8 +152,8 @@ def rollback(
             if job is None
             else f"Job {job} rolls back job {number}."
         )
-        for row in answer["skipped"]:
-            echo(f"skipped: {row['topic']}-{row['partition']}: {row['reason']}", err=True)
+        for line in left_out_lines("skipped", answer["skipped"], "reason", verbose=verbose):
+            echo(line, err=True)
     code = 1 if answer["skipped"] else 0
     if not wait or answer["job"] is None:
         return code

@@ -1,5 +1,6 @@
-"""The command `execute`: submit a plan."""
+"""The command `execute`: submit a plan, or forecast it."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -7,8 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from common.counted import counted
-from reassignd.commands.options import FORMAT, JSON, PLAN_FILE, TIMEOUT, WAIT, read_plan_file, with_client
-from reassignd.commands.text import echo, refused_lines
+from reassignd.commands.options import (
+    FILE,
+    FORMAT,
+    JSON,
+    STDIN,
+    TIMEOUT,
+    VERBOSE,
+    WAIT,
+    read_plan_file,
+    with_client,
+    with_plan,
+)
+from reassignd.commands.rates import rate
+from reassignd.commands.text import echo, left_out_lines
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:
@@ -16,9 +29,22 @@ if TYPE_CHECKING:
 
 UNCHANGED = "the partition has these replicas already, or is being moved to them"
 
+ROLLBACK_FILE = click.option(
+    "--rollback-file",
+    metavar="FILE",
+    type=FILE,
+    help="Write the current replicas to this file, as a plan; - for stdout.  "
+    "[default: a new file in the current directory if stdout is a terminal, else stdout]",
+)
+
 
 @click.command()
-@PLAN_FILE
+@with_plan
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Only forecast the steps, the bytes and the time under the limits of the server.",
+)
 @WAIT
 @TIMEOUT
 @click.option(
@@ -33,9 +59,9 @@ UNCHANGED = "the partition has these replicas already, or is being moved to them
 )
 @click.option(
     "--throttle",
-    metavar="BYTES",
-    type=click.IntRange(1, 2**63 - 1),
-    help="Throttle in bytes per second to and from each broker, while replicas of this job move.",
+    metavar="RATE",
+    callback=rate,
+    help="Throttle to and from each broker while replicas of this job move: bytes per second, such as 50MB.",
 )
 @click.option(
     "--priority",
@@ -43,21 +69,33 @@ UNCHANGED = "the partition has these replicas already, or is being moved to them
     type=click.IntRange(-1000, 1000),
     help="Steps of jobs with a higher priority start first.  [default: 0, or -1 with --queue]",
 )
+@ROLLBACK_FILE
+@VERBOSE
 @FORMAT
 @with_client
 def execute(
     client: "Client",
     output_format: str,
     plan_file: Path,
+    dry_run: bool,
     wait: bool,
     timeout: float | None,
-    **options: object,
+    rollback_file: Path | None,
+    verbose: bool,
+    **options: bool | int | None,
 ) -> int:
-    """Submit a plan as a job, and print the current replicas as a plan.
+    """Submit a plan as a job. PLAN is a file in the format of kafka-reassign-partitions; - for stdin.
 
     A plan with an invalid entry is rejected as a whole.
     """
-    return submit(client, output_format, read_plan_file(plan_file), options, WaitOptions(wait, timeout))
+    plan = read_plan_file(plan_file)
+    if dry_run:
+        from reassignd.commands.dry_run import print_forecast
+
+        throttle = options["throttle"]
+        return print_forecast(client, plan, throttle, output_format)
+    shown = Shown(output_format, rollback_file, verbose)
+    return submit(client, plan, options, WaitOptions(wait, timeout), shown)
 
 
 class WaitOptions(NamedTuple):
@@ -67,15 +105,23 @@ class WaitOptions(NamedTuple):
     timeout: float | None
 
 
+class Shown(NamedTuple):
+    """What of the answer is printed, and where the current replicas are written."""
+
+    output_format: str
+    rollback_file: Path | None = None
+    verbose: bool = False
+
+
 def submit(
-    client: "Client", output_format: str, plan: bytes, options: Mapping[str, object], wait: WaitOptions
+    client: "Client", plan: bytes, options: Mapping[str, object], wait: WaitOptions, shown: Shown
 ) -> int:
     """Submit the plan with these query parameters of the API; return the exit code."""
     answer = client.post("/v1/jobs", plan, **options)
-    if output_format == JSON:
+    if shown.output_format == JSON:
         echo(as_json(answer))
     else:
-        _print_answer(answer)
+        _print_answer(answer, shown)
     code = 1 if answer["refused"] else 0
     if not wait.enabled or answer["job"] is None:
         return code
@@ -85,16 +131,42 @@ def submit(
     return max(code, follow(client, answer["job"], wait.timeout))
 
 
-def _print_answer(answer: dict[str, Any]) -> None:
+def _print_answer(answer: dict[str, Any], shown: Shown) -> None:
     job = answer["job"]
     if job is not None:
-        echo(f"Current replicas (`reassignd rollback {job}` restores them):\n")
-        echo(as_json(answer["rollback"]) + "\n")
+        _keep_current(answer, shown.rollback_file)
         echo(f"Job {job}: {counted(answer['accepted'], 'partition')} accepted.")
         if answer["unchanged"]:
             entries = "entry is" if answer["unchanged"] == 1 else "entries are"
             echo(f"{answer['unchanged']:,} {entries} not in the job: {UNCHANGED}.")
     elif not answer["refused"]:
         echo("Nothing to do: every partition has these replicas already, or is being moved to them.")
-    for line in refused_lines(answer["refused"]):
+    for line in left_out_lines("refused", answer["refused"], "message", verbose=shown.verbose):
         echo(line, err=True)
+
+
+def _keep_current(answer: dict[str, Any], given: Path | None) -> None:
+    """Write the current replicas to a file, or print them. The job is accepted already: nothing here may fail."""
+    job, current = answer["job"], as_json(answer["rollback"])
+    path = given
+    if path is None and sys.stdout.isatty():
+        path = _unused(f"reassignd-rollback-of-job-{job}")
+    if path is not None and path != STDIN:
+        try:
+            path.write_text(current + "\n", "utf-8")
+        except OSError as error:
+            echo(f"cannot write {path}: {error.strerror}", err=True)
+        else:
+            echo(f"Current replicas: {path} (`reassignd rollback {job}` restores them)")
+            return
+    echo(f"Current replicas (`reassignd rollback {job}` restores them):\n")
+    echo(current + "\n")
+
+
+def _unused(name: str) -> Path:
+    """Return the name of a file that does not exist: another server may have had a job of that number."""
+    path, number = Path(f"{name}.json"), 1
+    while path.exists():
+        number += 1
+        path = Path(f"{name}-{number}.json")
+    return path

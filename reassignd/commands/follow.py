@@ -24,6 +24,10 @@ MIN_ENDED_FOR_ESTIMATE = 3
 """Partitions that must have ended before the time left is estimated from their rate."""
 
 
+TIMED_OUT = 3
+"""Exit code."""
+
+
 class Sample(NamedTuple):
     """Number of partitions whose part in the job had ended at a time."""
 
@@ -47,7 +51,10 @@ def follow(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Wait until the job has ended; return exit code 0 if every partition reached its target, else 1."""
+    """Wait until the job has ended; return exit code 0 if every partition reached its target, else 1.
+
+    Return TIMED_OUT if the job has not ended within `timeout` seconds.
+    """
     try:
         with _display() as display:
             detail = _until_ended(client, number, timeout, display, now, sleep)
@@ -57,7 +64,7 @@ def follow(
     job = detail["job"]
     if job["state"] != "ended":
         echo(f"Job {number} is not complete: {_text(detail, None)}", err=True)
-        return 1
+        return TIMED_OUT
     return _print_ending(detail)
 
 

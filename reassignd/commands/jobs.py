@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from common.counted import counted
+from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, with_client
 from reassignd.commands.text import DONE, duration, echo, job_lines, part_lines, reason_lines, when
 from reassignd.printable import as_json
@@ -65,7 +66,7 @@ def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
 
 
 @click.command()
-@click.argument("number", metavar="JOB", type=click.IntRange(1))
+@click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
 @click.option(
     "--limit",
     metavar="N",

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from controller.scheduling.plan_limits import MEANING
+from reassignd.commands.completion import limit_names
 from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.rates import read_rate
 from reassignd.commands.text import columns, echo
 from reassignd.printable import as_json
 
@@ -22,23 +24,34 @@ def _changes(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dic
     changes: dict[str, int | None] = {}
     for text in given:
         name, equals, value = text.partition("=")
-        whole = value.removeprefix("-").isdecimal() and value.isascii()
-        if not equals or not (whole or value in NO_LIMIT):
+        if not equals:
             raise click.BadParameter(f"'{text}', expected NAME=NUMBER or NAME=none")
         if name in changes:
             raise click.BadParameter(f"'{name}' is given twice")
-        changes[name] = None if value in NO_LIMIT else int(value)
+        changes[name] = None if value in NO_LIMIT else _number(text, name, value)
     return changes
 
 
+def _number(text: str, name: str, value: str) -> int:
+    if value.removeprefix("-").isdecimal() and value.isascii():
+        return int(value)
+    if "throttle" not in name.lower():
+        raise click.BadParameter(f"'{text}', expected NAME=NUMBER or NAME=none")
+    try:
+        return read_rate(value)
+    except ValueError as error:
+        raise click.BadParameter(f"'{text}', {error}") from error
+
+
 @click.command()
-@click.argument("changes", metavar="[NAME=VALUE]...", nargs=-1, callback=_changes)
+@click.argument("changes", metavar="[NAME=VALUE]...", nargs=-1, callback=_changes, shell_complete=limit_names)
 @FORMAT
 @with_client
 def limits(client: "Client", output_format: str, changes: dict[str, int | None]) -> None:
     """Show the limits, or change some of them. If one value is invalid, none is changed.
 
-    NAME is R, P, L, C, B, throttle, or the name of the config. VALUE is a number from 1, or none.
+    NAME is R, P, L, C, B, throttle, or the name of the config, also one of KIP-435. VALUE is a number from 1, or
+    none; that of the throttle may have a unit: throttle=50MB.
     A change applies from the next step on; steps in flight are not affected.
     """
     answer = client.ask("PUT", "/v1/limits", changes) if changes else client.get("/v1/limits")

@@ -26,10 +26,14 @@ PLAN_FILE = click.option(
     help="The plan, in the format of kafka-reassign-partitions; - for stdin.",
 )
 
+VERBOSE = click.option(
+    "--verbose", is_flag=True, help="Print a line for each partition that was refused or skipped."
+)
+
 WAIT = click.option(
     "--wait",
     is_flag=True,
-    help="Show progress until the job has ended. Exit with 1 if a partition did not reach its target.",
+    help="Show progress until the job has ended. Exit with 1 if a partition did not reach its target, and with 3 after --timeout.",
 )
 TIMEOUT = click.option(
     "--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="With --wait: give up after this time."
@@ -98,6 +102,27 @@ def with_client(command: Callable[..., R]) -> Callable[..., R]:
     for option in reversed(_CONNECTION_OPTIONS):
         run = option(run)
     return run
+
+
+def with_plan(command: Callable[..., R]) -> Callable[..., R]:
+    """Add the plan as an argument or as an option, and pass its path as `plan_file`."""
+
+    @wraps(command)
+    def run(
+        *arguments: object, plan_argument: Path | None, plan_option: Path | None, **parameters: object
+    ) -> R:
+        if (plan_argument is None) == (plan_option is None):
+            raise click.UsageError("give the plan: a file, or - for stdin")
+        return command(*arguments, plan_file=plan_argument or plan_option, **parameters)
+
+    option = click.option(
+        "--reassignment-json-file",
+        "plan_option",
+        metavar="PLAN",
+        type=FILE,
+        help="The same as PLAN, as for kafka-reassign-partitions.",
+    )
+    return click.argument("plan_argument", metavar="[PLAN]", type=FILE, required=False)(option(run))
 
 
 def read_plan_file(path: Path) -> bytes:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import echo
 from reassignd.printable import as_json
@@ -11,7 +12,9 @@ from reassignd.printable import as_json
 if TYPE_CHECKING:
     from reassignd.client import Client
 
-JOB = click.argument("number", metavar="[JOB]", type=click.IntRange(1), required=False)
+JOB = click.argument(
+    "number", metavar="[JOB]", type=click.IntRange(1), required=False, shell_complete=job_numbers
+)
 
 
 @click.command()
@@ -33,7 +36,7 @@ def resume(client: "Client", output_format: str, number: int | None) -> None:
 
 
 @click.command()
-@click.argument("number", metavar="JOB", type=click.IntRange(1))
+@click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
 @click.argument("priority", metavar="N", type=click.IntRange(-1000, 1000))
 @FORMAT
 @with_client

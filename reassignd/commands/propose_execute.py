@@ -13,7 +13,7 @@ from planner.proposing import Wish, propose_for
 from planner.snapshot import Snapshot
 from reassignd.commands.cluster_source import Source, read_server
 from reassignd.commands.drained import held_by, report
-from reassignd.commands.execute import WaitOptions, submit
+from reassignd.commands.execute import Shown, WaitOptions, submit
 from reassignd.commands.options import JSON
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
@@ -97,7 +97,8 @@ def submit_plan(client: "Client", proposal: Proposal, execution: Execution, outp
     """Submit the plan as a job, and wait for its end if asked for; return the exit code."""
     wait = WaitOptions(execution.wait, execution.timeout)
     options = {"throttle": execution.throttle}
-    return submit(client, output_format, plan_json(proposal.changes).encode(), options, wait)
+    plan = plan_json(proposal.changes).encode()
+    return submit(client, plan, options, wait, Shown(output_format))
 
 
 def reserve(client: "Client", goal: Goal) -> None:

@@ -17,16 +17,17 @@ from planner.proposals.network import MissingSolverError
 from planner.proposals.proposal import propose
 from planner.snapshot import TOPIC_PARTITION, Partition, Snapshot
 from reassignd.commands.cluster_source import read_server
-from reassignd.commands.execute import WaitOptions, submit
+from reassignd.commands.execute import ROLLBACK_FILE, Shown, WaitOptions, submit
 from reassignd.commands.options import (
     FILE,
     FORMAT,
     JSON,
-    PLAN_FILE,
     TIMEOUT,
+    VERBOSE,
     WAIT,
     read_plan_file,
     with_client,
+    with_plan,
 )
 from reassignd.commands.text import echo, part_lines
 from reassignd.errors import CommandError
@@ -91,7 +92,9 @@ def generate(
     if output_format == JSON:
         echo(as_json({"current": _plan(now), "proposed": _plan(proposed)}))
     else:
-        echo(f"Current replicas:\n{as_json(_plan(now))}\n\nProposed plan:\n{as_json(_plan(proposed))}")
+        # Only the plan is on stdout, so that it can be piped into `reassignd execute -`.
+        echo(f"Current replicas:\n{as_json(_plan(now))}\n\nProposed plan:", err=True)
+        echo(as_json(_plan(proposed)))
 
 
 @queue.command()
@@ -119,7 +122,7 @@ def verify(client: "Client", output_format: str, limit: int) -> int:
 
 
 @queue.command()
-@PLAN_FILE
+@with_plan
 @click.option(
     "--append",
     is_flag=True,
@@ -127,14 +130,24 @@ def verify(client: "Client", output_format: str, limit: int) -> int:
 )
 @WAIT
 @TIMEOUT
+@ROLLBACK_FILE
+@VERBOSE
 @FORMAT
 @with_client
 def execute(
-    client: "Client", output_format: str, plan_file: Path, append: bool, wait: bool, timeout: float | None
+    client: "Client",
+    output_format: str,
+    plan_file: Path,
+    append: bool,
+    wait: bool,
+    timeout: float | None,
+    rollback_file: Path | None,
+    verbose: bool,
 ) -> int:
     """Submit a plan that runs after existing jobs. The same as `reassignd execute --queue`."""
     options = {"queue": True, "append": append}
-    return submit(client, output_format, read_plan_file(plan_file), options, WaitOptions(wait, timeout))
+    shown = Shown(output_format, rollback_file, verbose)
+    return submit(client, read_plan_file(plan_file), options, WaitOptions(wait, timeout), shown)
 
 
 def _topics(data: bytes, path: Path) -> list[str]:

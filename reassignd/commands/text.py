@@ -114,12 +114,16 @@ def reason_lines(reasons: Sequence[Row], others: int = 0) -> Iterator[str]:
         yield f"  {others:>7,}  other reasons"
 
 
-def refused_lines(refused: Sequence[Row], most: int = 20) -> Iterator[str]:
-    """Yield a line for each rejected partition, at most `most` of them."""
-    for row in refused[:most]:
-        yield f"refused: {row['topic']}-{row['partition']}: {printable(row['message'])}"
-    if len(refused) > most:
-        yield f"refused: {len(refused) - most:,} more"
+def left_out_lines(what: str, rows: Sequence[Row], reason: str, *, verbose: bool) -> Iterator[str]:
+    """Yield one line about partitions that were refused or skipped; with `verbose`, a line for each of them.
+
+    `what` is `refused` or `skipped`, and `reason` the key of the text that says why.
+    """
+    shown = rows if verbose else rows[:1]
+    for row in shown:
+        more = len(rows) - len(shown)
+        rest = f", and {more:,} more: --verbose lists them" if more else ""
+        yield f"{what}: {row['topic']}-{row['partition']}: {printable(row[reason])}{rest}"
 
 
 def listed(replicas: Iterable[int]) -> str:

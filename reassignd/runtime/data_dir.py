@@ -1,9 +1,11 @@
 """The base of the runtimes that keep their records in the data directory."""
 
+import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
+from backends.datadir import StoreError
 from common.address import Address
 from common.worker_thread import WorkerThread
 from controller.ports import Store
@@ -12,6 +14,7 @@ from reassignd.config.config import Settings
 from reassignd.runtime.adapter import ClusterAdapter, Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.audit_store import AuditStore, audit_retention
+from reassignd.runtime.fresh_dir import is_fresh, is_worthless, remove
 from reassignd.runtime.identity import claim, cluster_id
 from reassignd.runtime.records import load, open_store
 from reassignd.runtime.runtime import HttpContent, Publish
@@ -38,6 +41,7 @@ class DataDirRuntime(ABC):
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._fresh = is_fresh(settings.data_dir)
         self._store = open_store(settings.data_dir)
         self._audit_reader, off_loop = self._store.audit_reader(), WorkerThread()
         audit = AuditStore(self._store, self._audit_reader, off_loop, audit_retention(settings))
@@ -92,10 +96,20 @@ class DataDirRuntime(ABC):
             await self._assembly.stop()
 
     def close(self) -> None:
-        """Unlock the data directory."""
+        """Unlock the data directory; remove it if this start has created it and has failed."""
         self._parts.off_loop.close()
+        failed = self._fresh and self._assembly is None and self._holds_nothing()
         self._audit_reader.close()
         self._store.close()
+        if failed:
+            remove(self._settings.data_dir)
+
+    def _holds_nothing(self) -> bool:
+        """Return whether no client can miss the records: a port may have been open for a moment."""
+        try:
+            return not self._audit_reader.span().newest and is_worthless(self._store.load())
+        except (StoreError, sqlite3.Error):
+            return False
 
     def abort(self) -> None:  # noqa: B027 (not every runtime has something to give up)
         """Do nothing: what was acknowledged is on disk."""

@@ -1,5 +1,7 @@
 """`/v1/limits`: the limits of KIP-435 and the throttle, which are cluster-wide dynamic configs."""
 
+from difflib import get_close_matches
+
 from common.json_text import abbreviated
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.names import THROTTLE
@@ -50,9 +52,11 @@ def _read(value: object) -> list[ConfigChange]:
 def _change(name: str, value: object) -> ConfigChange:
     config = NAMES.get(name, NAMES.get(name.lower()))
     if config is None:
-        raise HttpError(
-            400, f"unknown limit {abbreviated(name)}; known: R, P, L, C, B, throttle and their configs"
+        similar = get_close_matches(name[:100].lower(), NAMES, 1)
+        hint = (
+            f"did you mean {similar[0]}?" if similar else "known: R, P, L, C, B, throttle and their configs"
         )
+        raise HttpError(400, f"unknown limit {abbreviated(name)}; {hint}")
     if value is None:
         return ConfigChange(config, ConfigOp.DELETE, None)
     text = abbreviated(value)

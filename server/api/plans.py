@@ -11,6 +11,7 @@ from controller.model.plan import Entry, PlanRow
 from controller.reassignment.alter import check_row
 from controller.state.state import State
 from server.api.errors import HttpError
+from server.api.similar import topic_hint
 
 
 def check_plan(state: State, entries: Sequence[Entry]) -> None:
@@ -19,7 +20,8 @@ def check_plan(state: State, entries: Sequence[Entry]) -> None:
         outcome, _ = check_row(state, topic, AlterRow(partition, replicas), True)
         if not outcome.ok:
             raise HttpError(
-                422, f"partitions[{number}] ({display_name(topic)}-{partition}): {outcome.message}"
+                422,
+                f"partitions[{number}] ({display_name(topic)}-{partition}): {outcome.message}{topic_hint(state, topic)}",
             )
 
 

@@ -28,6 +28,7 @@ from server.api.models import (
 )
 from server.api.plans import clear_topics
 from server.api.rows import count_accepted, refused_rows
+from server.api.similar import topic_hint
 from server.api.streams import streamed
 from server.api.table import Endpoint
 
@@ -55,7 +56,7 @@ async def cancel(call: Call) -> Response:
     reply = await call.submit(event)
     await call.core.off_loop.run(clear_topics, targets or [])
     if body.topic is not UNSET:
-        _require_topic(reply)
+        _require_topic(call.state, reply)
     state = call.state
     answer = Cancelled(
         cancelled=await call.core.off_loop.run(count_accepted, reply.topics),
@@ -68,11 +69,11 @@ async def cancel(call: Call) -> Response:
     return streamed(answer, refused_rows(reply.topics))
 
 
-def _require_topic(reply: AlterReply) -> None:
+def _require_topic(state: State, reply: AlterReply) -> None:
     """Raise HttpError if the one topic of the request is unknown: its only row has no partition."""
     for number, outcome in reply.topics[0].rows[:1]:
         if number == -1:
-            raise HttpError(404, outcome.text)
+            raise HttpError(404, outcome.text + topic_hint(state, reply.topics[0].topic))
 
 
 def _destinations(state: State, reply: AlterReply) -> Iterator[PlacedPartition | None]:

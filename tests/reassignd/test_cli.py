@@ -86,8 +86,7 @@ def test_a_flag_takes_precedence_over_an_override_and_an_override_over_the_file(
         ),
         (["serve", "--brokrs", "3"], "No such option '--brokrs'. Did you mean '--brokers'?"),
         (["serve", "extra"], "Got unexpected extra argument (extra)"),
-        (["sevre"], "No such command 'sevre'."),
-        ([], "Missing command."),
+        (["sevre"], "there is no command 'sevre'; did you mean serve?"),
     ],
 )
 def test_invalid_arguments_exit_with_2_and_one_line(
@@ -140,3 +139,19 @@ def test_the_zookeeper_connection_comes_from_an_option_or_a_file(
         2,
         "reassignd: zookeeper.jaas.file: cannot read no/such: No such file or directory",
     )
+
+
+def test_without_arguments_it_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    assert capsys.readouterr().out.startswith("Usage: reassignd [OPTIONS]")
+
+
+@pytest.mark.parametrize(
+    ("verb", "hint"),
+    [("exectue", "did you mean execute?"), ("qqqq", "`reassignd --help` lists the commands")],
+)
+def test_an_unknown_command_is_named_with_a_similar_one(
+    verb: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([verb]) == 2
+    assert capsys.readouterr().err == f"reassignd: there is no command '{verb}'; {hint}\n"

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from reassignd.cli import main
-from reassignd.commands.text import columns, echo, reason_lines, refused_lines
+from reassignd.commands.text import columns, echo, left_out_lines, reason_lines
 from reassignd.logs import JsonFormatter, PlainFormatter
 from reassignd.printable import as_json, printable
 
@@ -36,7 +36,9 @@ def test_table_cells_stay_aligned() -> None:
 
 def test_a_reason_or_an_error_is_one_line() -> None:
     [reason] = reason_lines([{"partitions": 1, "reason": EVIL}])
-    [refused] = refused_lines([{"topic": "t", "partition": 0, "message": EVIL}])
+    [refused] = left_out_lines(
+        "refused", [{"topic": "t", "partition": 0, "message": EVIL}], "message", verbose=False
+    )
     assert (reason.endswith(SHOWN), refused.endswith(SHOWN)) == (True, True)
 
 

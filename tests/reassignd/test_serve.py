@@ -81,7 +81,7 @@ def test_a_second_process_on_the_same_data_is_refused_with_the_pid(start: Start)
     assert first.get("/readyz") == "ready\n"
 
 
-def test_a_broker_port_in_use_is_reported(start: Start) -> None:
+def test_a_broker_port_in_use_is_reported_and_no_directory_is_left(start: Start, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = start("--listener", f"127.0.0.1:{port}").complaint()
@@ -89,9 +89,10 @@ def test_a_broker_port_in_use_is_reported(start: Start) -> None:
         line
         == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener` (--listener HOST:PORT)"
     )
+    assert not (tmp_path / "data").exists()
 
 
-def test_an_http_port_in_use_is_reported(start: Start) -> None:
+def test_an_http_port_in_use_is_reported_and_no_directory_is_left(start: Start, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = start(http=f"127.0.0.1:{port}").complaint()
@@ -99,6 +100,7 @@ def test_an_http_port_in_use_is_reported(start: Start) -> None:
         line
         == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `http.listener` (--http HOST:PORT)"
     )
+    assert not (tmp_path / "data").exists()
 
 
 def test_an_unusable_data_directory_is_reported(start: Start, tmp_path: Path) -> None:

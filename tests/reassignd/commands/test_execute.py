@@ -1,11 +1,14 @@
 """What `execute` prints about the answer."""
 
+import sys
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from reassignd.cli import main
 from reassignd.client import Client
-from reassignd.commands.execute import WaitOptions, submit
+from reassignd.commands.execute import Shown, WaitOptions, submit
 
 
 class Submitted:
@@ -18,8 +21,8 @@ class Submitted:
         assert path == "/v1/jobs"
         return self.answer
 
-    def print(self) -> int:
-        return submit(cast(Client, self), "text", b"{}", {}, WaitOptions(False, None))
+    def print(self, **shown: Any) -> int:
+        return submit(cast(Client, self), b"{}", {}, WaitOptions(False, None), Shown("text", **shown))
 
 
 def test_entries_that_are_not_in_the_job_are_counted_apart(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,3 +36,49 @@ def test_entries_that_are_not_in_the_job_are_counted_apart(capsys: pytest.Captur
 def test_a_job_with_all_entries_says_no_more(capsys: pytest.CaptureFixture[str]) -> None:
     Submitted().print()
     assert capsys.readouterr().out.splitlines()[-1] == "Job 1: 22 partitions accepted."
+
+
+def test_on_a_terminal_the_current_replicas_go_to_a_new_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    Submitted(rollback={"version": 1}).print()
+    Submitted(rollback={"version": 2}).print()
+    assert (tmp_path / "reassignd-rollback-of-job-1.json").read_text() == '{"version":1}\n'
+    assert (tmp_path / "reassignd-rollback-of-job-1-2.json").read_text() == '{"version":2}\n'
+    first = capsys.readouterr().out.splitlines()[0]
+    assert (
+        first == "Current replicas: reassignd-rollback-of-job-1.json (`reassignd rollback 1` restores them)"
+    )
+
+
+def test_elsewhere_they_are_printed_unless_a_file_is_given(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    Submitted(rollback={"version": 1}).print()
+    assert '{"version":1}' in capsys.readouterr().out
+    Submitted(rollback={"version": 1}).print(rollback_file=tmp_path / "old.json")
+    assert "version" not in capsys.readouterr().out
+    assert (tmp_path / "old.json").read_text() == '{"version":1}\n'
+
+
+def test_a_file_that_cannot_be_written_is_reported_and_the_replicas_are_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    Submitted(rollback={"version": 1}).print(rollback_file=tmp_path / "none" / "old.json")
+    out, err = capsys.readouterr()
+    assert '{"version":1}' in out
+    assert err == f"cannot write {tmp_path}/none/old.json: No such file or directory\n"
+
+
+def test_refused_partitions_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"topic": "foo", "partition": number, "message": "no"} for number in range(9)]
+    assert Submitted(refused=rows).print() == 1
+    assert capsys.readouterr().err == "refused: foo-0: no, and 8 more: --verbose lists them\n"
+
+
+@pytest.mark.parametrize("plans", [[], ["a.json", "--reassignment-json-file", "b.json"]])
+def test_the_plan_is_given_once(plans: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["execute", *plans]) == 2
+    assert "give the plan: a file, or - for stdin" in capsys.readouterr().err

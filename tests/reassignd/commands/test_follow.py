@@ -87,8 +87,8 @@ def test_retries_while_the_server_is_unreachable(capsys: pytest.CaptureFixture[s
     assert lines[1:3] == ["cannot reach it; retrying until the server responds", "the server responds again"]
 
 
-def test_exits_with_1_after_the_timeout(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ScriptedClient(detail(1)).follow(timeout=3) == 1
+def test_exits_with_3_after_the_timeout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ScriptedClient(detail(1)).follow(timeout=3) == 3
     assert capsys.readouterr().err.splitlines()[-1] == "Job 7 is not complete: 1 moving, 2 queued"
 
 

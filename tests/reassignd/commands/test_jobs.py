@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from controller.views.jobs import PartState
-from reassignd.commands import jobs
+from reassignd.cli import main
 from reassignd.commands.jobs import STATES
 
 
@@ -23,7 +22,7 @@ def test_filters_and_order_are_sent_to_the_server(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("reassignd.client.Client.get", get)
     options = "7 --state moving --topic foo --broker 3 --sort bytes --descending --limit 5 --format json"
-    assert CliRunner().invoke(jobs.job, options.split()).exit_code == 0
+    assert main(["job", *options.split()]) == 0
     [(path, query)] = asked
     assert path == "/v1/jobs/7"
     expected = {"state": "moving", "topic": "foo", "broker": 3, "sort": "bytes", "descending": "true"}

@@ -12,8 +12,8 @@ from reassignd.commands.text import (
     columns,
     duration,
     job_lines,
+    left_out_lines,
     reason_lines,
-    refused_lines,
     when,
 )
 
@@ -115,6 +115,11 @@ def test_reasons_that_are_not_listed_are_counted() -> None:
     ]
 
 
-def test_many_refusals_are_cut_short() -> None:
+def test_many_refusals_are_one_line_unless_all_are_wanted() -> None:
     rows = [{"topic": "foo", "partition": number, "message": "no"} for number in range(25)]
-    assert list(refused_lines(rows, most=1)) == ["refused: foo-0: no", "refused: 24 more"]
+    assert list(left_out_lines("refused", rows, "message", verbose=False)) == [
+        "refused: foo-0: no, and 24 more: --verbose lists them"
+    ]
+    assert len(list(left_out_lines("refused", rows, "message", verbose=True))) == 25
+    assert list(left_out_lines("skipped", rows[:1], "message", verbose=False)) == ["skipped: foo-0: no"]
+    assert list(left_out_lines("skipped", [], "message", verbose=False)) == []

@@ -1,0 +1,79 @@
+"""`execute --dry-run`: the forecast of a plan, and the rate that it assumes."""
+
+import json
+from typing import Any, cast
+
+import pytest
+
+from reassignd.client import Client
+from reassignd.commands.dry_run import print_forecast
+from reassignd.errors import CommandError
+
+pytest.importorskip("pyarrow")
+
+MIB = 1024 * 1024
+PLAN = b'{"version":1,"partitions":[{"topic":"foo","partition":0,"replicas":[2]}]}'
+SNAPSHOT = [
+    {"kind": "cluster", "cluster_id": "c"},
+    *({"kind": "broker", "id": broker, "rack": None, "live": True} for broker in (1, 2)),
+    {"kind": "partition", "topic": "foo", "partition": 0, "replicas": [1], "isr": [1], "leader": 1,
+     "bytes": 10 * MIB, "min_isr": 1},
+]  # fmt: skip
+
+
+class Server:
+    """A client of a server with one partition of 10 MiB."""
+
+    def __init__(self, throttle: int | None = None, measured: int | None = None) -> None:
+        self.answers: dict[str, Any] = {
+            "/v1/limits": {"limits": [{"name": "throttle", "limit": throttle}]},
+            "/v1/status": {"incoming": [{"rate": None}, {"rate": measured}]},
+        }
+
+    def get(self, path: str) -> Any:
+        return self.answers[path]
+
+    def stream(self, path: str) -> list[bytes]:
+        assert path == "/v1/snapshot"
+        return [json.dumps(row).encode() + b"\n" for row in SNAPSHOT]
+
+
+def forecast(server: Server, plan: bytes = PLAN, throttle: int | None = None, form: str = "text") -> int:
+    return print_forecast(cast(Client, server), plan, throttle, form)
+
+
+def test_the_forecast_has_the_moves_the_bytes_and_the_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert forecast(Server(), throttle=MIB) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "1 partition to move, 0 already at the target"
+    assert "1 replica (10 MiB) to copy" in lines[1]
+    assert lines[-2:] == [
+        "rate: 1 MiB/s to and from each broker, the given throttle",
+        "Nothing was submitted.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("server", "throttle", "rate"),
+    [
+        (Server(5, 7), 3, (3, "the given throttle")),
+        (Server(5, 7), None, (5, "the throttle of the server")),
+        (Server(None, 7), None, (7, "the rate of the fastest broker now")),
+        (Server(), None, (100 * MIB, "assumed, because nothing moves now")),
+    ],
+)
+def test_the_rate_is_the_best_known(
+    server: Server, throttle: int | None, rate: tuple[int, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    forecast(server, throttle=throttle, form="json")
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["rate"]["bytes"], answer["rate"]["origin"]) == rate
+    assert answer["forecast"]["bytes"] == 10 * MIB
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"), [(b"{}", "not a plan"), (PLAN.replace(b"foo", b"bar"), "topic 'bar' of the plan")]
+)
+def test_an_invalid_plan_is_reported(plan: bytes, reason: str) -> None:
+    with pytest.raises(CommandError, match=reason):
+        forecast(Server(), plan)
