@@ -38,7 +38,7 @@ class AlterReassignments(Event[AlterReply]):
 class NewTopic(NamedTuple):
     """A topic to create: either with counts, or with `assignments` (partition index -> replicas).
 
-    -1 for a count selects the cluster's default. The caller makes `id`, because the controller has no randomness.
+    -1 for a count selects the cluster's default. The caller makes `id`: the controller has no randomness.
     """
 
     name: str

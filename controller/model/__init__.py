@@ -1,1 +1,1 @@
-"""The values and records that the controller decides about: cluster, jobs, steps. No behaviour beyond them."""
+"""The values and records that the controller decides about: cluster, jobs, steps."""

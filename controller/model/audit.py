@@ -1,4 +1,7 @@
-"""Entries of the audit log: who ordered what. No decision reads them; they are stored with the records of their decision."""
+"""Entries of the audit log: who ordered what.
+
+No decision reads them; they are stored with the records of their decision.
+"""
 
 from collections.abc import Collection
 from enum import StrEnum

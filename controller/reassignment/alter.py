@@ -61,7 +61,10 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
 
 
 def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> Generator[None, None, AlterReply]:
-    """Return a reply with the outcome at the top and on every row, as Kafka's clients expect it. Made in slices."""
+    """Return a reply with the outcome at the top and on every row, as Kafka's clients expect it.
+
+    Made in slices.
+    """
     answers = []
     work = 0
     for topic, rows in topics:
@@ -145,9 +148,12 @@ def _cancel_all(d: Decision) -> list[AlterTopic]:
 
 
 def _moving_rows(d: Decision, topic: str, whole: set[str]) -> Iterator[AlterRow | None]:
-    """Yield a cancel for each listed partition of the topic, and None for the others. The check is made lazily.
+    """Yield a cancel for each listed partition of the topic, and None for the others.
 
-    `whole` are the topics that the request has cancelled before: again, a cancel has no effect but takes as long.
+    The check is made lazily.
+
+    `whole` are the topics that the request has cancelled before: again, a cancel has no effect but takes as
+    long.
     """
     if topic in whole:
         return

@@ -1,4 +1,4 @@
-"""Leases of configs that an upstream owns: the backend reads the configs, the controller decides what to change.
+"""Leases of configs of an upstream: the backend reads the configs, the controller decides on changes.
 
 On a `ReadThrottle` effect the backend reads the configs of `throttles_to_read` and submits them as
 `ThrottleRead`. The decision records what will be set (`Lease`) and emits one `AlterThrottle`. The backend

@@ -1,4 +1,4 @@
-"""Leases of configs that the controller owns: the decision that starts or ends a step also changes the configs.
+"""Leases of configs that the controller owns: the decision that starts or ends a step changes them.
 
 The record of a lease contains the previous value, which is restored at the end of the lease.
 """

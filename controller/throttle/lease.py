@@ -1,8 +1,8 @@
 """The rules of ownership: which entries of a list and which rates a lease owns, and how lists are changed.
 
-The functions are pure. They are used for configs that the controller owns (`controller.throttle.direct`) and for
-the configs of an upstream (`controller.throttle.delegated`). Entries that someone else set are never removed.
-A rate that someone else set, or changed during the lease, is never changed.
+The functions are pure. They are used for configs that the controller owns (`controller.throttle.direct`) and
+for the configs of an upstream (`controller.throttle.delegated`). Entries that someone else set are never
+removed. A rate that someone else set, or changed during the lease, is never changed.
 """
 
 from collections.abc import Collection, Sequence

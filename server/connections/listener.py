@@ -68,7 +68,7 @@ class Listeners(Generic[Broker]):
         sockets = await _bound(host, port)
         self._registry.start()
         self._sockets[broker.id] = [
-            _ListeningSocket(each, partial(self._accepted, broker)) for each in sockets
+            _ListeningSocket(bound, partial(self._accepted, broker)) for bound in sockets
         ]
         bound_host, bound_port, *_ = sockets[0].getsockname()
         return bound_host, bound_port
@@ -223,8 +223,8 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
             listening.setblocking(False)
             sockets.append(listening)
     except OSError:
-        for each in sockets:
-            each.close()
+        for bound in sockets:
+            bound.close()
         raise
     return sockets
 

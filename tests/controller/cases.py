@@ -1,8 +1,8 @@
 """Kafka's behaviours as cases (cases.jsonl), and the function that runs one.
 
 A case has `given`, `do` and `expect` in a small language, which `case_actions` and `case_expectations`
-interpret. A case that needs a component outside of the controller (a znode, a replica's state machine) also counts
-as a difference.
+interpret. A case that needs a component outside of the controller (a znode, a replica's state machine) also
+counts as a difference.
 """
 
 import json
