@@ -2,7 +2,7 @@
 "use strict";
 
 import { Table, buttons, element, keyed, progress, setHidden, setText } from "./dom.js";
-import { bytes, count, counted, duration, rate } from "./format.js";
+import { bytes, count, counted, duration, rate, time } from "./format.js";
 
 const GUARD = { 0: "The health guard starts repairs only.", 1: "The health guard starts one step at a time." };
 const GUARD_OFF = "The health guard is off: steps start nevertheless.";
@@ -44,6 +44,14 @@ function showHealth({ health, paused, reassignments: moves }) {
   if (lines.length) pill(health.trouble && health.holds === 0 ? "unhealthy, holding" : "unhealthy", "bad");
   else if (paused) pill("paused", "warn");
   else pill(moves.moving ? "moving" : "healthy", "good");
+}
+
+// `pauses` are the newest entries of the audit log about pauses; that of everything has no job.
+function showPause({ paused }, pauses) {
+  const entry = pauses.find((each) => each.job === null);
+  const since = entry ? ` since ${time(entry.time_ms)}, by ${entry.principal}` : "";
+  setText(element("paused"), `Everything is paused${since}: steps in flight finish, no others start.`);
+  setHidden(element("paused"), !paused);
 }
 
 function numbers({ brokers, partitions, reassignments: moves, throttle, incoming }) {
@@ -120,10 +128,11 @@ export function newOverview(changeLimit) {
   const showReasons = reasonTable("reasons");
   const limits = limitTable(changeLimit);
   const incoming = incomingTable();
-  return (status, { limits: rows }) => {
+  return (status, { limits: rows }, pauses) => {
     setText(element("version"), status.version);
     setText(element("cluster"), `cluster ${status.cluster_id}, ${counted(status.partitions.total, "partition")}`);
     showHealth(status);
+    showPause(status, pauses);
     showNumbers(status);
     setText(element("pause-all"), status.paused ? "Resume everything" : "Pause everything");
     showReasons(status.reasons, status.other_reasons);

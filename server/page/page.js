@@ -12,6 +12,7 @@ import { Parts } from "./parts.js";
 const EVERY_MS = 2000;
 const SHARE = 20; // The pause after a refresh is at least this multiple of its duration, so that large jobs are read less often.
 const JOBS = 20;
+const PAUSES = 20; // entries of the audit log in which the pause of everything is looked for
 
 const context = {
   status: null,
@@ -52,11 +53,12 @@ async function readAll() {
     get("v1/jobs", { limit: JOBS, offset: jobsOffset }),
     number && get(`v1/jobs/${number}`, parts.query).catch(missing),
   ]);
+  const pauses = status.paused ? await get("v1/audit", { action: "pause", limit: PAUSES }) : { entries: [] };
   context.status = status;
   context.mayChange = client.role === "operator";
   setText(element("client"), `${client.principal}, ${client.role}`);
   setHidden(element("pause-all"), !context.mayChange);
-  showOverview(status, limits);
+  showOverview(status, limits, pauses.entries);
   showJobs(listed);
   setHidden(element("detail"), !detail || number !== parts.job);
   if (detail && number === parts.job) parts.show(detail);
