@@ -57,15 +57,6 @@ def read_tolerance(text: str) -> Fraction:
     return value
 
 
-def read_bytes(name: str, text: str) -> int:
-    """Read `500GiB`, `1.5 TB` or a number of bytes as the value of the option `name`. Raises ProposalError."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(?:([KMGTPE])(i?))?B?", text, re.IGNORECASE)
-    if match is None:
-        raise ProposalError([f"{name} '{text}': expected a number of bytes, such as 500GiB"])
-    power = "KMGTPE".index(match[2].upper()) + 1 if match[2] else 0
-    return int(Fraction(match[1]) * (1024 if match[3] else 1000) ** power)
-
-
 def read_weights(texts: Iterable[str]) -> Mapping[int, Fraction]:
     """Read `7=0.5`, once for each broker. Raises ProposalError."""
     weights: dict[int, Fraction] = {}

@@ -45,13 +45,17 @@ def disk_notes(problem: Problem) -> list[str]:
     )
 
 
-def byte_notes(problem: Problem, given: Input, shares: Shares, sets: Ints, bound: int) -> list[str]:
-    """Tell how many moves even bytes cost, and which brokers stay outside of their share."""
-    more = moves_of(given.lists, sets) - bound
+def byte_notes(
+    problem: Problem, given: Input, shares: Shares, sets: Ints, bounds: tuple[int, int]
+) -> list[str]:
+    """Tell what even bytes cost, and which brokers stay outside of their share. `bounds` are those of moves and bytes."""
+    more = moves_of(given.lists, sets) - bounds[0]
     notes = []
     if given.ranges is not None and more > 0:
         notes.append(f"{in_words(more, 'move')} more than even counts need, for even bytes")
     outside = list(_uneven(problem, given, shares, sets))
+    if bounds[1] and not outside:
+        notes.append(f"even bytes need at least {in_bytes(bounds[1])} of copies")
     notes += outside[:MOST_NOTES]
     if len(outside) > MOST_NOTES:
         notes.append(f"and {in_words(len(outside) - MOST_NOTES, 'more broker')} with uneven bytes")

@@ -81,7 +81,9 @@ class _Solver:
         sets = within_disks(given, placed.sets, self._problem.table.brokers)
         self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
         if self._shares is not None:
-            self._notes += byte_notes(self._problem, given, self._shares, sets, placed.bound)
+            self._notes += byte_notes(
+                self._problem, given, self._shares, sets, (placed.bound, placed.bytes_bound)
+            )
         return self._finish(placed._replace(sets=sets), widened)
 
     def _as_arrays(self, ranges: dict[int, CountRange]) -> Ranges:

@@ -51,8 +51,11 @@ def summary(proposal: Proposal) -> list[str]:
     if not proposal.changes:
         scope = "the other partitions meet" if proposal.left_out else "the cluster meets"
         return [f"nothing to move: {scope} the goal", *_notes(proposal)]
-    least = "fewer" if proposal.fewest_moves_proven else f"fewer than {proposal.moves_bound:,}"
-    moved = f"moves {in_words(proposal.moves, 'replica')} ({in_bytes(proposal.bytes)}); no plan can do with {least}"
+    moved = f"moves {in_words(proposal.moves, 'replica')} ({in_bytes(proposal.bytes)})"
+    if proposal.fewest_moves_proven:
+        moved += "; no plan can do with fewer"
+    elif proposal.moves_bound:
+        moved += f"; no plan can do with fewer than {proposal.moves_bound:,}"
     if not proposal.moves:
         moved = "moves no replica; only the order of replicas changes"
     changed = in_words(len(proposal.changes), "partition")

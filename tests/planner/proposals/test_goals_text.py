@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from planner.proposals.goal import ProposalError
-from planner.proposals.goals_text import broker_ids, read_bytes, read_goal, read_tolerance, read_weights
+from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
 
 
 def test_goals_are_combined() -> None:
@@ -54,15 +54,3 @@ def test_weights_are_exact_fractions() -> None:
 def test_the_same_broker_twice_is_refused() -> None:
     with pytest.raises(ProposalError, match="different broker ids"):
         broker_ids("drain", "1,1")
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("7", 7), ("7B", 7), ("2KiB", 2048), ("1.5 MB", 1_500_000), ("3g", 3_000_000_000)]
-)
-def test_bytes_have_units(text: str, value: int) -> None:
-    assert read_bytes("--max-bytes", text) == value
-
-
-def test_bytes_that_are_no_number_are_refused() -> None:
-    with pytest.raises(ProposalError, match="--max-bytes 'many': expected a number of bytes"):
-        read_bytes("--max-bytes", "many")

@@ -61,3 +61,10 @@ def test_the_json_has_all_figures() -> None:
     figures = as_dict(drained(cluster("---", (1, 2))))
     assert (figures["moves"], figures["partitions"], figures["brokers"][2]["gains"]) == (1, 1, 1)
     assert figures["plan"]["partitions"] == [{"topic": "foo", "partition": 0, "replicas": [2, 3]}]
+
+
+def test_a_bound_is_given_where_the_moves_are_not_proven() -> None:
+    proposal = drained(cluster("---", (1, 2)))
+    for bound, words in ((1, "; no plan can do with fewer"), (0, "")):
+        assert summary(proposal._replace(moves_bound=bound))[0] == f"moves 1 replica (1 B){words}"
+    assert summary(proposal._replace(moves=3, moves_bound=2))[0].endswith("fewer than 2")
