@@ -231,7 +231,7 @@ def _write_field(source: Source, layout: Layout, batch: list[Field]) -> None:
     field = batch[0]
     struct, compact = layout.struct_of(field), layout.is_compact(field)
     if field.type in FIXED_SIZES:
-        source.line(f"pos += {sum(FIXED_SIZES[each.type] for each in batch)}")
+        source.line(f"pos += {sum(FIXED_SIZES[fixed.type] for fixed in batch)}")
     elif struct is not None and not field.is_array:
         if layout.is_nullable(field):
             source.line("pos += 1")

@@ -60,7 +60,9 @@ class Link:
     @property
     def ended(self) -> bool:
         """No connection is open or being opened."""
-        return not self._opening.locked() and all(each.ended.is_set() for each in self._connections)
+        return not self._opening.locked() and all(
+            connection.ended.is_set() for connection in self._connections
+        )
 
     async def close(self) -> None:
         """Close all connections at once."""
@@ -89,7 +91,9 @@ class Link:
             opened.abort(CLOSED)
             raise UnreachableError(CLOSED)
         self.retire()
-        self._connections = [each for each in self._connections if not each.ended.is_set()] + [opened]
+        self._connections = [
+            connection for connection in self._connections if not connection.ended.is_set()
+        ] + [opened]
         self._failure, self._pause = None, 0.0
         lifetime = opened.lifetime_seconds
         self._renew_at = self._clock.now() + RENEW_FRACTION * lifetime if lifetime else float("inf")

@@ -97,7 +97,9 @@ async def describe(client: ClusterPort) -> Description:
     moves = await _moves(client)
     topics = await _topics(client)
     log_dirs = _LogDirs()
-    await asyncio.gather(*(_read_log_dirs(client, each.id, log_dirs) for each in brokers if not each.fenced))
+    await asyncio.gather(
+        *(_read_log_dirs(client, broker.id, log_dirs) for broker in brokers if not broker.fenced)
+    )
     gaps = log_dirs.gaps
     min_isr = await _min_isr(client, [topic.name for topic in topics], gaps)
     moves = await _moves(client) | moves
@@ -106,7 +108,7 @@ async def describe(client: ClusterPort) -> Description:
         for topic in sorted(topics, key=lambda each: each.name)
         for number, row in sorted(topic.partitions.items())
     ]
-    described = [DescribedBroker(each, log_dirs.disks.get(each.id)) for each in brokers]
+    described = [DescribedBroker(broker, log_dirs.disks.get(broker.id)) for broker in brokers]
     return Description(client.cluster_id, described, partitions, gaps)
 
 

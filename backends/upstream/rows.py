@@ -33,7 +33,7 @@ def alter_request(rows: Sequence[Submit], timeout_ms: int) -> AlterPartitionReas
     topics = grouped(
         (topic, ReassignablePartition(partition, replicas)) for topic, partition, replicas in rows
     )
-    named = [ReassignableTopic(*each) for each in topics.items()]
+    named = [ReassignableTopic(*topic) for topic in topics.items()]
     return AlterPartitionReassignmentsRequest(timeout_ms, True, named)
 
 

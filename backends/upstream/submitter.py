@@ -117,8 +117,8 @@ class Submitter:
 
     async def _send_elections(self) -> None:
         elections = list(self._elections)[:CHUNK]
-        for each in elections:
-            del self._elections[each]
+        for election in elections:
+            del self._elections[election]
         if elections:
             try:
                 await self._client.ask(elect_request(elections, int(TIMEOUT_SECONDS * 1000)))

@@ -115,14 +115,18 @@ class ThrottleConfigs:
         """Read unconfirmed throttles, or with `every` all; submit them, and make the resulting changes."""
         values, complete = await self._read(throttles_to_read(self._state, every=every))
         if values:
-            made = {each: self._acknowledged.pop(each) for each in values if each in self._acknowledged}
+            altered = {
+                resource: self._acknowledged.pop(resource)
+                for resource in values
+                if resource in self._acknowledged
+            }
             # When `submit` returns, `perform` has received the effects of the decision.
-            await self._submit(ThrottleRead(values, made))
+            await self._submit(ThrottleRead(values, altered))
         acknowledged = False
         while self._alterations:
             changes = self._alterations.popleft()
             failed = await self._alter(changes)
-            succeeded = {each: made for each, made in changes.items() if each not in failed}
+            succeeded = {resource: made for resource, made in changes.items() if resource not in failed}
             self._acknowledged |= succeeded
             acknowledged |= bool(succeeded)
             complete &= not failed
@@ -188,10 +192,10 @@ class ThrottleConfigs:
         failed: set[Resource] = set()
         for subtract in (False, True):
             batch = {
-                resource: [change for change in made if (change.op is ConfigOp.SUBTRACT) is subtract]
-                for resource, made in changes.items()
+                resource: [change for change in all_of if (change.op is ConfigOp.SUBTRACT) is subtract]
+                for resource, all_of in changes.items()
             }
-            batch = {resource: made for resource, made in batch.items() if made}
+            batch = {resource: selected for resource, selected in batch.items() if selected}
             topics = [resource for resource in batch if resource[0] is ResourceType.TOPIC]
             brokers = [resource for resource in batch if resource[0] is ResourceType.BROKER]
             answers = await asyncio.gather(

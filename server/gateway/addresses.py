@@ -39,11 +39,11 @@ def describe_cluster(addresses: AdvertisedAddresses) -> Interceptor:
         if response.error_code or response.endpoint_type != DEFAULT_BROKER:
             return response
         addressed = [
-            (each, addresses.advertised(each.broker_id, Address(each.host, each.port)))
-            for each in response.brokers
+            (broker, addresses.advertised(broker.broker_id, Address(broker.host, broker.port)))
+            for broker in response.brokers
         ]
-        brokers = [each._replace(host=at.host, port=at.port) for each, at in addressed if at is not None]
-        live = [each.broker_id for each in brokers if not each.is_fenced]
+        brokers = [broker._replace(host=at.host, port=at.port) for broker, at in addressed if at is not None]
+        live = [broker.broker_id for broker in brokers if not broker.is_fenced]
         return response._replace(
             brokers=brokers, controller_id=controller_among(live, response.controller_id)
         )

@@ -84,18 +84,20 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
         request: IncrementalAlterConfigsRequest, requester: Requester
     ) -> Split[IncrementalAlterConfigsResponse] | None:
         own_changes = {
-            key_of(each): _checked(services, each.resource_name, changes_of(own_configs(each.configs)))
-            for each in request.resources
-            if _alters_own_keys(each)
+            key_of(resource): _checked(
+                services, resource.resource_name, changes_of(own_configs(resource.configs))
+            )
+            for resource in request.resources
+            if _alters_own_keys(resource)
         }
         if not own_changes:
             return None
         # A resource without changes still gets a result row, which tells whether the principal may alter it.
         resources = [
-            _without_own_keys(each, nothing=own_changes[key_of(each)].refused is not None)
-            if key_of(each) in own_changes
-            else each
-            for each in request.resources
+            _without_own_keys(resource, nothing=own_changes[key_of(resource)].refused is not None)
+            if key_of(resource) in own_changes
+            else resource
+            for resource in request.resources
         ]
 
         async def finish(response: IncrementalAlterConfigsResponse) -> IncrementalAlterConfigsResponse:
@@ -172,16 +174,18 @@ def _alters_own_keys(resource: AlterConfigsResource) -> bool:
         return False
     if resource.resource_name == CLUSTER_DEFAULT:
         return bool(own_configs(resource.configs))
-    return any(each.config_operation != ConfigOp.DELETE.value for each in own_configs(resource.configs))
+    return any(config.config_operation != ConfigOp.DELETE.value for config in own_configs(resource.configs))
 
 
 def _without_own_keys(resource: R, *, nothing: bool = False) -> R:
-    configs = [] if nothing else [each for each in resource.configs if not each.name.startswith(OWN_PREFIX)]
+    configs = (
+        [] if nothing else [config for config in resource.configs if not config.name.startswith(OWN_PREFIX)]
+    )
     return resource._replace(configs=configs)
 
 
 def _sets(resource: ReplacedResource) -> list[ConfigChange]:
-    return [ConfigChange(each.name, ConfigOp.SET, each.value) for each in own_configs(resource.configs)]
+    return [ConfigChange(config.name, ConfigOp.SET, config.value) for config in own_configs(resource.configs)]
 
 
 def _resets(services: GatewayServices, changes: Sequence[ConfigChange]) -> list[ConfigChange]:

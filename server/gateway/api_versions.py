@@ -40,13 +40,13 @@ def cut(response: ApiVersionsResponse) -> ApiVersionsResponse:
 
     Features stay: transactions need them.
     """
-    shown = [_cut(each) for each in response.api_keys if each.api_key not in HIDDEN]
-    return response._replace(api_keys=[each for each in shown if each.min_version <= each.max_version])
+    shown = [_cut(row) for row in response.api_keys if row.api_key not in HIDDEN]
+    return response._replace(api_keys=[row for row in shown if row.min_version <= row.max_version])
 
 
 def unsupported(response: ApiVersionsResponse) -> ApiVersionsResponse:
     """Return the error response with the served versions of ApiVersions."""
-    rows = [each for each in cut(response).api_keys if each.api_key == ApiKey.API_VERSIONS]
+    rows = [row for row in cut(response).api_keys if row.api_key == ApiKey.API_VERSIONS]
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=rows)
 
 

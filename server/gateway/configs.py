@@ -138,17 +138,19 @@ def describe(services: GatewayServices) -> Interceptor:
     """
 
     def split(request: DescribeConfigsRequest, _: Requester) -> Split[DescribeConfigsResponse] | None:
-        requested = next((each for each in request.resources if key_of(each) == DEFAULT_BROKER), None)
+        requested = next(
+            (resource for resource in request.resources if key_of(resource) == DEFAULT_BROKER), None
+        )
         if requested is None:
             return None
 
         async def finish(response: DescribeConfigsResponse) -> DescribeConfigsResponse:
-            return response._replace(results=[result(each) for each in response.results])
+            return response._replace(results=[result(row) for row in response.results])
 
         def result(row: DescribeConfigsResult) -> DescribeConfigsResult:
             if key_of(row) != DEFAULT_BROKER or row.error_code:
                 return row
-            upstream_configs = [each for each in row.configs if not each.name.startswith(OWN_PREFIX)]
+            upstream_configs = [config for config in row.configs if not config.name.startswith(OWN_PREFIX)]
             return row._replace(configs=[*upstream_configs, *_own_results(services, requested, request)])
 
         return Split(request, finish)

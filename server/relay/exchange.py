@@ -117,8 +117,8 @@ def buffered(make: Callable[[bytes], bytes | Awaitable[bytes]]) -> FinishAnswer:
             raise DecodeError(f"an answer of {size} bytes, where {LARGEST_ANSWER} can be held")
         if len(frame) < size:
             return size
-        made = make(bytes(frame))
-        return FrameAction(4 + size, made) if isinstance(made, bytes) else made
+        changed = make(bytes(frame))
+        return FrameAction(4 + size, changed) if isinstance(changed, bytes) else changed
 
     return finish
 
