@@ -16,8 +16,9 @@ CREATE TABLE IF NOT EXISTS audit (
     id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, action TEXT NOT NULL, principal TEXT NOT NULL,
     client_id TEXT, job INTEGER NOT NULL, detail TEXT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS audit_by_principal ON audit (principal, action, id, client_id);
-CREATE INDEX IF NOT EXISTS audit_by_client ON audit (client_id, action, id, principal);
+CREATE INDEX IF NOT EXISTS audit_by_principal ON audit (principal, action);
+CREATE INDEX IF NOT EXISTS audit_by_client ON audit (client_id, action);
+CREATE INDEX IF NOT EXISTS audit_by_both ON audit (principal, client_id, action);
 CREATE INDEX IF NOT EXISTS audit_by_action ON audit (action);
 CREATE INDEX IF NOT EXISTS audit_by_job ON audit (job) WHERE job > 0;
 """
