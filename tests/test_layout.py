@@ -13,7 +13,7 @@ GENERATED = ROOT / "protocol" / "messages"
 
 LONGEST_FUNCTION = 40
 
-COMMANDS = ("cancel", "options", "pause", "snapshot")
+COMMANDS = ("options", "pause", "snapshot")
 
 TESTED_ELSEWHERE = {
     "reassignd/commands/placement.py": "tests/reassignd/commands/test_propose_execute.py",
@@ -32,6 +32,7 @@ TESTED_ELSEWHERE = {
     "reassignd/runtime/runtimes.py": "tests/reassignd/test_serve.py",
     "server/metrics/sources.py": "tests/server/scraping.py",
     "server/api/models.py": "tests/server/api/test_openapi.py",
+    "server/api/rollback.py": "tests/server/api/test_jobs.py",
     "server/api/roles.py": "tests/server/api/test_access.py",
     "server/api/table.py": "tests/server/api/test_openapi.py",
     "server/api/whoami.py": "tests/server/api/test_access.py",
