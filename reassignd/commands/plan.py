@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import PlanLimits, parse_limits
+from controller.scheduling.limits import ALIASES, CONFIGS
+from controller.scheduling.plan_limits import LETTERS, PlanLimits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.report.units import in_words
 from planner.schedule import schedule
@@ -29,9 +30,16 @@ FILE = click.Path(path_type=Path)
 
 def _limits(_: click.Context, __: click.Parameter, text: str) -> PlanLimits:
     try:
-        return parse_limits(text)
+        return parse_limits(",".join(map(_by_letter, text.split(","))))
     except PlanError as error:
         raise click.BadParameter(str(error)) from error
+
+
+def _by_letter(part: str) -> str:
+    """Return `p=20` for a limit that is named by its letter, its config, or a config of KIP-435."""
+    name, equals, value = part.strip().partition("=")
+    field = CONFIGS.get(ALIASES.get(name, name))
+    return (name.lower() if field is None else LETTERS[field].lower()) + equals + value
 
 
 @click.command()
@@ -56,7 +64,7 @@ def _limits(_: click.Context, __: click.Parameter, text: str) -> PlanLimits:
     callback=_limits,
     default="",
     help="Limits: r replicas of one partition in a step; at once p partitions, l leader movements, c replicas,"
-    " and b replicas to and from each broker. Unlimited by default.",
+    " and b replicas to and from each broker; or the names of the configs. Unlimited by default.",
 )
 @click.option(
     "--bandwidth",

@@ -113,3 +113,15 @@ def test_a_missing_optional_package_is_named_in_one_line(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(arguments) == 1
     assert capsys.readouterr().err == ("reassignd: plan needs pyarrow: .venv/bin/pip install -e '.[spark]'\n")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    ["r=1,p=2", "R=1, P=2", "reassignment.parallel.replica.count=1,reassignment.parallel.partition.count=2"],
+)
+def test_limits_have_letters_or_names_of_configs(
+    arguments: list[str], tmp_path: Path, limits: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--limits", limits]) == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["limits"]["r"], summary["limits"]["p"]) == (1, 2)
