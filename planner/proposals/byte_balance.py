@@ -119,8 +119,9 @@ class _Balance:
         at = np.searchsorted(sizes, back_sizes + wanted)
         near = np.clip(at[:, None] + np.arange(-3, 3), 0, len(large) - 1)
         shift = sizes[near] - back_sizes[:, None]
-        # At least a third of what is wanted, so that few exchanges suffice; never more than both can bear.
-        fits = (shift * 3 >= wanted) & (shift > 0) & (shift <= limit)
+        # At least a third of what is wanted and possible, so that few exchanges suffice; never more than both can bear.
+        possible = int(sizes[-1] - back_sizes[0])
+        fits = (shift * 3 >= min(wanted, possible)) & (shift > 0) & (shift <= limit)
         for position in np.argsort(
             np.where(fits, np.abs(shift - wanted), np.iinfo(np.int64).max), axis=None, kind="stable"
         )[:16].tolist():

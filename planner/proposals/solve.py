@@ -245,11 +245,7 @@ class _Solver:
             given = given._replace(ranges=given.ranges.widened(widened))
         start = given
         while True:
-            moves, size = self._cost(given, sets)
-            budget = Budget(self._most_moves - moves, self._most_bytes - size)
-            better = even_bytes(start, sets, shares, budget)
-            if given.ranges is None:
-                better = self._better_by_large(given, start, shares, better)
+            better = self._more_even(given, start, shares, sets)
             if np.array_equal(better, start.lists):
                 return aligned(given.lists, better)
             sets = better
@@ -259,21 +255,29 @@ class _Solver:
         """Return the room of each broker beside what arrives in a plan."""
         return given.room - arriving_bytes(given, sets)
 
-    def _better_by_large(self, given: Input, start: Input, shares: Shares, sets: Ints) -> Ints:
-        """Return a plan that moves the largest replicas of full brokers, if its bytes are more even than those of `sets`."""
-        plan = by_quotas(start, shares)
-        if (
-            not plan.complete
-            or not self._fits(given, Placed(plan.sets, 0, 0))
-            or not self._keeps_racks(given, plan.sets)
+    def _more_even(self, given: Input, start: Input, shares: Shares, sets: Ints) -> Ints:
+        """Return sets with more even bytes: by large replicas of full brokers where counts do not matter, else by exchanges."""
+        large = self._by_large(given, start, shares) if given.ranges is None else None
+        if large is not None and not self._unevenness(given, shares, large):
+            return large
+        better = even_bytes(start, sets, shares, self._budget(given, sets))
+        if large is not None and self._unevenness(given, shares, large) < self._unevenness(
+            given, shares, better
         ):
-            return sets
-        moves, size = self._cost(given, plan.sets)
-        budget = Budget(self._most_moves - moves, self._most_bytes - size)
-        other = even_bytes(start, plan.sets, shares, budget)
-        return (
-            other if self._unevenness(given, shares, other) < self._unevenness(given, shares, sets) else sets
-        )
+            return large
+        return better
+
+    def _budget(self, given: Input, sets: Ints) -> Budget:
+        moves, size = self._cost(given, sets)
+        return Budget(self._most_moves - moves, self._most_bytes - size)
+
+    def _by_large(self, given: Input, start: Input, shares: Shares) -> Ints | None:
+        """Return a plan that moves the largest replicas of full brokers, or None if there is none within the budget."""
+        plan = by_quotas(start, shares)
+        fits = plan.complete and self._fits(given, Placed(plan.sets, 0, 0))
+        if not fits or not self._keeps_racks(given, plan.sets):
+            return None
+        return even_bytes(start, plan.sets, shares, self._budget(given, plan.sets))
 
     def _unevenness(self, given: Input, shares: Shares, sets: Ints) -> int:
         """Return by how many bytes brokers are outside of their ranges."""

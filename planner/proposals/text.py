@@ -57,7 +57,9 @@ def summary(proposal: Proposal) -> list[str]:
     elif proposal.moves_bound:
         moved += f"; no plan can do with fewer than {proposal.moves_bound:,}"
     if not proposal.moves:
-        moved = "moves no replica; only the order of replicas changes"
+        dropped = sum(each.losses for each in proposal.brokers)
+        what = f"drops {in_words(dropped, 'replica')}" if dropped else "only the order of replicas changes"
+        moved = f"moves no replica; {what}"
     changed = in_words(len(proposal.changes), "partition")
     leaders = in_words(proposal.leader_changes, "preferred leader")
     lines = [moved, f"changes the replica lists of {changed}, and {leaders}"]

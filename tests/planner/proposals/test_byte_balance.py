@@ -54,3 +54,9 @@ def test_a_partition_does_not_get_a_broker_twice() -> None:
 def test_the_rack_rule_is_kept() -> None:
     racks = cluster("abb", (1, 2), (1, 3), sizes={0: 10, 1: 90})
     assert balanced(racks, [(0, 50), (0, 100), (0, 100)], keep_counts=False) == [[1, 2], [1, 3]]
+
+
+def test_a_broker_sheds_many_small_replicas() -> None:
+    small = cluster("--", *[(1,)] * 10, sizes=dict.fromkeys(range(10), 10))
+    moved = balanced(small, [(50, 50), (50, 50)], Budget(4, 10**9), keep_counts=False)
+    assert sorted(moved) == [[1]] * 6 + [[2]] * 4

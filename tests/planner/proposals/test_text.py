@@ -68,3 +68,8 @@ def test_a_bound_is_given_where_the_moves_are_not_proven() -> None:
     for bound, words in ((1, "; no plan can do with fewer"), (0, "")):
         assert summary(proposal._replace(moves_bound=bound))[0] == f"moves 1 replica (1 B){words}"
     assert summary(proposal._replace(moves=3, moves_bound=2))[0].endswith("fewer than 2")
+
+
+def test_a_lower_factor_only_drops() -> None:
+    proposal = propose(problem_of(cluster("--", (1, 2), (2, 1)), Goal(factor=1)))
+    assert summary(proposal)[0] == "moves no replica; drops 2 replicas"
