@@ -1,12 +1,13 @@
 """The command `audit`."""
 
 import re
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from reassignd import client
 from reassignd.cli import main
+from tests.reassignd.commands.stub_client import StubClient
 
 ENTRY = {
     "id": 7,
@@ -27,21 +28,12 @@ ENTRY = {
 }
 
 
-class Server:
+class Server(StubClient):
     """Stands in for the client; answers with ENTRY, and notes the query."""
 
     def __init__(self) -> None:
         self.query: dict[str, Any] = {}
         self.entry: dict[str, Any] = ENTRY
-
-    def __call__(self, _: object) -> Self:
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     def get(self, path: str, **query: object) -> Any:
         assert path == "/v1/audit"

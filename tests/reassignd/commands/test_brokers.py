@@ -1,11 +1,12 @@
 """The verb `broker`."""
 
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from reassignd import client
 from reassignd.cli import main
+from tests.reassignd.commands.stub_client import StubClient
 
 ROW = {
     "id": 2,
@@ -17,20 +18,11 @@ ROW = {
 }
 
 
-class Recorder:
+class Recorder(StubClient):
     """Stands in for the client, and notes what is asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, object, dict[str, object]]] = []
-
-    def __call__(self, _: object) -> Self:
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     def get(self, path: str) -> Any:
         self.asked.append((path, None, {}))

@@ -1,27 +1,19 @@
 """The command `limits`: what it sends."""
 
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from reassignd import client
 from reassignd.cli import main
+from tests.reassignd.commands.stub_client import StubClient
 
 
-class Server:
+class Server(StubClient):
     """Stands in for the client, and notes the changes."""
 
     def __init__(self) -> None:
         self.sent: object = None
-
-    def __call__(self, _: object) -> Self:
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     def ask(self, method: str, path: str, body: object) -> Any:
         assert (method, path) == ("PUT", "/v1/limits")
