@@ -29,9 +29,9 @@ from protocol.messages.create_topics_request import (
     CreatableTopic,
     CreateTopicsRequest,
 )
-from tests.planner.proposals.oracle_input import for_oracle
 from tools.java import java_command
 from tools.processes import Reassignd
+from tools.proposal_oracle_input import for_oracle
 from tools.raw_connection import RawConnection
 
 FIVE = Fraction(1, 20)
@@ -177,7 +177,7 @@ def missed(label: str, proposal: Proposal, goal: Goal, processor: float, seconds
 def optimum(snapshot: Snapshot, goal: Goal) -> int:
     """Return the least number of moves by HiGHS, in a process of its own."""
     text = json.dumps([for_oracle(problem_of(snapshot, goal))])
-    command = [sys.executable, "-m", "tests.planner.proposals.oracle"]
+    command = [sys.executable, "-m", "tools.proposal_oracle"]
     solved = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)
     moves: int = json.loads(solved.stdout)[0][2]
     return moves

@@ -39,6 +39,8 @@ TESTED_ELSEWHERE = {
     "server/api/proposal_store.py": "tests/server/api/test_proposals.py",
     "server/api/rows.py": "tests/server/api/test_jobs.py",
     "tools/certificates.py": "tests/upstream/test_connections.py",
+    "tools/proposal_oracle.py": "tests/planner/proposals/test_proposal.py",
+    "tools/proposal_oracle_input.py": "tests/planner/proposals/test_proposal.py",
     "tools/zookeeper_controller.py": "tests/zookeeper/site.py",
     "tools/java.py": "tests/clients/java_programs.py",
     "tools/kafka_cluster.py": "tests/upstream/conftest.py",

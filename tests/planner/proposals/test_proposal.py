@@ -17,7 +17,7 @@ from planner.proposals.rack_rule import RackRule
 from planner.snapshot import Broker, Partition, Snapshot
 from tests.examples import examples
 from tests.planner.proposals.builders import applied, cluster, problems
-from tests.planner.proposals.oracle_input import for_oracle
+from tools.proposal_oracle_input import for_oracle
 
 CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
 ORACLE_PROBLEMS = 500
@@ -198,7 +198,7 @@ def test_no_plan_moves_fewer_replicas(exact_arcs: int, monkeypatch: pytest.Monke
     rng = Random(1)
     problems = [small_problem(rng) for _ in range(ORACLE_PROBLEMS)]
     text = json.dumps([for_oracle(problem) for problem in problems])
-    command = [sys.executable, "-m", "tests.planner.proposals.oracle"]
+    command = [sys.executable, "-m", "tools.proposal_oracle"]
     solved = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - our own
     optima = json.loads(solved.stdout)
     for problem, (_, deviation, moves) in zip(problems, optima, strict=True):

@@ -1,4 +1,4 @@
-"""Problems as JSON values for the mixed-integer programs of `tests.planner.proposals.oracle`."""
+"""Problems as JSON values for the mixed-integer programs of `tools.proposal_oracle`."""
 
 from collections import Counter
 from typing import Any
@@ -9,7 +9,7 @@ from planner.proposals.rack_rule import RackRule
 
 
 def for_oracle(problem: Problem) -> dict[str, Any]:
-    """Return brokers, partitions and ranges; see `oracle.optimum`."""
+    """Return brokers, partitions and ranges; see `tools.proposal_oracle.optimum`."""
     rule = RackRule(problem.nodes)
     ranges = count_ranges(problem, rule) if problem.goal.even_counts else {}
     rows = []
