@@ -113,9 +113,11 @@ def sources() -> dict[str, tuple[str, str]]:
 class ModuleWriter:
     """Writes the module of one parsed schema."""
 
-    def __init__(self, schema: dict[str, Any], source: str) -> None:
+    def __init__(self, schema: dict[str, Any], source: str, *, names_response: bool = True) -> None:
         self.schema = schema
         self.source = source
+        self.names_response = names_response
+        """Whether the class of a request names that of its response, whose module must exist then."""
         self.versions = version_range(schema["validVersions"])
         self.common = {struct["name"]: struct["fields"] for struct in schema.get("commonStructs", [])}
         self.structs: dict[str, list[dict[str, Any]]] = {}
@@ -170,8 +172,8 @@ class ModuleWriter:
         return f"class {name}(NamedTuple):\n" + ("".join(lines) or "    pass\n") + "\n\n"
 
     def _response(self) -> str:
-        """Return the class of the response if this is the schema of a request, else an empty string."""
-        if self.schema["type"] != "request":
+        """Return the class of the response if the module of a request names it, else an empty string."""
+        if self.schema["type"] != "request" or not self.names_response:
             return ""
         return f"{self.schema['name'].removesuffix('Request')}Response"
 

@@ -44,7 +44,9 @@ def _time(_: click.Context, __: click.Parameter, text: str | None) -> int | None
     metavar="ACTION,...",
     help="Only these: order, queue, cancel, rollback, pause, resume, limits, priority.",
 )
-@click.option("--principal", metavar="NAME", help="Only requests of this principal, for example User:ann.")
+@click.option(
+    "--principal", metavar="NAME", help="Only requests of this principal, for example ann or Local:root."
+)
 @click.option("--client", "client_id", metavar="ID", help="Only requests with this client id or user agent.")
 @click.option(
     "--job", metavar="JOB", type=click.IntRange(1), help="Only requests that created or changed this job."
@@ -73,10 +75,11 @@ def audit(
     limit: int,
     before: int | None,
     client_id: str | None,
+    principal: str | None,
     **given: str | int | None,
 ) -> None:
     """Show who ordered, cancelled, rolled back, paused or changed what, newest first."""
-    chosen = {**given, "client": client_id}
+    chosen = {**given, "client": client_id, "principal": _principal(principal)}
     if exported:
         for chunk in client.stream("/v1/audit/export", **chosen):
             click.echo(chunk, nl=False)
@@ -96,6 +99,11 @@ def _lines(answer: Row) -> Iterator[str]:
     yield from columns(("id", "time", "action", "job", "by", "what"), map(_cells, answer["entries"]))
     if answer["next"] is not None:
         yield f"Older entries: --before {answer['next']}"
+
+
+def _principal(name: str | None) -> str | None:
+    """Return the principal of a name as the command prints it, which is without the type `User`."""
+    return name if name is None or ":" in name else f"User:{name}"
 
 
 def _cells(entry: Row) -> tuple[object, ...]:

@@ -48,9 +48,8 @@ async def _alter(call: Call, op: ConfigOp, brokers: Collection[int]) -> None:
     """Append and subtract change single items, so that concurrent changes are not lost."""
     value = ",".join(map(str, sorted(brokers)))
     changes = [ConfigChange(EXCLUDED_BROKERS, op, value)]
-    [outcome] = await call.submit(
-        AlterConfigs([ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)])
-    )
+    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
+    [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
     require(outcome)
 
 

@@ -76,6 +76,11 @@ def test_a_request_names_the_class_of_its_response() -> None:
     assert "    def response_class() -> type[FooResponse]:\n        return FooResponse\n" in text
 
 
+def test_a_request_without_the_module_of_its_response_does_not_name_it() -> None:
+    text = ModuleWriter(load(EMPTY % ("request", "FooRequest")), "a test", names_response=False).text()
+    assert "FooResponse" not in text
+
+
 def test_two_structs_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two structs are named S"):
         ModuleWriter(load(SCHEMA % "int16"), "a test")

@@ -60,7 +60,7 @@ def message(name: str, half: str = "Request") -> Message:
         document = load((kafka_python() / KAFKA_PYTHON / f"{name}{half}.json").read_text())
     module = ModuleType(f"{__name__}.{name}{half}")
     sys.modules[module.__name__] = module
-    exec(ModuleWriter(document, name).text(), module.__dict__)  # noqa: S102
+    exec(ModuleWriter(document, name, names_response=False).text(), module.__dict__)  # noqa: S102
     compiled: Message = module.__dict__["SCHEMA"]
     return compiled
 

@@ -79,6 +79,12 @@ def test_the_numbers_of_other_actions(
     assert capsys.readouterr().out.splitlines()[1].endswith(f"  {text}")
 
 
+@pytest.mark.parametrize("principal", ["User:ann", "Local:root"])
+def test_a_principal_with_a_type_is_sent_as_it_is(server: Server, principal: str) -> None:
+    main(["audit", "--principal", principal])
+    assert server.query["principal"] == principal
+
+
 def test_filters_are_sent(server: Server) -> None:
     assert (
         main(
@@ -87,7 +93,7 @@ def test_filters_are_sent(server: Server) -> None:
         == 0
     )
     sent = {name: value for name, value in server.query.items() if value is not None}
-    assert sent == {"action": "order", "principal": "p", "client": "c", "job": 3, "limit": 5}
+    assert sent == {"action": "order", "principal": "User:p", "client": "c", "job": 3, "limit": 5}
 
 
 def test_times_are_ages_or_dates(server: Server) -> None:

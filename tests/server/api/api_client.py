@@ -27,8 +27,10 @@ class ImmediateDriver:
     def __init__(self, controller: InMemoryController) -> None:
         self.controller = controller
         self.failure: Exception | None = None
+        self.events: list[AnyEvent] = []
 
     async def submit(self, event: AnyEvent) -> Any:
+        self.events.append(event)
         if self.failure is not None:
             raise self.failure
         return self.controller.do(event).reply

@@ -1,7 +1,9 @@
 """`/v1/placement`."""
 
+import httpx
 import pytest
 
+from controller.messages.events import AlterConfigs
 from controller.model.profile import GATEWAY
 from tests.server.api.api_client import ApiClient
 
@@ -14,6 +16,14 @@ async def test_brokers_are_excluded_and_allowed_again() -> None:
     assert (await client.post("/v1/placement", {"exclude": [4, 2]}))["excluded"] == [2, 4]
     assert (await client.post("/v1/placement", {"exclude": [1], "allow": [4, 5]}))["excluded"] == [1, 2]
     assert (await client.get("/v1/status"))["brokers"]["excluded"] == [1, 2]
+
+
+async def test_a_change_names_its_client() -> None:
+    client = ApiClient()
+    await client.post("/v1/placement", {"exclude": [1]})
+    [event] = client.driver.events
+    assert isinstance(event, AlterConfigs)
+    assert event.requester.client_id == f"python-httpx/{httpx.__version__}"
 
 
 @pytest.mark.parametrize(
