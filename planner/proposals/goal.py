@@ -10,6 +10,7 @@ from planner.proposals.network import MissingSolverError
 from planner.snapshot import TOPIC_PARTITION, Snapshot
 
 if TYPE_CHECKING:
+    from planner.proposals.arrays import Ints
     from planner.proposals.table import Table
 
 ONE = Fraction(1)
@@ -120,6 +121,10 @@ class Problem(NamedTuple):
     def usable(self) -> tuple[Node, ...]:
         """Brokers that may hold replicas."""
         return tuple(node for node in self.nodes if node.usable)
+
+    def after(self, sets: "Ints") -> "Problem":
+        """Return the problem with these replicas of the partitions that may change, padded with -1."""
+        return self._replace(table=self.table.after(sets))
 
     def row(self, number: int) -> Row:
         """Return a row of the table."""

@@ -29,6 +29,10 @@ class Shares(NamedTuple):
     most: Ints
     fixed: Ints
 
+    def equals(self, other: "Shares") -> bool:
+        """Return whether all wanted bytes are the same."""
+        return np.array_equal(self.least, other.least) and np.array_equal(self.most, other.most)
+
 
 class QuotaPlan(NamedTuple):
     """A plan, and whether counts alone prove that no other moves fewer replicas."""

@@ -68,7 +68,7 @@ class _Solver:
         self._rule = RackRule(problem.nodes)
         self._counted = self._goal.even_counts and self._goal.by != "bytes"
         self._ranges = count_ranges(problem, self._rule) if self._counted else {}
-        self._shares = self._wanted_bytes()
+        self._shares = self._wanted_bytes(problem)
         self._notes: list[str] = []
 
     def solve(self) -> Solution:
@@ -77,7 +77,8 @@ class _Solver:
         given = input_of(self._problem, self._as_arrays(self._ranges) if self._counted else None)
         placed, widened = self._within_budget(given)
         if self._shares is not None:
-            placed = placed._replace(sets=self._even_bytes(given, self._shares, placed.sets, widened))
+            sets, self._shares = self._even_bytes(given, self._shares, placed.sets, widened)
+            placed = placed._replace(sets=sets)
         sets = within_disks(given, placed.sets, self._problem.table.brokers)
         self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
         if self._shares is not None:
@@ -94,12 +95,12 @@ class _Solver:
             np.array([each.most for each in every], np.int64),
         )
 
-    def _wanted_bytes(self) -> Shares | None:
+    def _wanted_bytes(self, problem: Problem) -> Shares | None:
         """Return the wanted bytes of each broker, or None if bytes are not asked for or not known."""
-        table = self._problem.table
+        table = problem.table
         if not self._goal.even_counts or self._goal.by == "replicas" or not table.bytes.any():
             return None
-        wanted = self._as_arrays(byte_ranges(self._problem, self._rule))
+        wanted = self._as_arrays(byte_ranges(problem, self._rule))
         return Shares(wanted.least, wanted.most, table.sizes(~table.free))
 
     # ---- places ---------------------------------------------------------------------------------------------------
@@ -239,15 +240,22 @@ class _Solver:
 
     # ---- bytes, leaders and lists ---------------------------------------------------------------------------------
 
-    def _even_bytes(self, given: Input, shares: Shares, sets: Ints, widened: int) -> Ints:
-        """Even out bytes until a further proposal for the resulting cluster would change nothing."""
+    def _even_bytes(self, given: Input, shares: Shares, sets: Ints, widened: int) -> tuple[Ints, Shares]:
+        """Even out bytes until a further proposal for the resulting cluster would change nothing.
+
+        A broker that gets nothing new is to keep what it has; if it holds less in the end, the others are to hold more. So the
+        wanted bytes are computed again from the result, and returned with it.
+        """
         if given.ranges is not None:
             given = given._replace(ranges=given.ranges.widened(widened))
         start = given
         while True:
             better = self._more_even(given, start, shares, sets)
             if np.array_equal(better, start.lists):
-                return aligned(given.lists, better)
+                after = self._wanted_bytes(self._problem.after(better))
+                if after is None or after.equals(shares):
+                    return aligned(given.lists, better), shares
+                shares = after
             sets = better
             start = given._replace(lists=sets, room=self._room_left(given, sets))
 

@@ -44,6 +44,15 @@ class Table(NamedTuple):
         slots = self.replicas[row]
         return tuple(self.brokers[slots[slots >= 0]].tolist())
 
+    def after(self, sets: Ints) -> "Table":
+        """Return the table with these replicas of the partitions that may change, padded with -1."""
+        width = max(self.replicas.shape[1], sets.shape[1])
+        replicas = np.full((self.size, width), -1, self.replicas.dtype)
+        replicas[:, : self.replicas.shape[1]] = self.replicas
+        replicas[self.free] = -1
+        replicas[self.free, : sets.shape[1]] = sets
+        return self._replace(replicas=replicas)
+
     def counts(self, rows: Flags) -> Ints:
         """Return the number of replicas of each broker in these rows."""
         return _per_broker(self.replicas[rows], None, len(self.brokers))

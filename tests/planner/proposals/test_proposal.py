@@ -95,6 +95,12 @@ def test_a_second_proposal_changes_nothing(problem: Problem) -> None:
     assert propose(after).changes == {}
 
 
+def test_bytes_that_leave_a_broker_without_new_replicas_are_evened_out_at_once() -> None:
+    full = cluster("----", (1,), (1,), (1, 2), (1, 2))
+    problem = problem_of(full, Goal(factor=1, even_counts=True, by="bytes", receive_nothing=frozenset({1})))
+    assert propose(applied(problem, propose(problem))).changes == {}
+
+
 @given(problems())
 @settings(max_examples=examples(100), deadline=None)
 def test_racks_get_no_worse(problem: Problem) -> None:

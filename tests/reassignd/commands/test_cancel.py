@@ -3,28 +3,27 @@
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from reassignd.commands.cancel import rollback
+from reassignd.cli import main
 
 PREVIEW = {"partitions": 2, "bytes": 2048, "withdrawn": 3, "unchanged": 1, "skipped": 4}
 EXAMPLES = [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}]
 
 
-def test_a_dry_run_tells_the_numbers_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_tells_the_numbers_and_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def get(_: object, path: str) -> Any:
         assert path == "/v1/jobs/7/rollback"
         return PREVIEW | {"examples": EXAMPLES}
 
     monkeypatch.setattr("reassignd.client.Client.get", get)
-    result = CliRunner().invoke(rollback, ["7", "--dry-run"])
-    assert (result.exit_code, result.output.splitlines()) == (
-        0,
-        [
-            "A rollback of job 7 moves 2 partitions back and copies 2 KiB.",
-            "It withdraws 3 queued partitions.",
-            "1 partition would not change.",
-            "skipped: foo-2: taken over by job 2",
-            "skipped: 3 more",
-        ],
-    )
+    assert main(["rollback", "7", "--dry-run"]) == 0
+    out, err = capsys.readouterr()
+    assert (out + err).splitlines() == [
+        "A rollback of job 7 moves 2 partitions back and copies 2 KiB.",
+        "It withdraws 3 queued partitions.",
+        "1 partition would not change.",
+        "skipped: foo-2: taken over by job 2",
+        "skipped: 3 more",
+    ]
