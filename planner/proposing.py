@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from common.counted import counted
 from planner.proposals.goal import Goal, ProposalError, own_rack, problem_of
 from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
 from planner.proposals.proposal import Proposal, propose
-from planner.report.units import in_words
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 
 
@@ -99,7 +99,7 @@ def _under_way(partitions: Sequence[TOPIC_PARTITION]) -> str:
     topic, number = partitions[0]
     more = len(partitions) - 1
     who = (
-        f"{topic}-{number} is" if not more else f"{topic}-{number} and {in_words(more, 'more partition')} are"
+        f"{topic}-{number} is" if not more else f"{topic}-{number} and {counted(more, 'more partition')} are"
     )
     return f"{who} being reassigned or queued; wait for the end, or leave them out with --skip-moving"
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from common.counted import counted
 from planner.proposals.arrays import Ints
 from planner.proposals.class_flow import Input, moves_of
 from planner.proposals.goal import Problem, ProposalError
 from planner.proposals.layout import Layout
 from planner.proposals.quotas import Shares
 from planner.proposals.table import per_broker
-from planner.report.units import in_bytes, in_words
+from planner.report.units import in_bytes
 
 MOST_NOTES = 20
 """Most brokers that are named."""
@@ -24,7 +25,7 @@ def rack_notes(problem: Problem, layout: Layout, factor: Ints) -> list[str]:
         return []
     fewer = int((factor > layout.racks).sum())
     notes = [
-        f"rack {rack} has no broker left: {in_words(fewer, 'partition')} with more replicas than the {layout.racks} "
+        f"rack {rack} has no broker left: {counted(fewer, 'partition')} with more replicas than the {layout.racks} "
         "other racks have several in one rack"
         for rack in lost
         if fewer
@@ -52,13 +53,13 @@ def byte_notes(
     more = moves_of(given.lists, sets) - bounds[0]
     notes = []
     if given.ranges is not None and more > 0:
-        notes.append(f"{in_words(more, 'move')} more than even counts need, for even bytes")
+        notes.append(f"{counted(more, 'move')} more than even counts need, for even bytes")
     outside = list(_uneven(problem, given, shares, sets))
     if bounds[1] and not outside:
         notes.append(f"even bytes need at least {in_bytes(bounds[1])} of copies")
     notes += outside[:MOST_NOTES]
     if len(outside) > MOST_NOTES:
-        notes.append(f"and {in_words(len(outside) - MOST_NOTES, 'more broker')} with uneven bytes")
+        notes.append(f"and {counted(len(outside) - MOST_NOTES, 'more broker')} with uneven bytes")
     return notes
 
 

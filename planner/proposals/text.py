@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from common.counted import counted
 from common.grouping import grouped
 from controller.model.plan import Entry, plan_of
 from planner.proposals.goal import LeftOut, Row
 from planner.proposals.proposal import BrokerChange, Lists, Proposal
-from planner.report.units import in_bytes, in_words
+from planner.report.units import in_bytes
 
 MOST_LINES = 20
 """Most lines of one kind of note."""
@@ -51,21 +52,21 @@ def summary(proposal: Proposal) -> list[str]:
     if not proposal.changes:
         scope = "the other partitions meet" if proposal.left_out else "the cluster meets"
         return [f"nothing to move: {scope} the goal", *_notes(proposal)]
-    moved = f"moves {in_words(proposal.moves, 'replica')} ({in_bytes(proposal.bytes)})"
+    moved = f"moves {counted(proposal.moves, 'replica')} ({in_bytes(proposal.bytes)})"
     if proposal.fewest_moves_proven:
         moved += "; no plan can do with fewer"
     elif proposal.moves_bound:
         moved += f"; no plan can do with fewer than {proposal.moves_bound:,}"
     if not proposal.moves:
         dropped = sum(each.losses for each in proposal.brokers)
-        what = f"drops {in_words(dropped, 'replica')}" if dropped else "only the order of replicas changes"
+        what = f"drops {counted(dropped, 'replica')}" if dropped else "only the order of replicas changes"
         moved = f"moves no replica; {what}"
-    changed = in_words(len(proposal.changes), "partition")
-    leaders = in_words(proposal.leader_changes, "preferred leader")
+    changed = counted(len(proposal.changes), "partition")
+    leaders = counted(proposal.leader_changes, "preferred leader")
     lines = [moved, f"changes the replica lists of {changed}, and {leaders}"]
     if proposal.rack_excess_before or proposal.rack_excess_after:
         lines.append(
-            f"racks: {in_words(proposal.rack_excess_before, 'replica')} against the rack rule before, "
+            f"racks: {counted(proposal.rack_excess_before, 'replica')} against the rack rule before, "
             f"{proposal.rack_excess_after:,} after"
         )
     return [*lines, *_notes(proposal)]
@@ -90,7 +91,7 @@ def _notes(proposal: Proposal) -> Iterator[str]:
     if proposal.widened:
         yield (
             "the limit on moves leaves the counts less even: each broker may be "
-            f"{in_words(proposal.widened, 'replica')} further from its range"
+            f"{counted(proposal.widened, 'replica')} further from its range"
         )
     for each in proposal.uneven[:MOST_LINES]:
         if each.wanted is not None and not proposal.widened:
@@ -106,7 +107,7 @@ def _left_out(partitions: Iterable[LeftOut]) -> Iterator[str]:
     by_reason = grouped((each.reason, f"{each.topic}-{each.partition}") for each in partitions)
     for reason, names in list(by_reason.items())[:MOST_LINES]:
         more = ", …" if len(names) > MOST_NAMES else ""
-        yield f"left out, {reason}: {in_words(len(names), 'partition')}: {', '.join(names[:MOST_NAMES])}{more}"
+        yield f"left out, {reason}: {counted(len(names), 'partition')}: {', '.join(names[:MOST_NAMES])}{more}"
 
 
 def _broker_dict(change: BrokerChange) -> dict[str, Any]:

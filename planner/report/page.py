@@ -5,11 +5,12 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from common.counted import counted
 from controller.scheduling.plan_limits import MEANING
 from controller.scheduling.steps import UNLIMITED
 from planner.forecast import Forecast, per_wave
 from planner.report.charts import Bar, Cell, Pair, columns, heat_map, line, pairs
-from planner.report.units import in_bytes, in_time, in_words
+from planner.report.units import in_bytes, in_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,9 +52,9 @@ def _head(forecast: Forecast) -> str:
             in_time(forecast.seconds),
             f"wave by wave; no less than {in_time(forecast.least_seconds)}",
         ),
-        ("To copy", in_bytes(forecast.bytes), in_words(forecast.replica_movements, "replica")),
+        ("To copy", in_bytes(forecast.bytes), counted(forecast.replica_movements, "replica")),
         ("Partitions", f"{moving:,}", f"{forecast.unchanged:,} more are in place"),
-        ("Steps", f"{forecast.steps:,}", f"in {in_words(forecast.waves, 'wave')}"),
+        ("Steps", f"{forecast.steps:,}", f"in {counted(forecast.waves, 'wave')}"),
         ("Leader movements", f"{forecast.leader_movements:,}", "times that another broker takes over"),
         ("Waiting", f"{forecast.waiting_partitions:,}", "partitions that stop short of the target"),
     )
@@ -192,7 +193,7 @@ def _waiting(forecast: Forecast) -> str:
         (f"{each['topic']}-{each['partition']}", ", ".join(map(str, each["replicas"])), each["reason"])
         for each in forecast.waiting[:NAMED]
     )
-    text = f"Short of the target: {in_words(forecast.waiting_partitions, 'partition')}."
+    text = f"Short of the target: {counted(forecast.waiting_partitions, 'partition')}."
     if forecast.waiting_partitions > NAMED:
         text += f" The first {NAMED} are here, summary.json has more."
     return _section("Waiting", text, _rows(("partition", "gets as far as", "why"), rows, "words"))

@@ -1,4 +1,4 @@
-"""Format bytes, durations and counts."""
+"""Format bytes and durations."""
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -25,11 +25,6 @@ def in_time(seconds: float) -> str:
         return _two(hours, "h", minutes, "min")
     days, hours = divmod(hours, 24)
     return _two(days, "d", hours, "h")
-
-
-def in_words(number: int, noun: str) -> str:
-    """Return `1 step` or `12,000 steps`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def ticks(maximum: float, count: int = 4) -> list[float]:

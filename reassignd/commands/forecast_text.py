@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from common.counted import counted
 from controller.scheduling.plan_limits import LETTERS, PlanLimits
 from planner.forecast import Forecast
 from planner.plan import Target, make_plan, moves_of
-from planner.report.units import in_bytes, in_time, in_words
+from planner.report.units import in_bytes, in_time
 from planner.schedule import schedule
 from planner.snapshot import Snapshot
 from reassignd.errors import CommandError
@@ -33,9 +34,9 @@ def forecast(
 
 def copy_lines(made: Forecast) -> Iterator[str]:
     """Yield a line about steps and copies, and one about the time."""
-    steps = f"{in_words(made.steps, 'step')} in {in_words(made.waves, 'wave')}"
-    copies = f"{in_words(made.replica_movements, 'replica')} ({in_bytes(made.bytes)}) to copy"
-    yield f"{steps}: {copies}, {in_words(made.leader_movements, 'leader movement')}"
+    steps = f"{counted(made.steps, 'step')} in {counted(made.waves, 'wave')}"
+    copies = f"{counted(made.replica_movements, 'replica')} ({in_bytes(made.bytes)}) to copy"
+    yield f"{steps}: {copies}, {counted(made.leader_movements, 'leader movement')}"
     took, least = in_time(made.seconds), in_time(made.least_seconds)
     yield f"forecast: {took} at {in_bytes(made.bandwidth)}/s per broker, at least {least}"
 
@@ -46,7 +47,7 @@ def forecast_lines(made: Forecast) -> Iterator[str]:
     if made.waiting_partitions:
         first = made.waiting[0]
         yield (
-            f"waits: {in_words(made.waiting_partitions, 'partition')}, "
+            f"waits: {counted(made.waiting_partitions, 'partition')}, "
             f"the first is {first['topic']}-{first['partition']}: {first['reason']}"
         )
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
+from common.counted import counted
 from common.plan_errors import PlanError
 from controller.scheduling.limits import ALIASES, CONFIGS
 from controller.scheduling.plan_limits import LETTERS, PlanLimits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
-from planner.report.units import in_words
 from planner.schedule import schedule
 from planner.snapshot import read_snapshot
 from planner.spark import running, schedule_of, submitted
@@ -130,7 +130,7 @@ def plan(
 
 def _summary(made: Plan, output: Path) -> str:
     forecast = made.forecast
-    moving = in_words(forecast.partitions - forecast.unchanged, "partition")
+    moving = counted(forecast.partitions - forecast.unchanged, "partition")
     lines = [
         f"{moving} to move, {forecast.unchanged:,} already at the target",
         *copy_lines(forecast),

@@ -7,3 +7,8 @@ def test_a_noun_has_a_plural_unless_there_is_one() -> None:
         "1 partition",
         "2,000 partitions",
     ]
+
+
+def test_one_is_singular_and_thousands_have_commas() -> None:
+    assert counted(1, "step") == "1 step"
+    assert counted(12000, "step") == "12,000 steps"

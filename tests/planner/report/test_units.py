@@ -1,6 +1,6 @@
 import pytest
 
-from planner.report.units import in_bytes, in_time, in_words, ticks
+from planner.report.units import in_bytes, in_time, ticks
 
 
 @pytest.mark.parametrize(
@@ -17,11 +17,6 @@ def test_bytes_have_the_largest_unit_that_fits(number: float, text: str) -> None
 )
 def test_times_have_two_units_at_most(seconds: float, text: str) -> None:
     assert in_time(seconds) == text
-
-
-def test_one_is_singular_and_thousands_have_commas() -> None:
-    assert in_words(1, "step") == "1 step"
-    assert in_words(12000, "step") == "12,000 steps"
 
 
 @pytest.mark.parametrize(
