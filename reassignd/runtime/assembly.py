@@ -30,9 +30,9 @@ from reassignd.spark.helper_process import exchange_lines
 from reassignd.spark.planning import ClusterRates, SparkPlanning
 from reassignd.spark.worker import worker
 from server.api.call import ApiServices
-from server.api.counts import JobCounts
-from server.api.progress import Progress
-from server.api.proposal_store import ProposalStore
+from server.api.services.counts import JobCounts
+from server.api.services.progress import Progress
+from server.api.services.proposal_store import ProposalStore
 from server.audit.trail import AuditTrail
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services

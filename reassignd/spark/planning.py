@@ -24,7 +24,7 @@ from controller.state.state import State
 from planner import handover
 from planner.schedule import Move, steps_of
 from reassignd.spark.helper_process import HelperError
-from server.api.spark import Forecast, Spark, SparkState
+from server.api.services.spark import Forecast, Spark, SparkState
 from server.driver.driver import DriverStoppedError, wall_clock
 
 log = logging.getLogger(__name__)

@@ -1,1 +1,4 @@
-"""The JSON API under `/v1`: one module per resource, and the models of what they read and write (`server.api.models`)."""
+"""The JSON API under `/v1`.
+
+The modules of this folder receive a request, check it and send the answer. The endpoints are in `resources/`.
+"""

@@ -16,13 +16,13 @@ from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply, Requester
 from controller.ports import Submitter
 from controller.state.state import State
-from server.api.counts import JobCounts
 from server.api.errors import HttpError
 from server.api.held_bodies import HeldBodies
-from server.api.progress import Progress
-from server.api.proposal_store import ProposalStore
 from server.api.roles import Identity
-from server.api.spark import Spark
+from server.api.services.counts import JobCounts
+from server.api.services.progress import Progress
+from server.api.services.proposal_store import ProposalStore
+from server.api.services.spark import Spark
 from server.api.streams import in_slices
 from server.dispatch.context import LARGE_ROWS
 from server.events.hub import EventHub

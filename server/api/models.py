@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from controller.model.plan import PartitionName, Plan, TopicName
 from controller.views.jobs import JobState, PartState
-from server.api.spark import Spark
+from server.api.services.spark import Spark
 from server.audit.detail import AuditDetail
 from server.events.models import End, JobDeleted, JobEvent, ManyPartitions, PartitionEvent, PausedEvent, Start
 

@@ -12,7 +12,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from common.json_models import explain, fields_of, without_null
-from server.api import (
+from server.api.access import Access, require_role
+from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
+from server.api.errors import HttpError
+from server.api.models import Error
+from server.api.openapi import document
+from server.api.resources import (
     audit,
     brokers,
     events,
@@ -26,11 +31,6 @@ from server.api import (
     status,
     whoami,
 )
-from server.api.access import Access, require_role
-from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
-from server.api.errors import HttpError
-from server.api.models import Error
-from server.api.openapi import document
 from server.api.roles import Identity
 from server.api.streams import json_response
 from server.api.table import Endpoint

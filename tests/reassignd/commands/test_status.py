@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reassignd.commands.status import lines, screen, spark_line
-from server.api.spark import Forecast, Spark, SparkState
+from server.api.services.spark import Forecast, Spark, SparkState
 
 FORECAST = Forecast(
     partitions=60_000,

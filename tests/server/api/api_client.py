@@ -12,9 +12,9 @@ from controller.messages.event import AnyEvent
 from controller.model.cluster import TopicPartition
 from server.api.access import Access
 from server.api.call import ApiServices
-from server.api.counts import JobCounts
-from server.api.progress import Progress
 from server.api.routes import Api
+from server.api.services.counts import JobCounts
+from server.api.services.progress import Progress
 from server.http.server import Health, operations_routes
 from tests.builders import InMemoryController, partition
 

@@ -11,7 +11,7 @@ from controller.model.plan import Entry, PlanRow
 from controller.reassignment.alter import check_row
 from controller.state.state import State
 from server.api.errors import HttpError
-from server.api.similar import topic_hint
+from server.api.views.similar import topic_hint
 
 
 def check_plan(state: State, entries: Sequence[Entry]) -> None:

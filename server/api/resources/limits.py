@@ -15,8 +15,8 @@ from controller.views.jobs import broker_loads
 from server.api.call import MAX_SMALL_BODY, Call
 from server.api.errors import HttpError, require
 from server.api.models import BrokerLoad, Limit, LimitChanges, Limits
-from server.api.rows import limit_rows
 from server.api.table import Endpoint
+from server.api.views.rows import limit_rows
 
 SHORT_NAMES = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
 """Short name, in lower case -> config."""

@@ -26,11 +26,11 @@ from server.api.models import (
     ReassignmentRow,
     Reassignments,
 )
-from server.api.plans import clear_topics
-from server.api.rows import count_accepted, refused_rows
-from server.api.similar import topic_hint
 from server.api.streams import streamed
 from server.api.table import Endpoint
+from server.api.views.plans import clear_topics
+from server.api.views.rows import count_accepted, refused_rows
+from server.api.views.similar import topic_hint
 
 NAMED = 1_000
 """Cancelled partitions that the answer lists."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.api.meter import WINDOW_SECONDS, Meter, rounded, seconds_left
+from server.api.services.meter import WINDOW_SECONDS, Meter, rounded, seconds_left
 
 
 def meter(*intervals: tuple[float, int, bool, bool]) -> Meter:

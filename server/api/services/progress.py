@@ -22,8 +22,8 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.state.state import State
-from server.api.meter import Meter, rounded, seconds_left
-from server.api.stalled_steps import StalledSteps
+from server.api.services.meter import Meter, rounded, seconds_left
+from server.api.services.stalled_steps import StalledSteps
 from server.api.streams import in_slices
 from server.ports import Sizes
 

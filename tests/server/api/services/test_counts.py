@@ -3,7 +3,7 @@
 from common.clock import ManualClock
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue
 from controller.model.names import TopicPartition
-from server.api.counts import SECONDS_PER_ROW, SMALL, JobCounts, Tally
+from server.api.services.counts import SECONDS_PER_ROW, SMALL, JobCounts, Tally
 from tests.builders import InMemoryController, partition
 
 

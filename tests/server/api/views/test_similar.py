@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.api.similar import topic_hint
+from server.api.views.similar import topic_hint
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import ApiClient, plan
 

@@ -1,4 +1,4 @@
-from server.api.stalled_steps import STALLED_SECONDS
+from server.api.services.stalled_steps import STALLED_SECONDS
 from tests.server.api.api_client import MOVE, ApiClient
 
 

@@ -4,7 +4,7 @@ import json
 
 from controller.state.upstream import Disk
 from server.api.models import SnapshotPartition
-from server.api.snapshot import rows
+from server.api.resources.snapshot import rows
 from tests.server.api.api_client import MOVE, ApiClient
 
 

@@ -28,18 +28,18 @@ from server.api.models import (
     RolledBack,
     Skipped,
 )
-from server.api.parts import part_page
-from server.api.plans import Assignment, check_plan, clear_topics, originals, plan_rows, topics_of
-from server.api.rollback import rollback_preview
-from server.api.rows import (
+from server.api.streams import streamed
+from server.api.table import Endpoint
+from server.api.views.parts import part_page
+from server.api.views.plans import Assignment, check_plan, clear_topics, originals, plan_rows, topics_of
+from server.api.views.rollback import rollback_preview
+from server.api.views.rows import (
     job_rows,
     other_reasons,
     reason_rows,
     refused_rows,
     tally,
 )
-from server.api.streams import streamed
-from server.api.table import Endpoint
 
 
 async def submit(call: Call, options: JobOptions) -> Response:

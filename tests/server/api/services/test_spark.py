@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from server.api.spark import Spark, SparkState
+from server.api.services.spark import Spark, SparkState
 from tests.server.api.api_client import ApiClient
 
 

@@ -18,8 +18,8 @@ from server.api.models import (
     Throttle,
     Totals,
 )
-from server.api.rows import job_rows, limit_rows, other_reasons, reason_rows, tally
 from server.api.table import Endpoint
+from server.api.views.rows import job_rows, limit_rows, other_reasons, reason_rows, tally
 
 JOBS = 20
 """Number of unfinished jobs that are shown, the oldest first."""

@@ -11,9 +11,9 @@ from controller.state.state import State
 from controller.views import jobs as views
 from controller.views.jobs import PartState
 from server.api.call import Call
-from server.api.counts import Tally
 from server.api.models import Copied, Job, JobKindName, Limit, Reason, Refused
-from server.api.progress import CopyRate
+from server.api.services.counts import Tally
+from server.api.services.progress import CopyRate
 
 LISTED_REASONS = 100
 """Reasons that an answer lists. There are more only if reasons name partitions or replicas."""

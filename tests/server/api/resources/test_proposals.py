@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from controller.model.profile import GATEWAY
-from server.api import proposals
-from server.api.proposal_store import MAX_KEPT, MAX_OPEN, ProposalStore
+from server.api.resources import proposals
+from server.api.services.proposal_store import MAX_KEPT, MAX_OPEN, ProposalStore
 from tests.server.api.api_client import MOVE
 from tests.server.api.proposal_client import ProposalClient, answer
 

@@ -12,17 +12,17 @@ from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
-from server.api import snapshot
 from server.api.call import Call
 from server.api.errors import HttpError
-from server.api.jobs import submit_entries
 from server.api.models import Accepted, JobOptions, SnapshotPartition
-from server.api.placement import alter_excluded
-from server.api.plans import check_plan
 from server.api.proposal_models import Proposal, ProposalRequest, Proposals, ProposalState
-from server.api.proposal_store import Kept, ProposalStore
+from server.api.resources import snapshot
+from server.api.resources.jobs import submit_entries
+from server.api.resources.placement import alter_excluded
+from server.api.services.proposal_store import Kept, ProposalStore
 from server.api.streams import encoded_lines, json_response
 from server.api.table import Endpoint
+from server.api.views.plans import check_plan
 
 SMALL = 10_000
 """Partitions of a cluster up to which a request waits for the result. The others are answered at once."""

@@ -1,7 +1,7 @@
 """Conversion of plans for the controller."""
 
 from controller.model.plan import read_plan
-from server.api.plans import originals, plan_rows, topics_of
+from server.api.views.plans import originals, plan_rows, topics_of
 from tests.server.api.api_client import MOVE, three_partitions
 
 

@@ -1,8 +1,8 @@
 """Progress in bytes. Partition n has 100 + n bytes."""
 
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
-from server.api.meter import WINDOW_SECONDS
-from server.api.progress import INTERVAL_SECONDS, INTERVAL_SECONDS_PER_ROW, CopyRate
+from server.api.services.meter import WINDOW_SECONDS
+from server.api.services.progress import INTERVAL_SECONDS, INTERVAL_SECONDS_PER_ROW, CopyRate
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 

@@ -1,0 +1,1 @@
+"""What the endpoints use beside the controller: progress and counts of jobs, computed proposals, Spark."""
