@@ -24,7 +24,6 @@ LINE_LENGTH = 110
 KAFKA_PYTHON = "protocol/schemas/resources"
 
 BORROWED_APIS = (
-    "AddPartitionsToTxn",
     "AlterConfigs",
     "AlterReplicaLogDirs",
     "AlterUserScramCredentials",
@@ -37,11 +36,8 @@ BORROWED_APIS = (
     "DescribeLogDirs",
     "DescribeTopicPartitions",
     "ElectLeaders",
-    "EndTxn",
-    "Fetch",
     "FindCoordinator",
     "IncrementalAlterConfigs",
-    "InitProducerId",
     "ListGroups",
     "ListOffsets",
     "ListTransactions",

@@ -30,6 +30,8 @@ class AlterReassignments(Event[AlterReply]):
     priority: int = 0
     throttle: int = 0
     """Bytes a second for the job's replicas in flight; 0 for no throttle of its own."""
+    paused: bool = False
+    """Whether the job waits to be resumed before its first step."""
 
 
 # ---- topics -----------------------------------------------------------------------------------------------

@@ -73,6 +73,7 @@ class Queue(Event[AlterReply]):
     priority: int = -1
     """By default below that of orders."""
     throttle: int = 0
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

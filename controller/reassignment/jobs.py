@@ -52,7 +52,7 @@ def open_job(d: Decision, kind: JobKind, request: Request) -> int:
     if isinstance(request, RollBackJob):
         job = job._replace(undoes=request.job)
     else:
-        job = job._replace(priority=request.priority, throttle=request.throttle)
+        job = job._replace(priority=request.priority, throttle=request.throttle, paused=request.paused)
     d.state.put(job)
     return job.id
 

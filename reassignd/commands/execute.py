@@ -69,6 +69,7 @@ ROLLBACK_FILE = click.option(
     type=click.IntRange(-1000, 1000),
     help="Steps of jobs with a higher priority start first.  [default: 0, or -1 with --queue]",
 )
+@click.option("--paused", is_flag=True, help="Start no step until the job is resumed.")
 @ROLLBACK_FILE
 @VERBOSE
 @FORMAT

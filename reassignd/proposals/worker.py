@@ -1,33 +1,27 @@
-"""The worker process that computes a proposal for a running server: `python -m reassignd.proposals.worker`.
+"""Computes a proposal for a running server, as a process of its own: `python -m reassignd.proposals.worker`.
 
-stdin has the request as one line of JSON, the snapshot, and END. stdout gets a line of figures or of reasons, then the plan and
-its rollback, a line each. A separate process keeps the interpreter lock of the server free, and can be killed.
+stdout gets a line of figures or of reasons, then the plan and its rollback, a line each.
 """
 
 import json
-import os
 import sys
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Iterator, Mapping
 from importlib.util import find_spec
-from threading import Thread
 from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
 from controller.scheduling.plan_limits import PlanLimits
-from planner.proposals.problem.goal import MissingSolverError, ProposalError
+from planner.proposals.goal import ProposalError
+from planner.proposals.network import MISSING, MissingSolverError
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import as_dict, plan_json, rollback_json, summary
 from planner.proposing import propose_for, read_wish
 from planner.snapshot import Snapshot, parse_snapshot
 from reassignd.commands.forecast_text import forecast
 from reassignd.errors import CommandError
-from reassignd.spark.helper_process import exchange_lines
-from reassignd.spark.worker import end_with
+from reassignd.proposals.child import computed, serve, until_end
 
-NICENESS = 10
-SECONDS = 1800.0
-"""Time limit of a computation."""
-END = b"end\n"
+MODULE = "reassignd.proposals.worker"
 
 LISTED = 1_000
 """Left out partitions in the figures."""
@@ -35,32 +29,21 @@ LISTED = 1_000
 MOST_REASONS = 20
 
 
-def worker() -> list[str]:
-    """Return the command line of a worker."""
-    return [sys.executable, "-m", "reassignd.proposals.worker"]
-
-
 def solver_obstacle() -> str | None:
     """Return why no proposal can be computed, or None."""
-    return str(MissingSolverError()) if find_spec("ortools") is None else None
+    return MISSING if find_spec("ortools") is None else None
 
 
 async def compute(request: AsyncIterable[bytes]) -> bytes:
     """Compute a proposal in a worker process; return its answer. Raises HelperError."""
-    return await exchange_lines(worker(), _ended(request), SECONDS)
-
-
-async def _ended(request: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    async for piece in request:
-        yield piece
-    yield END
+    return await computed(MODULE, request)
 
 
 def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     """Read one request and write its answer."""
     request = json.loads(next(lines))
     try:
-        snapshot = parse_snapshot("the cluster", _until_end(lines))
+        snapshot = parse_snapshot("the cluster", until_end(lines))
         proposal = propose_for(snapshot, read_wish(request["goals"], request["options"]))
     except ProposalError as error:
         more = len(error.reasons) - MOST_REASONS
@@ -74,13 +57,6 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     answers.writelines(
         plan.encode() + b"\n" for plan in (plan_json(proposal.changes), rollback_json(proposal.changes))
     )
-
-
-def _until_end(lines: Iterable[bytes]) -> Iterator[bytes]:
-    for line in lines:
-        if line == END:
-            return
-        yield line
 
 
 def _figures(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,14 +85,5 @@ def _write(answers: BinaryIO, value: Mapping[str, Any]) -> None:
     answers.write(json.dumps(value, separators=(",", ":")).encode() + b"\n")
 
 
-def main() -> int:
-    """Serve one request of the parent process. The process group must not contain the parent."""
-    os.nice(NICENESS)
-    Thread(target=end_with, args=(sys.stdin.fileno(),), daemon=True).start()
-    work(iter(sys.stdin.buffer.readline, b""), sys.stdout.buffer)
-    sys.stdout.buffer.flush()
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(serve(work))

@@ -21,6 +21,7 @@ from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.errors import CommandError
+from reassignd.proposals.review_worker import review
 from reassignd.proposals.worker import compute, solver_obstacle
 from reassignd.runtime.adapter import BuildAdapter, Hooks
 from reassignd.runtime.audit_store import AuditStore
@@ -33,6 +34,7 @@ from server.api.call import ApiServices
 from server.api.services.counts import JobCounts
 from server.api.services.progress import Progress
 from server.api.services.proposal_store import ProposalStore
+from server.api.services.reviews import Reviews
 from server.audit.trail import AuditTrail
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
@@ -205,6 +207,7 @@ class Assembly:
             lambda: self.adapter.upstream_cluster_id or cluster_id,
             None if self._audit is None else self._audit.reader,
             self._events,
+            Reviews(review, self.adapter.bandwidth),
         )
 
     def _new_metrics(self) -> Metrics:

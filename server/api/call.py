@@ -22,6 +22,7 @@ from server.api.roles import Identity
 from server.api.services.counts import JobCounts
 from server.api.services.progress import Progress
 from server.api.services.proposal_store import ProposalStore
+from server.api.services.reviews import Reviews
 from server.api.services.spark import Spark
 from server.api.streams import in_slices
 from server.dispatch.context import LARGE_ROWS
@@ -70,6 +71,7 @@ class ApiServices:
     """The audit log; None in ZooKeeper mode, which keeps none."""
     events: EventHub | None = None
     """The event stream."""
+    reviews: Reviews | None = None
     bodies: HeldBodies = field(default_factory=HeldBodies)
 
 

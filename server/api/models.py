@@ -605,6 +605,7 @@ class JobOptions(Struct, forbid_unknown_fields=True):
             description="Queue the plan even if an earlier queued plan has partitions that have not started."
         ),
     ] = False
+    paused: Annotated[bool, Meta(description="Start no step until the job is resumed.")] = False
     throttle: (
         Annotated[
             int,

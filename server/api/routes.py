@@ -27,6 +27,7 @@ from server.api.resources import (
     proposals,
     queue,
     reassignments,
+    reviews,
     snapshot,
     status,
     whoami,
@@ -61,6 +62,7 @@ def _encoded_document(version: str) -> bytes:
 ENDPOINTS: tuple[Endpoint, ...] = (
     *status.ENDPOINTS,
     *jobs.ENDPOINTS,
+    *reviews.ENDPOINTS,
     *reassignments.ENDPOINTS,
     *limits.ENDPOINTS,
     *placement.ENDPOINTS,

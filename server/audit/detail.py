@@ -15,6 +15,9 @@ class AuditDetail(Struct, omit_defaults=True):
     rolled_back: Annotated[int, Meta(description="The job that a rollback undoes.")] = 0
     throttle: Annotated[int, Meta(description="Bytes per second of the job's own throttle.")] = 0
     priority: int = 0
+    paused: Annotated[
+        bool, Meta(description="Whether the job waits to be resumed before its first step.")
+    ] = False
     topics: Annotated[list[str], Meta(description="The first topics of the request.")] = []
     topic_count: Annotated[int, Meta(description="Number of topics of the request.")] = 0
     configs: Annotated[

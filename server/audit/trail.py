@@ -84,6 +84,7 @@ def _altered(state: State, event: events.AlterReassignments, reply: job_events.A
         cancelled=cancelled,
         throttle=event.throttle,
         priority=event.priority,
+        paused=event.paused,
         **_topics(reply.topics),
     )
     return action, event.principal, event.client_id, reply.job, detail
@@ -109,6 +110,7 @@ def _queued(state: State, event: job_events.Queue, reply: job_events.AlterReply)
         partitions=_total(state, reply.job),
         throttle=event.throttle,
         priority=event.priority,
+        paused=event.paused,
         **_topics(reply.topics),
     )
     return AuditAction.QUEUE, event.principal, event.client_id, reply.job, detail

@@ -142,9 +142,10 @@ def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterRe
     throttle, priority = options.throttle or 0, options.priority
     if options.queue or options.append:
         queue_priority = -1 if priority is UNSET else priority
-        return Queue(topics, options.append, call.principal, call.client_id, queue_priority, throttle)
-    event = AlterReassignments(topics, principal=call.principal, client_id=call.client_id)
-    return replace(event, priority=priority or 0, throttle=throttle)
+        event = Queue(topics, options.append, call.principal, call.client_id, queue_priority, throttle)
+        return replace(event, paused=options.paused)
+    order = AlterReassignments(topics, principal=call.principal, client_id=call.client_id)
+    return replace(order, priority=priority or 0, throttle=throttle, paused=options.paused)
 
 
 def _partitions_of(state: State, number: int) -> int:

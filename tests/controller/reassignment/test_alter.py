@@ -5,7 +5,7 @@ import pytest
 from common.error_codes import ErrorCode
 from controller.machine import decide
 from controller.messages.events import AlterReassignments
-from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Pause, TopicOutcomes
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.alter import ROWS_PER_SLICE
 from controller.state.decision import Decision
@@ -180,6 +180,13 @@ def test_the_reply_contains_the_job_or_0_if_nothing_was_ordered(controller: InMe
 def test_a_request_may_give_its_job_a_priority_and_a_throttle(controller: InMemoryController) -> None:
     controller.alter({"foo-0": (4, 5, 6)}, priority=7, throttle=1_000)
     assert (controller.state.jobs[1].priority, controller.state.jobs[1].throttle) == (7, 1_000)
+
+
+def test_a_job_may_be_submitted_paused(controller: InMemoryController) -> None:
+    controller.alter({"foo-0": (4, 5, 6)}, paused=True)
+    assert controller.settle().replicas("foo-0") == (1, 2, 3)
+    controller.do(Pause(1, paused=False))
+    assert controller.settle().replicas("foo-0") == (4, 5, 6)
 
 
 def test_a_cancel_of_a_topic_visits_its_partitions_in_slices() -> None:

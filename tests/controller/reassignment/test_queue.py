@@ -2,7 +2,7 @@ from collections.abc import Mapping, Sequence
 
 from common.error_codes import ErrorCode
 from controller.messages.events import DeleteTopics
-from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
+from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.model.cluster import Ending
 from controller.model.errors import Outcome
 from controller.reassignment.queue import waiting_entries
@@ -135,6 +135,14 @@ def test_a_queued_plan_has_the_requested_priority_and_throttle() -> None:
     reply = controller.do(Queue(rows, priority=3, throttle=1_000)).reply
     job = controller.state.jobs[reply.job]
     assert (job.priority, job.throttle) == (3, 1_000)
+
+
+def test_a_queued_plan_may_wait_until_its_job_is_resumed() -> None:
+    controller = two()
+    reply = controller.do(Queue([AlterTopic("foo", [AlterRow(0, (4, 5, 6))])], paused=True)).reply
+    assert controller.settle().replicas("foo-0") == (1, 2, 3)
+    controller.do(Pause(reply.job, paused=False))
+    assert controller.settle().replicas("foo-0") == (4, 5, 6)
 
 
 def test_an_appended_entry_replaces_an_earlier_one() -> None:

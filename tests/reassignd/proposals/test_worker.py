@@ -8,7 +8,8 @@ import pytest
 from planner.snapshot import Snapshot, lines
 from reassignd.errors import CommandError
 from reassignd.proposals import worker
-from reassignd.proposals.worker import END, MOST_REASONS, compute, solver_obstacle, work
+from reassignd.proposals.child import END
+from reassignd.proposals.worker import MOST_REASONS, compute, solver_obstacle, work
 from tests.planner.proposals.builders import cluster
 from tests.reassignd.shell import Shell
 

@@ -55,6 +55,14 @@ async def test_the_query_parameters_are_options_of_the_job() -> None:
     assert (job.throttle, job.priority, job.principal, job.client_id) == (1000, 5, "User:local", "tool/1")
 
 
+@pytest.mark.parametrize("query", ["paused=true", "paused=true&queue=true"])
+async def test_a_job_may_be_submitted_paused(query: str) -> None:
+    client = ApiClient()
+    await client.post(f"/v1/jobs?{query}", MOVE)
+    job = (await client.get("/v1/jobs/1"))["job"]
+    assert (job["state"], job["moving"]) == ("paused", 0)
+
+
 async def test_a_queued_plan_waits_for_the_one_before_it_unless_appended() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))

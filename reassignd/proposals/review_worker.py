@@ -1,0 +1,44 @@
+"""Forecasts a plan for a running server, as a process of its own: `python -m reassignd.proposals.review_worker`.
+
+The request has the targets, the limits and the bandwidth; the answer is one line: the forecast, or an error.
+"""
+
+import json
+import sys
+from collections.abc import AsyncIterable, Iterator
+from typing import Any, BinaryIO
+
+from common.plan_errors import PlanError
+from controller.scheduling.plan_limits import PlanLimits
+from planner.snapshot import parse_snapshot
+from reassignd.commands.forecast_text import forecast
+from reassignd.errors import CommandError
+from reassignd.proposals.child import computed, serve, until_end
+
+MODULE = "reassignd.proposals.review_worker"
+
+WAITING = 100
+"""Maximum number of waiting partitions in an answer."""
+
+
+async def review(request: AsyncIterable[bytes]) -> bytes:
+    """Forecast a plan in a worker process; return its answer. Raises HelperError."""
+    return await computed(MODULE, request)
+
+
+def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
+    """Read one request and write its answer."""
+    request = json.loads(next(lines))
+    targets = [((topic, number), tuple(replicas)) for topic, number, replicas in request["targets"]]
+    answer: dict[str, Any]
+    try:
+        snapshot = parse_snapshot("the cluster", until_end(lines))
+        made = forecast(targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"])
+        answer = made._asdict() | {"waiting": made.waiting[:WAITING]}
+    except (CommandError, PlanError) as error:
+        answer = {"error": str(error)}
+    answers.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(serve(work))

@@ -1,0 +1,101 @@
+"""`/v1/plans/review`: what a plan would do, before it is submitted."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from controller.model.cluster import TopicPartition
+from controller.model.plan import Entry, Plan, read_plan
+from controller.scheduling.steps import UNLIMITED
+from controller.state.state import State
+from controller.throttle.desired import throttle_rate
+from server.api.call import Call
+from server.api.errors import HttpError
+from server.api.resources.snapshot import rows
+from server.api.review_models import RateOrigin, Review, ReviewOptions
+from server.api.streams import encoded_lines
+from server.api.table import Endpoint
+from server.api.views.plans import check_plan
+
+MAX_ENTRIES = 50_000
+"""Larger plans are forecast by `reassignd plan`, with Spark."""
+
+
+async def review(call: Call, options: ReviewOptions) -> Review:
+    """Forecast a plan under the limits in force. One invalid entry refuses the whole plan."""
+
+    def read(value: object) -> list[Entry]:
+        entries = read_plan(value)
+        if len(entries) > MAX_ENTRIES:
+            raise HttpError(
+                422,
+                f"the plan has {len(entries):,} entries: `reassignd plan` forecasts more than {MAX_ENTRIES:,}",
+            )
+        check_plan(call.state, entries)
+        return entries
+
+    reviews = call.core.reviews
+    if reviews is None:
+        raise HttpError(501, "This server reviews no plans.")
+    entries = await call.read_body(read)
+    bandwidth, origin = _rate(call, options.throttle, reviews.bandwidth())
+    head = await call.compute(len(entries), _head, call.state, entries, bandwidth)
+    made = await reviews.forecast(lambda: _request(call, head))
+    under_way = sum(_is_under_way(call.state, entry) for entry in entries)
+    changed = {
+        "brokers": [_broker(row) for row in made["brokers"]],
+        "limits": {name.upper(): limit for name, limit in made["limits"].items() if limit < UNLIMITED},
+        "under_way": under_way,
+        "rate_origin": origin,
+    }
+    return msgspec.convert(made | changed, Review)
+
+
+def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> tuple[int, RateOrigin]:
+    """Return the bytes per second of a forecast, and where they are known from."""
+    if given is not UNSET:
+        return given, RateOrigin.GIVEN
+    if throttle := throttle_rate(call.state):
+        return throttle, RateOrigin.THROTTLE
+    measured = [each.rate for each in call.core.progress.to_brokers().values() if each.rate]
+    if measured:
+        return max(measured), RateOrigin.MEASURED
+    return unthrottled, RateOrigin.ASSUMED
+
+
+def _head(state: State, entries: Sequence[Entry], bandwidth: int) -> bytes:
+    limits = state.backlog.usage.limits._asdict()
+    return msgspec.json.encode({"targets": entries, "limits": limits, "bandwidth": bandwidth}) + b"\n"
+
+
+async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:
+    yield head
+    async for piece in encoded_lines(rows(call.core.cluster_id, call.state, call.core.sizes)):
+        yield piece
+
+
+def _is_under_way(state: State, entry: Entry) -> bool:
+    key = TopicPartition(entry.topic, entry.partition)
+    return key in state.reassignments or key in state.pending or key in state.external
+
+
+def _broker(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a broker with the replicas that it gains and loses."""
+    gains = row["replicas_in"]
+    losses = row["before"]["replicas"] + gains - row["after"]["replicas"]
+    return row | {"gains": gains, "losses": losses}
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/plans/review",
+        "Forecast a plan: brokers before and after, steps, bytes and time. Nothing moves.",
+        review,
+        Review,
+        Plan,
+        ReviewOptions,
+    ),
+)

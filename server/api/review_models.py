@@ -1,0 +1,79 @@
+"""The models of `/v1/plans/review`."""
+
+from enum import Enum
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from controller.model.names import Replicas
+from server.api.proposal_models import ProposedLoad
+
+
+class ReviewOptions(Struct, forbid_unknown_fields=True):
+    """Query parameters of a review."""
+
+    throttle: (
+        Annotated[int, Meta(ge=1, le=2**63 - 1, description="Bytes per second to and from each broker.")]
+        | UnsetType
+    ) = UNSET
+
+
+class RateOrigin(Enum):
+    """Where the rate of a forecast is known from."""
+
+    GIVEN = "given"
+    """The parameter `throttle`."""
+    THROTTLE = "throttle"
+    """The throttle of the server."""
+    MEASURED = "measured"
+    """The fastest broker that copies now."""
+    ASSUMED = "assumed"
+    """Nothing moves now, and there is no throttle."""
+
+
+class ReviewedBroker(Struct):
+    """A broker before and after the plan."""
+
+    broker: int
+    rack: str | None
+    live: bool
+    before: ProposedLoad
+    after: ProposedLoad
+    gains: Annotated[int, Meta(description="Replicas that are copied to it.")]
+    losses: Annotated[int, Meta(description="Replicas that it drops.")]
+    bytes_in: int
+    bytes_out: int
+    seconds: Annotated[float, Meta(description="Time that its traffic takes at the bandwidth.")]
+
+
+class WaitingPartition(Struct):
+    """A partition that cannot reach its target now."""
+
+    topic: str
+    partition: int
+    replicas: Annotated[Replicas, Meta(description="How far it gets.")]
+    reason: str
+
+
+class Review(Struct):
+    """What a plan would do under the limits in force. Nothing moves."""
+
+    partitions: Annotated[int, Meta(description="Entries of the plan.")]
+    unchanged: Annotated[int, Meta(description="Partitions that have the target replicas.")]
+    under_way: Annotated[
+        int,
+        Meta(description="Partitions that are being reassigned or queued; the plan changes their target."),
+    ]
+    steps: int
+    waves: int
+    replica_movements: int
+    leader_movements: int
+    bytes: Annotated[int, Meta(description="Bytes to copy.")]
+    bandwidth: Annotated[int, Meta(description="Bytes per second into, and out of, each broker.")]
+    rate_origin: RateOrigin
+    seconds: Annotated[float, Meta(description="Time that the waves take, one after the other.")]
+    least_seconds: Annotated[float, Meta(description="Time that the busiest broker needs in any case.")]
+    limits: Annotated[dict[str, int], Meta(description="The limits in force, by letter.")]
+    waiting_partitions: int
+    waiting: Annotated[list[WaitingPartition], Meta(description="The first 100 of them.")]
+    brokers: list[ReviewedBroker]
