@@ -21,7 +21,7 @@ from time import perf_counter, process_time
 from typing import NamedTuple
 
 from bench.proposal_clusters import Shape, make
-from planner.proposals.goal import Goal, problem_of
+from planner.proposals.problem.goal import Goal, problem_of
 from planner.proposals.proposal import Proposal, propose
 from planner.snapshot import Snapshot
 from protocol.messages.create_topics_request import (

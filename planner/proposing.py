@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from common.counted import counted
-from planner.proposals.goal import Goal, ProposalError, own_rack, problem_of
 from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
+from planner.proposals.problem.goal import Goal, ProposalError, own_rack, problem_of
 from planner.proposals.proposal import Proposal, propose
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 

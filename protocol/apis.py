@@ -17,6 +17,7 @@ class ApiKey(IntEnum):
     """The API keys that this package has messages for."""
 
     PRODUCE = 0
+    FETCH = 1
     LIST_OFFSETS = 2
     METADATA = 3
     LEADER_AND_ISR = 4
@@ -29,6 +30,9 @@ class ApiKey(IntEnum):
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
+    INIT_PRODUCER_ID = 22
+    ADD_PARTITIONS_TO_TXN = 24
+    END_TXN = 26
     DESCRIBE_CONFIGS = 32
     ALTER_CONFIGS = 33
     ALTER_REPLICA_LOG_DIRS = 34

@@ -24,6 +24,7 @@ LINE_LENGTH = 110
 KAFKA_PYTHON = "protocol/schemas/resources"
 
 BORROWED_APIS = (
+    "AddPartitionsToTxn",
     "AlterConfigs",
     "AlterReplicaLogDirs",
     "AlterUserScramCredentials",
@@ -36,8 +37,11 @@ BORROWED_APIS = (
     "DescribeLogDirs",
     "DescribeTopicPartitions",
     "ElectLeaders",
+    "EndTxn",
+    "Fetch",
     "FindCoordinator",
     "IncrementalAlterConfigs",
+    "InitProducerId",
     "ListGroups",
     "ListOffsets",
     "ListTransactions",

@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import Any
 
-from planner.proposals.counts import count_ranges
-from planner.proposals.goal import Problem
-from planner.proposals.rack_rule import RackRule
+from planner.proposals.problem.counts import count_ranges
+from planner.proposals.problem.goal import Problem
+from planner.proposals.problem.rack_rule import RackRule
 
 
 def for_oracle(problem: Problem) -> dict[str, Any]:

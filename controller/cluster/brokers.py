@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from common.error_codes import ErrorCode
 from controller.cluster.deletions import retry_deletions
+from controller.cluster.health import unlisted_brokers
 from controller.cluster.removed_topics import drop_lost_reassignments
 from controller.messages.effects import BrokerJoined, BrokerLeft, Publish
 from controller.messages.events import (
@@ -43,6 +44,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
         yield
     for _ in recover(d, state.all_partitions()):
         yield
+    state.unlisted_brokers = unlisted_brokers(state)
     for seen, wanted in enumerate(list(state.reassignments.values())):
         partition = state.partition(*wanted.key)
         if partition is None:
@@ -137,6 +139,7 @@ def _register(d: Decision, broker: BrokerRegistration) -> int:
     d.put(Broker(broker.id, broker.host, broker.port, broker.rack, epoch))
     state.live.add(broker.id)
     state.shutting_down.discard(broker.id)
+    state.unlisted_brokers.discard(broker.id)
     return epoch
 
 

@@ -1,7 +1,7 @@
 """The health guard: nothing new starts while the cluster has worse to do (`reassignment.health.guard`)."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.names import HEALTH_GUARD
@@ -29,9 +29,24 @@ def evaluate_health(d: Decision) -> None:
     state.backlog.hold((0 if unreachable else _STEPS[mode]) if troubles else None)
 
 
+def unlisted_brokers(state: State) -> set[int]:
+    """Return brokers that hold replicas of partitions that are not in sync, but are not registered.
+
+    Kafka before 4.0 does not list failed or fenced brokers.
+    """
+    lagging = chain(state.under_replicated, state.offline)
+    return {
+        r for topic, number in lagging for r in state.partitions[topic][number].replicas
+    } - state.brokers.keys()
+
+
+def offline_brokers(state: State) -> list[int]:
+    """Return the brokers that are not alive, those included that only replica lists name."""
+    return sorted((state.brokers.keys() - state.live) | state.unlisted_brokers)
+
+
 def _troubles(state: State) -> Iterator[str]:
-    missing = sorted((state.brokers.keys() - state.live) | state.unlisted_brokers)
-    if missing:
+    if missing := offline_brokers(state):
         yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
     if state.under_min_isr:
         named = ", ".join(_weakness(state, key) for key in sorted(islice(state.under_min_isr, NAMED)))

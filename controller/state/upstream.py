@@ -84,7 +84,8 @@ class UpstreamState(ConfigValues):
     missing_since: dict[str, int] = field(default_factory=dict)
     """Topics that polls miss, or show as another topic of that name, and since when (ms)."""
     unlisted_brokers: set[int] = field(default_factory=set)
-    """Brokers that the upstream does not list and that hold replicas of partitions that are not in sync."""
+    """Brokers that are not listed and that hold replicas of partitions that are not in sync. In ZooKeeper mode: that were
+    not registered when the term began."""
     under_min_isr: dict[TopicPartition, None] = field(default_factory=dict)
     """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which
     they became so."""

@@ -5,9 +5,9 @@ copied.
 """
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
-from controller.cluster.health import evaluate_health
+from controller.cluster.health import evaluate_health, unlisted_brokers
 from controller.cluster.removed_topics import PARTITIONS_PER_SLICE, is_removed, topic_removed
 from controller.messages.upstream_events import (
     Measured,
@@ -59,7 +59,7 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
             seen = 0
             yield
     if event.whole:
-        state.unlisted_brokers = _unlisted_brokers(state)
+        state.unlisted_brokers = unlisted_brokers(state)
     else:
         _follow_moves(d, event)
     if returned:
@@ -124,17 +124,6 @@ def _brokers(d: Decision, event: UpstreamPolled) -> bool:
     state.live.update(alive)
     state.unlisted_brokers -= alive
     return returned
-
-
-def _unlisted_brokers(state: State) -> set[int]:
-    """Return brokers that hold replicas but are not listed.
-
-    Before Kafka 4.0, fenced brokers are not listed either.
-    """
-    lagging = chain(state.under_replicated, state.offline)
-    return {
-        r for topic, number in lagging for r in state.partitions[topic][number].replicas
-    } - state.brokers.keys()
 
 
 def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[None]:

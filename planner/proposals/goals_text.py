@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from planner.proposals.goal import Goal, ProposalError
+from planner.proposals.problem.goal import Goal, ProposalError
 
 DEFAULT_TOLERANCE = Fraction(1, 20)
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from common.counted import counted
-from planner.proposals.arrays import Ints
-from planner.proposals.class_flow import Input, moves_of
-from planner.proposals.goal import Problem, ProposalError
-from planner.proposals.layout import Layout
-from planner.proposals.quotas import Shares
-from planner.proposals.table import per_broker
+from planner.proposals.problem.arrays import Ints
+from planner.proposals.problem.goal import Problem, ProposalError
+from planner.proposals.problem.layout import Layout
+from planner.proposals.problem.table import per_broker
+from planner.proposals.solver.class_flow import Input, moves_of
+from planner.proposals.solver.quotas import Shares
 from planner.report.units import in_bytes
 
 MOST_NOTES = 20

@@ -3,13 +3,13 @@
 import numpy as np
 
 from controller.scheduling.steps import Replicas
-from planner.proposals.arrays import Flags, Ints
-from planner.proposals.class_flow import new_replicas
-from planner.proposals.goal import Problem, Row, own_rack
-from planner.proposals.layout import Layout
+from planner.proposals.problem.arrays import Flags, Ints
+from planner.proposals.problem.goal import Problem, Row, own_rack
+from planner.proposals.problem.layout import Layout
+from planner.proposals.problem.table import Table, per_broker
 from planner.proposals.result import BrokerChange, Load, Proposal
-from planner.proposals.solve import Solution
-from planner.proposals.table import Table, per_broker
+from planner.proposals.solver.class_flow import new_replicas
+from planner.proposals.solver.solve import Solution
 
 
 def outcome(problem: Problem, solution: Solution) -> Proposal:

@@ -1,7 +1,6 @@
 """Propose a plan: the entry point of this package."""
 
-from planner.proposals.goal import Problem
-from planner.proposals.network import MissingSolverError
+from planner.proposals.problem.goal import MissingSolverError, Problem
 from planner.proposals.result import BrokerChange, Lists, Load, Proposal
 
 __all__ = ["BrokerChange", "Lists", "Load", "Proposal", "propose"]
@@ -11,7 +10,7 @@ def propose(problem: Problem) -> Proposal:
     """Find a plan with the fewest moves. Raises ProposalError, MissingSolverError."""
     try:
         from planner.proposals.outcome import outcome
-        from planner.proposals.solve import solve
+        from planner.proposals.solver.solve import solve
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
     return outcome(problem, solve(problem))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from controller.scheduling.steps import Replicas
-from planner.proposals.goal import CountRange, LeftOut, Row
+from planner.proposals.problem.goal import CountRange, LeftOut, Row
 
 Lists = Mapping[Row, Replicas]
 """New replica list of each row of a problem."""

@@ -7,7 +7,7 @@ from typing import Any
 from common.counted import counted
 from common.grouping import grouped
 from controller.model.plan import Entry, plan_of
-from planner.proposals.goal import LeftOut, Row
+from planner.proposals.problem.goal import LeftOut, Row
 from planner.proposals.proposal import BrokerChange, Lists, Proposal
 from planner.report.units import in_bytes
 

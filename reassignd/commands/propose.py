@@ -10,8 +10,7 @@ import click
 from common.counted import counted
 from common.plan_errors import PlanError
 from planner.forecast import Forecast
-from planner.proposals.goal import ProposalError
-from planner.proposals.network import MissingSolverError
+from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.proposing import Wish, propose_for, read_wish

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from planner.proposals.goal import Goal
+from planner.proposals.problem.goal import Goal
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import plan_json
 from planner.proposing import Wish, propose_for

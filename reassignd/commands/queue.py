@@ -11,9 +11,8 @@ from common.counted import counted
 from controller.cluster.placement import place
 from controller.model.plan import Entry, plan_of
 from controller.scheduling.steps import Replicas
-from planner.proposals.goal import Goal, ProposalError, problem_of
 from planner.proposals.goals_text import read_broker_ids
-from planner.proposals.network import MissingSolverError
+from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, problem_of
 from planner.proposals.proposal import propose
 from planner.snapshot import TOPIC_PARTITION, Partition, Snapshot
 from reassignd.commands.cluster_source import read_server

@@ -11,8 +11,7 @@ from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
 from controller.scheduling.plan_limits import PlanLimits
-from planner.proposals.goal import ProposalError
-from planner.proposals.network import MISSING, MissingSolverError
+from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import as_dict, plan_json, rollback_json, summary
 from planner.proposing import propose_for, read_wish
@@ -31,7 +30,7 @@ MOST_REASONS = 20
 
 def solver_obstacle() -> str | None:
     """Return why no proposal can be computed, or None."""
-    return MISSING if find_spec("ortools") is None else None
+    return str(MissingSolverError()) if find_spec("ortools") is None else None
 
 
 async def compute(request: AsyncIterable[bytes]) -> bytes:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from planner.proposals.goal import ProposalError
+from planner.proposals.problem.goal import ProposalError
 from planner.proposing import propose_for, read_bytes, read_wish
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster

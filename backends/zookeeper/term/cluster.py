@@ -149,6 +149,8 @@ class ZookeeperCluster:
         self._directory.update(brokers)
         started = ControllerStarted([self._directory.core_registration(each) for each in brokers])
         await self._submit_to_core(started)
+        for number in sorted(self._state.unlisted_brokers):
+            log.warning("broker %d has replicas but is not registered: it gets no new partitions", number)
         self._store.on_merged, self._store.on_written = self._observer.report, self._on_written
         for topic, number in self._state.in_flight:
             self._follow(self._state.partitions[topic][number])

@@ -125,8 +125,10 @@ class Observer:
     async def _read_brokers(self, watch: Watch) -> None:
         changes = self._directory.update(await self.registered_brokers(watch))
         for number in changes.stopped:
+            log.warning("broker %d is not registered any more: it gets no new partitions", number)
             await self._submit(BrokerStopped(number))
         for broker in changes.started:
+            log.info("broker %d has registered", broker.id)
             await self._submit(BrokerStarted(self._directory.core_registration(broker)))
         for broker in changes.changed:
             await self._submit(BrokerChanged(self._directory.core_registration(broker)))

@@ -1,6 +1,7 @@
 """`/v1/status`, `/v1/pause`, `/v1/resume`: the state of the whole server, and a pause of all jobs."""
 
 from common.counted import counted
+from controller.cluster.health import offline_brokers
 from controller.messages.job_events import Pause
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
@@ -72,7 +73,7 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
 def _broker_counts(call: Call) -> BrokerCounts:
     brokers, live = call.state.brokers, call.state.live
     excluded = None if call.state.profile.has_upstream else sorted(call.state.excluded_brokers)
-    return BrokerCounts(len(brokers), len(live), sorted(brokers.keys() - live), excluded)
+    return BrokerCounts(len(brokers), len(live), offline_brokers(call.state), excluded)
 
 
 def _partition_counts(call: Call) -> PartitionCounts:
@@ -83,7 +84,7 @@ def _partition_counts(call: Call) -> PartitionCounts:
 def problems(state: State) -> list[str]:
     """Return what is wrong with the cluster, the worst first; empty when it is healthy."""
     found = counts(state)
-    offline = sorted((state.brokers.keys() - state.live) | state.unlisted_brokers)
+    offline = offline_brokers(state)
     partitions = (
         (found.offline, "offline"),
         (found.under_min_isr, "under min ISR"),

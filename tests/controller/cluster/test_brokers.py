@@ -2,6 +2,7 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller.cluster.brokers import PARTITIONS_PER_SLICE
+from controller.cluster.health import offline_brokers
 from controller.machine import decide
 from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Publish
 from controller.messages.event import AnyEvent
@@ -10,7 +11,9 @@ from controller.messages.events import (
     BrokerStopped,
     ControlledShutdown,
     ControllerStarted,
+    CreateTopics,
     LogDirFailed,
+    NewTopic,
     ShutdownReply,
 )
 from controller.model.cluster import NO_LEADER, Partition
@@ -145,6 +148,21 @@ def test_steps_completed_at_a_restart_are_published_to_joined_brokers(controller
 def test_a_restart_takes_dead_brokers_off_leadership(controller: InMemoryController) -> None:
     again = controller.restart(live=(2, 3, 4))
     assert (again["foo-0"].leader, again["foo-0"].isr) == (2, (2, 3))
+
+
+def test_a_broker_that_is_not_registered_at_the_start_is_offline_and_gets_no_new_partitions() -> None:
+    controller = InMemoryController((1, 2), live=()).with_partitions(partition("foo-0", (1, 2, 3)))
+    controller.do(ControllerStarted([registration(1), registration(2)]))
+    assert offline_brokers(controller.state) == [3]
+    assert _brokers_of_new_topic(controller, "early") == {1, 2}
+    controller.do(BrokerStarted(registration(3)))
+    assert offline_brokers(controller.state) == []
+    assert _brokers_of_new_topic(controller, "late") == {1, 2, 3}
+
+
+def _brokers_of_new_topic(controller: InMemoryController, name: str) -> set[int]:
+    controller.do(CreateTopics([NewTopic(name, name.encode().ljust(16), 6, 2)]))
+    return {broker for created in controller.state.partitions[name] for broker in created.replicas}
 
 
 def test_a_restart_loses_no_record(controller: InMemoryController) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from planner.proposals.goal import Goal, Problem, ProposalError, problem_of
+from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
 from planner.proposals.proposal import Proposal
 from planner.snapshot import Broker, Partition, Snapshot
 

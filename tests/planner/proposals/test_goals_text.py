@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import pytest
 
-from planner.proposals.goal import ProposalError
 from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
+from planner.proposals.problem.goal import ProposalError
 
 
 def test_goals_are_combined() -> None:

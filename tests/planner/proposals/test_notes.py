@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from planner.proposals.goal import Goal, ProposalError, problem_of
+from planner.proposals.problem.goal import Goal, ProposalError, problem_of
 from planner.proposals.proposal import propose
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster

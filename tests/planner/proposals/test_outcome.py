@@ -1,7 +1,7 @@
-from planner.proposals.goal import Goal, problem_of
 from planner.proposals.outcome import outcome
+from planner.proposals.problem.goal import Goal, problem_of
 from planner.proposals.proposal import Load, Proposal
-from planner.proposals.solve import solve
+from planner.proposals.solver.solve import solve
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.proposals import solve
-from planner.proposals.goal import Goal, Problem, ProposalError, problem_of
+from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
+from planner.proposals.problem.rack_rule import RackRule
 from planner.proposals.proposal import Proposal, propose
-from planner.proposals.rack_rule import RackRule
+from planner.proposals.solver import solve
 from planner.snapshot import Broker, Partition, Snapshot
 from tests.examples import examples
 from tests.planner.proposals.builders import applied, cluster, problems

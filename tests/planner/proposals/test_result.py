@@ -1,4 +1,4 @@
-from planner.proposals.goal import CountRange
+from planner.proposals.problem.goal import CountRange
 from planner.proposals.result import BrokerChange, Load, Proposal
 
 

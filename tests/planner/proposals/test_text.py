@@ -1,7 +1,7 @@
 import json
 from fractions import Fraction
 
-from planner.proposals.goal import Goal, problem_of
+from planner.proposals.problem.goal import Goal, problem_of
 from planner.proposals.proposal import Proposal, propose
 from planner.proposals.text import as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.snapshot import Snapshot

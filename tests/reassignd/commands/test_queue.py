@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planner.proposals.network import MissingSolverError
+from planner.proposals.problem.goal import MissingSolverError
 from planner.snapshot import Snapshot
 from reassignd import cli
 from reassignd.commands import queue

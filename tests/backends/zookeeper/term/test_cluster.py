@@ -7,6 +7,7 @@ import pytest
 from backends.zookeeper.session.tree import Create, Delete
 from backends.zookeeper.znodes import paths
 from common.clock import settle
+from controller.cluster.health import offline_brokers
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -54,6 +55,18 @@ async def test_replicas_placed_on_the_controller_before_the_term_move_to_a_broke
     for name in ("new-0", "foo-1", "foo-2"):
         assert OWN_ID not in later.replicas(name)
         assert later[name].leader in later.state.live
+    await later.stop()
+
+
+async def test_a_broker_that_is_not_registered_when_the_term_begins_is_named(
+    harness: ZookeeperHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    tree = harness.tree.survived(harness.commits)
+    await write_json(tree, paths.topic("foo"), {"version": 1, "partitions": {"0": [1, 9]}})
+    await write_state(tree, "foo", 0, leader=1, isr=[1, 9])
+    later = await ZookeeperHarness(tree, version=OLD).start()
+    assert offline_brokers(later.state) == [9]
+    assert "broker 9 has replicas but is not registered: it gets no new partitions" in caplog.text
     await later.stop()
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from backends.zookeeper.session.tree import Delete, Znode
+from backends.zookeeper.session.tree import Create, Delete, Znode
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import (
     Endpoint,
@@ -281,6 +281,25 @@ async def test_a_changed_registration_changes_the_address(harness: ZookeeperHarn
     await harness.alter({"foo-0": [1, 2, 4]})
     await harness.until_idle()
     assert harness.hosts("foo-0") == {1, 2, 4}
+
+
+async def test_a_broker_without_a_session_gets_no_new_partitions_until_it_registers_again(
+    harness: ZookeeperHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = paths.broker(3)
+    registration = harness.tree.nodes[path].data
+    harness.tree.write([Delete(path)], session=9)
+    await settle(200)
+    assert 3 not in await brokers_of_new_topic(harness, "early")
+    assert "broker 3 is not registered any more: it gets no new partitions" in caplog.text
+    await harness.tree.multi([Create(path, registration, ephemeral=True)])
+    await settle(200)
+    assert 3 in await brokers_of_new_topic(harness, "late")
+
+
+async def brokers_of_new_topic(harness: ZookeeperHarness, name: str) -> set[int]:
+    await harness.driver.submit(CreateTopics([NewTopic(name, name.encode().ljust(16), 12, 2)]))
+    return {broker for partition in harness.state.partitions[name] for broker in partition.replicas}
 
 
 async def test_a_log_dir_event_sends_leader_and_isr(harness: ZookeeperHarness) -> None:

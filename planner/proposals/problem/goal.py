@@ -1,0 +1,229 @@
+"""Input of a proposal: the brokers, the partitions and what the new plan must achieve."""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from fractions import Fraction
+from math import floor
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from controller.scheduling.steps import Replicas
+from planner.snapshot import TOPIC_PARTITION, Snapshot
+
+if TYPE_CHECKING:
+    from planner.proposals.problem.arrays import Ints
+    from planner.proposals.problem.table import Table
+
+ONE = Fraction(1)
+
+Measure = Literal["replicas", "bytes", "both"]
+"""What `add` and `balance` even out."""
+
+
+class ProposalError(Exception):
+    """No plan can meet the goal; `reasons` has one line for each obstacle."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = list(reasons)
+
+
+class MissingSolverError(Exception):
+    """The extra `propose`, with OR-tools and numpy, is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("propose needs OR-tools: pip install 'reassignd[propose]'")
+
+
+class Node(NamedTuple):
+    """A broker. `usable`: may keep replicas. `receives`: may get new ones."""
+
+    id: int
+    rack: str
+    usable: bool
+    receives: bool
+    weight: Fraction = ONE
+    room: int | None = None
+    """Bytes that it can receive before its disks are full up to the headroom; None if their size is not known."""
+
+
+class Row(NamedTuple):
+    """A partition that may change. `factor` is the wanted replication factor, `bytes` the size of one replica."""
+
+    topic: str
+    partition: int
+    replicas: Replicas
+    factor: int
+    bytes: int = 0
+
+
+class Goal(NamedTuple):
+    """What a plan must achieve."""
+
+    drain: frozenset[int] = frozenset()
+    """Brokers that must not hold replicas."""
+    add: frozenset[int] = frozenset()
+    """New brokers, which must be in the cluster; `even_counts` fills them."""
+    factor: int | None = None
+    """Replication factor of the chosen topics; None keeps that of each partition."""
+    even_counts: bool = False
+    """Even out the number of replicas of each broker."""
+    tolerance: Fraction = Fraction(0)
+    """Allowed deviation from the even count, as a fraction of it."""
+    repair_racks: bool = False
+    """Move replicas that break the rack rule."""
+    even_leaders: bool = False
+    """Even out the number of preferred leaders."""
+    rack_aware: bool = True
+    receive_nothing: frozenset[int] = frozenset()
+    """Brokers that keep their replicas and get no new ones."""
+    weights: Mapping[int, Fraction] = {}
+    """Share of a broker relative to the others; 1 if absent."""
+    max_moves: int | None = None
+    """Most replicas to move. Counts become as even as that allows; None is unlimited."""
+    by: Measure = "replicas"
+    """What to even out if `even_counts` is set."""
+    byte_tolerance: Fraction | None = None
+    """Allowed deviation from the even share of bytes, as a fraction of it; None is 5 %, or `tolerance` if that is larger."""
+    max_bytes: int | None = None
+    """Most bytes to copy; None is unlimited."""
+    headroom: Fraction = Fraction(1, 10)
+    """Share of a disk that stays free; only for brokers whose disk size is known."""
+    strict_racks: bool = False
+    """Refuse a plan that leaves replicas against the rack rule."""
+
+    @property
+    def changes_order_only(self) -> bool:
+        """Whether no replica needs to move."""
+        moves = self.drain or self.factor is not None or self.even_counts or self.repair_racks
+        return not moves
+
+
+class LeftOut(NamedTuple):
+    """A partition that the plan does not change, and why."""
+
+    topic: str
+    partition: int
+    reason: str
+
+
+class CountRange(NamedTuple):
+    """Least and most replicas (or bytes) of a broker, out-of-scope partitions included."""
+
+    least: int
+    most: int
+
+
+class Problem(NamedTuple):
+    """A cluster and a goal, as the solver reads them."""
+
+    nodes: tuple[Node, ...]
+    """In order of id."""
+    table: "Table"
+    """The partitions; `free` tells which may change. The others count for evenness."""
+    goal: Goal
+    left_out: tuple[LeftOut, ...] = ()
+    """Partitions that the goal names, but that cannot be changed now."""
+
+    @property
+    def usable(self) -> tuple[Node, ...]:
+        """Brokers that may hold replicas."""
+        return tuple(node for node in self.nodes if node.usable)
+
+    def after(self, sets: "Ints") -> "Problem":
+        """Return the problem with these replicas of the partitions that may change, padded with -1."""
+        return self._replace(table=self.table.after(sets))
+
+    def row(self, number: int) -> Row:
+        """Return a row of the table."""
+        table = self.table
+        return Row(
+            *table.name(number), table.list_of(number), int(table.factor[number]), int(table.bytes[number])
+        )
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Partitions that may change."""
+        return tuple(self.row(number) for number in range(self.table.size) if self.table.free[number])
+
+    @property
+    def fixed(self) -> tuple[Row, ...]:
+        """All other partitions."""
+        return tuple(self.row(number) for number in range(self.table.size) if not self.table.free[number])
+
+
+def problem_of(
+    snapshot: Snapshot,
+    goal: Goal,
+    topics: Callable[[str], bool] = lambda _: True,
+    moving: Container[TOPIC_PARTITION] = (),
+) -> Problem:
+    """Build the problem of a snapshot. `topics` tells which topics may change.
+
+    Partitions that are `moving` already, or whose replicas are all offline, are left out. Raises ProposalError if the goal
+    contradicts the cluster, and MissingSolverError if numpy is not installed.
+    """
+    try:
+        from planner.proposals.problem.table import table_of
+    except ModuleNotFoundError as error:
+        raise MissingSolverError from error
+    _check_brokers(snapshot, goal)
+    table, left_out = table_of(snapshot, goal.factor, topics, moving)
+    held = dict(zip(table.brokers.tolist(), table.sizes(table.factor >= 0).tolist(), strict=True))
+    nodes = tuple(_node(snapshot, goal, broker, held[broker]) for broker in sorted(snapshot.brokers))
+    problem = Problem(
+        nodes, table, goal, tuple(LeftOut(*table.name(row), reason) for row, reason in left_out)
+    )
+    _check_rows(problem)
+    return problem
+
+
+def own_rack(broker: int) -> str:
+    """Return the rack of a broker without one: each such broker is a rack of its own."""
+    return f"broker {broker}"
+
+
+def _node(snapshot: Snapshot, goal: Goal, broker: int, held: int) -> Node:
+    state = snapshot.brokers[broker]
+    rack = state.rack if goal.rack_aware and state.rack is not None else own_rack(broker)
+    usable = broker not in goal.drain
+    disk: int | None = getattr(state, "disk_bytes", None)
+    room = None if disk is None else max(0, floor(disk * (1 - goal.headroom)) - held)
+    receives = usable and state.live and broker not in goal.receive_nothing and (room is None or room > 0)
+    return Node(broker, rack, usable, receives, goal.weights.get(broker, ONE), room)
+
+
+def _check_brokers(snapshot: Snapshot, goal: Goal) -> None:
+    reasons = [
+        f"broker {broker} is not in the cluster"
+        for broker in sorted(
+            {*goal.drain, *goal.add, *goal.receive_nothing, *goal.weights} - snapshot.brokers.keys()
+        )
+    ]
+    without = sorted(broker.id for broker in snapshot.brokers.values() if broker.rack is None)
+    if goal.rack_aware and 0 < len(without) < len(snapshot.brokers):
+        ids = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
+        reasons.append(
+            f"brokers {ids} have no rack but others do; set broker.rack or use --disable-rack-aware"
+        )
+    if reasons:
+        raise ProposalError(reasons)
+
+
+def _check_rows(problem: Problem) -> None:
+    """Every partition needs as many brokers as replicas: those that keep one, and those that may get one."""
+    import numpy as np
+
+    table = problem.table
+    usable = {node.id for node in problem.usable}
+    receivers = {node.id for node in problem.usable if node.receives}
+    keepers = np.isin(table.brokers, sorted(usable - receivers))
+    keep = (keepers[table.replicas] & (table.replicas >= 0)).sum(axis=1)
+    reasons = []
+    for number in np.flatnonzero(table.free & (keep + len(receivers) < table.factor)).tolist():
+        row = problem.row(number)
+        allowed = receivers | (usable & set(row.replicas))
+        names = ", ".join(map(str, sorted(allowed))) or "none"
+        reasons.append(
+            f"{row.topic}-{row.partition} needs {row.factor} replicas, but the brokers that can hold it are: {names}"
+        )
+    if reasons:
+        raise ProposalError(reasons)

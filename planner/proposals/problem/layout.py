@@ -1,0 +1,96 @@
+"""The brokers and racks of a problem as arrays, and the rack rule for whole columns of replica lists."""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from planner.proposals.problem.arrays import Flags, Ints, group_codes
+from planner.proposals.problem.goal import Node, own_rack
+from planner.proposals.problem.rack_rule import rack_bounds
+
+CELLS = 2**22
+"""Most cells of a matrix of lists and racks that is built at once."""
+
+
+class Layout:
+    """Brokers by their position in `Table.brokers`. Racks with a usable broker are numbered first, by name."""
+
+    def __init__(self, nodes: Sequence[Node], brokers: Ints, factors: Iterable[int]) -> None:
+        known = {node.id: node for node in nodes}
+        every = [
+            known.get(broker, Node(broker, own_rack(broker), False, False)) for broker in brokers.tolist()
+        ]
+        self.size = len(every)
+        self.usable: Flags = np.array([node.usable for node in every], np.bool_)
+        self.receives: Flags = np.array([node.receives for node in every], np.bool_)
+        self.weights = _integers([node.weight for node in every])
+        usable_racks = sorted({node.rack for node in every if node.usable})
+        other_racks = sorted({node.rack for node in every} - set(usable_racks))
+        names = [*usable_racks, *other_racks]
+        number = {name: position for position, name in enumerate(names)}
+        self.racks = len(usable_racks)
+        """Number of racks with a usable broker."""
+        self.rack: Ints = np.array([number[node.rack] for node in every], np.int64)
+        self.brokers_of: Ints = np.bincount(self.rack[self.usable], minlength=len(names))
+        self.shared = bool((self.brokers_of > 1).any())
+        """Whether any rack has several usable brokers. Otherwise different brokers are all that the rack rule asks for."""
+        self.least, self.most = self._bounds(names, factors)
+
+    def _bounds(self, names: Sequence[str], factors: Iterable[int]) -> tuple[Ints, Ints]:
+        """Return the bounds of each factor (row) in each rack (column)."""
+        wanted = sorted(set(factors))
+        shape = (max(wanted, default=0) + 1, len(names))
+        least, most = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        brokers_of = {names[rack]: int(self.brokers_of[rack]) for rack in range(self.racks)}
+        for factor in wanted:
+            bounds = rack_bounds(factor, brokers_of)
+            for rack in range(self.racks):
+                least[factor, rack] = bounds.least[names[rack]]
+                most[factor, rack] = bounds.most[names[rack]]
+        return least, most
+
+    def held(self, lists: Ints) -> Ints:
+        """Count the replicas of each list in each rack."""
+        held = np.zeros((len(lists), self.most.shape[1]), np.int16)
+        rows = np.arange(len(lists))
+        for slot in lists.T:
+            there = slot >= 0
+            held[rows[there], self.rack[slot[there]]] += 1
+        return held
+
+    def excess(self, lists: Ints) -> Ints:
+        """Return how many replicas of each list must move before it obeys the rack rule."""
+        lengths = (lists >= 0).sum(axis=1)
+        if not self.shared:
+            missing: Ints = ((lists >= 0) & ~self.usable[lists]).sum(axis=1)
+            return missing
+        step = max(1, CELLS // self.most.shape[1])
+        parts = [
+            self._excess(lists[start : start + step], lengths[start : start + step])
+            for start in range(0, len(lists), step)
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+    def _excess(self, lists: Ints, lengths: Ints) -> Ints:
+        held = self.held(lists)
+        over = np.maximum(0, held - self.most[lengths]).sum(axis=1)
+        short = np.maximum(0, self.least[lengths] - held).sum(axis=1)
+        excess: Ints = np.maximum(over, short)
+        return excess
+
+    def total_excess(self, lists: Ints) -> int:
+        """Return the sum of the excess of all lists. Equal sets are examined once."""
+        if not len(lists):
+            return 0
+        ordered = np.sort(lists, axis=1)
+        codes = group_codes(list(ordered.T))
+        _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        return int((self.excess(ordered[first]) * counts).sum())
+
+
+def _integers(weights: Sequence[Fraction]) -> Ints:
+    """Return integers in the same proportion."""
+    common = lcm(*(weight.denominator for weight in weights)) if weights else 1
+    return np.array([int(weight * common) for weight in weights], np.int64)

@@ -1,0 +1,298 @@
+"""The least number of moves as a minimum-cost flow.
+
+Partitions with the same leader, the same set of replicas and the same replication factor form a class. A unit of flow is a
+replica: class → rack of the class → broker → sink. The rack rule bounds the first arcs, even counts the last ones, and a
+replica on a new broker costs on the second ones. The costs of the criteria are graded, so that the cheapest flow is the
+lexicographic optimum: rack rule, deviation of counts, moves, racks filled on the way, highest counts, leaders that move.
+
+Grading: two flows differ by simple cycles of the residual network. A simple cycle passes each broker once, so it changes a
+criterion that is counted on arcs to brokers, or between classes and racks, by at most two for each broker, and the sink's
+arcs by two. A unit of a criterion therefore costs more than all lower criteria together can change on one cycle.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.proposals.problem.arrays import Flags, Ints, filled, group_codes
+from planner.proposals.problem.goal import ProposalError
+from planner.proposals.problem.layout import Layout
+from planner.proposals.solver.network import Network
+
+UNBOUNDED = 2**60
+EXACT_LEVELS = 64
+"""Most levels of counts that are told apart one by one. Beyond, they grow by an eighth from the level to be expected."""
+
+
+class Ranges(NamedTuple):
+    """Least and most replicas of each broker."""
+
+    least: Ints
+    most: Ints
+
+    def widened(self, by: int) -> "Ranges":
+        """Return the ranges extended on both sides."""
+        return Ranges(self.least - by, self.most + by)
+
+
+class Input(NamedTuple):
+    """The partitions that may change, and what is asked of the brokers. Brokers are positions in `Table.brokers`."""
+
+    layout: Layout
+    lists: Ints
+    """Present replicas of each partition, the leader first, padded with -1."""
+    factor: Ints
+    bytes: Ints
+    fixed: Ints
+    """Replicas of the other partitions on each broker."""
+    repair_racks: bool
+    ranges: Ranges | None
+    """The wanted counts, `fixed` included; None if counts do not matter."""
+    room: Ints
+    """Bytes that each broker can receive; UNBOUNDED if the size of its disks is not known."""
+
+
+class Classes(NamedTuple):
+    """Partitions that are alike for the flow."""
+
+    of_row: Ints
+    size: Ints
+    factor: Ints
+    leader: Ints
+    """-1 if the leader does not distinguish classes."""
+    members: Flags
+    """Which brokers (columns) have a replica."""
+
+
+class Costs(NamedTuple):
+    """Cost of one unit of each criterion, the most important last."""
+
+    leader: int
+    level: int
+    """For each level of a broker's count."""
+    lack: int
+    move: int
+    deviation: int
+    rack: int
+
+
+def classes_of(lists: Ints, factor: Ints, brokers: int, *, by_leader: bool) -> Classes:
+    """Group partitions by set of replicas, wanted factor and, if asked to, leader."""
+    leader = lists[:, 0] if by_leader else np.full(len(lists), -1, lists.dtype)
+    of_row = group_codes([leader, factor, *np.sort(lists, axis=1).T])
+    _, first, size = np.unique(of_row, return_index=True, return_counts=True)
+    members = np.zeros((len(first), brokers + 1), np.bool_)
+    members[np.arange(len(first))[:, None], lists[first]] = True
+    return Classes(of_row, size, factor[first], leader[first], members[:, :-1])
+
+
+def arcs_of(given: Input) -> int:
+    """Return about how many arcs the network has if leaders do not distinguish classes."""
+    sets = group_codes([given.factor, *np.sort(given.lists, axis=1).T])
+    return (int(sets.max(initial=-1)) + 1) * (int(given.layout.receives.sum()) + 4 * given.layout.racks)
+
+
+def place(given: Input, *, by_leader: bool = True) -> Ints:
+    """Return the new set of each partition, padded with -1. Kept replicas are at their positions in `lists`.
+
+    The array is as wide as the longest list or the largest factor. Raises ProposalError, MissingSolverError.
+    """
+    return _ClassFlow(given, by_leader).solve()
+
+
+class _ClassFlow:
+    """Builds the network and reads the sets from its flow. Nodes: sink, brokers, classes, racks of classes."""
+
+    def __init__(self, given: Input, by_leader: bool) -> None:
+        self._given, self._layout = given, given.layout
+        self._classes = classes_of(given.lists, given.factor, given.layout.size, by_leader=by_leader)
+        self._levels = self._level_steps()
+        self._costs = self._graded()
+        self._network = Network()
+        layout, groups = self._layout, len(self._classes.size)
+        self._first_class = 1 + layout.size
+        shared = np.flatnonzero(layout.brokers_of > 1)
+        self._first_rack = self._first_class + groups
+        self._rack_nodes = np.full(len(layout.brokers_of), -1, np.int64)
+        self._rack_nodes[shared] = self._first_rack + np.arange(len(shared)) * groups
+        """Node of the first class in each rack with several usable brokers."""
+        self._nodes = self._first_rack + len(shared) * groups
+
+    def solve(self) -> Ints:
+        given, classes = self._given, self._classes
+        group, broker = np.nonzero(self._layout.usable & (self._layout.receives | classes.members))
+        order = np.lexsort((broker, self._layout.rack[broker], group))
+        group, broker = group[order], broker[order]
+        where = self._add_replicas(group, broker)
+        self._add_sinks()
+        supplies = np.zeros(self._nodes, np.int64)
+        supplies[self._first_class : self._first_rack] = classes.size * classes.factor
+        supplies[0] = -supplies.sum()
+        flow = self._network.cheapest_flow(supplies)
+        if flow is None:
+            raise ProposalError(["the replicas do not fit on the brokers that may hold them"])
+        used = flow[where]
+        return deal(classes, group[used > 0], broker[used > 0], used[used > 0], given)
+
+    # ---- costs ------------------------------------------------------------------------------------------------
+
+    def _level_steps(self) -> Ints:
+        """Return the counts at which the level rises by one."""
+        given, usable = self._given, self._layout.usable
+        held = given.fixed.copy()
+        for slot in given.lists.T:
+            held += np.bincount(slot + 1, minlength=len(held) + 1)[1:]
+        highest = held[usable].max(initial=0)
+        if given.ranges is not None:
+            highest = max(highest, given.ranges.most[usable].max(initial=0))
+        incoming = int(given.factor.sum() + given.fixed[usable].sum())
+        even = incoming // max(1, int(usable.sum())) + 1
+        lowest, highest = int(held[usable].min(initial=0)), max(int(highest), even) + 1
+        if highest - lowest <= EXACT_LEVELS:
+            return np.arange(lowest, highest + 1)
+        missing = np.maximum(0, given.factor - (usable[given.lists] & (given.lists >= 0)).sum(axis=1)).sum()
+        receivers = np.flatnonzero(self._layout.receives)
+        room = np.full(len(receivers), UNBOUNDED)
+        gains = filled(held[receivers], int(missing), room, np.ones(len(receivers), np.int64))
+        around = (
+            even if given.ranges is not None else int((held[receivers] + gains)[gains > 0].max(initial=even))
+        )
+        steps = np.arange(EXACT_LEVELS // 4)
+        rising = np.cumsum(np.maximum(1, (1.125 ** np.arange(120)).astype(np.int64)))
+        levels = np.unique(
+            np.concatenate([around + steps, around - steps, around + 16 + rising, around - 16 - rising])
+        )
+        return levels[(levels >= lowest) & (levels <= highest)]
+
+    def _graded(self) -> Costs:
+        per_cycle = 2 * (int(self._layout.usable.sum()) + 1)
+        leader = 1
+        level = leader * per_cycle + 1
+        lack = level * 2 * (len(self._levels) + 2) + level
+        move = lack * (per_cycle + 1)
+        deviation = move * (per_cycle + 1)
+        return Costs(leader, level, lack, move, deviation, deviation * 3)
+
+    # ---- arcs -------------------------------------------------------------------------------------------------
+
+    def _add_replicas(self, group: Ints, broker: Ints) -> slice:
+        """Add the arcs between classes and brokers. Return where the flows of those that end at brokers will be."""
+        classes, costs, rack = self._classes, self._costs, self._layout.rack[broker]
+        cost = np.where(
+            classes.members[group, broker], -costs.leader * (classes.leader[group] == broker), costs.move
+        )
+        tails = self._first_class + group
+        inner = self._rack_nodes[rack] >= 0
+        tails[inner] = self._rack_nodes[rack[inner]] + group[inner]
+        steps = self._rack_steps()
+        single = ~inner
+        first = np.full(len(group), costs.rack, np.int64)
+        for capacity, step_cost in reversed(steps[:-1]):
+            first = np.where(capacity[group, rack] > 0, step_cost, first)
+        cost[single] += first[single]
+        where = self._network.add(tails, 1 + broker, classes.size[group], cost)
+        reached = np.zeros((len(classes.size), len(self._rack_nodes)), np.bool_)
+        reached[group[inner], rack[inner]] = True
+        group, rack = np.nonzero(reached)
+        for capacity, step_cost in steps:
+            units = capacity[group, rack] * classes.size[group]
+            there = units > 0
+            self._network.add(
+                self._first_class + group[there],
+                self._rack_nodes[rack[there]] + group[there],
+                units[there],
+                np.full(int(there.sum()), step_cost, np.int64),
+            )
+        return where
+
+    def _rack_steps(self) -> list[tuple[Ints, int]]:
+        """Return (replicas of each class in each rack, cost): rewarded up to the least, free up to the most, then penalized.
+
+        Without a repair the bounds give way to what the partition holds already: nothing moves only for its rack. A replica that
+        moves for another reason still prefers a rack that lacks one.
+        """
+        layout, classes, costs = self._layout, self._classes, self._costs
+        least, most = layout.least[classes.factor], layout.most[classes.factor]
+        firm, room = least, most
+        if not self._given.repair_racks:
+            of_rack = np.zeros((layout.size, len(self._rack_nodes)), np.int64)
+            of_rack[np.flatnonzero(layout.usable), layout.rack[layout.usable]] = 1
+            held = classes.members.astype(np.int64) @ of_rack
+            firm, room = np.minimum(least, held), np.maximum(most, held)
+        everything = np.repeat(classes.factor[:, None], len(self._rack_nodes), axis=1)
+        return [
+            (firm, -costs.rack),
+            (least - firm, -costs.lack),
+            (np.minimum(room, most) - least, 0),
+            (room - most, 0),
+            (everything, costs.rack),
+        ]
+
+    def _add_sinks(self) -> None:
+        """Add arcs of growing cost, so that counts in the range are preferred, and lower counts to higher ones."""
+        for broker in np.flatnonzero(self._layout.usable).tolist():
+            base = int(self._given.fixed[broker])
+            knees, ranges = self._levels, self._given.ranges
+            if ranges is not None:
+                knees = np.concatenate([knees, [ranges.least[broker], ranges.most[broker]]])
+            starts = np.unique(np.concatenate([[base], knees[knees > base]]))
+            costs = self._costs.level * 2 * np.searchsorted(self._levels, starts, side="right")
+            if ranges is not None:
+                costs -= self._costs.deviation * (starts < ranges.least[broker])
+                costs += self._costs.deviation * (starts >= ranges.most[broker])
+            capacities = np.diff(starts, append=starts[-1] + UNBOUNDED)
+            self._network.add(
+                np.full(len(starts), 1 + broker), np.zeros(len(starts), np.int64), capacities, costs
+            )
+
+
+def deal(classes: Classes, group: Ints, broker: Ints, count: Ints, given: Input) -> Ints:
+    """Return the new set of each partition from numbers of replicas: `count` of the class `group` on `broker`.
+
+    These are in order of class, rack and broker, and are dealt to the partitions of a class in turn. A broker has at most as many
+    as there are partitions, so none gets it twice, and they differ by at most one in each rack. Partitions that get more new
+    replicas than others of their class are the smallest ones.
+    """
+    units, unit_group = np.repeat(broker, count), np.repeat(group, count)
+    first_unit = np.cumsum(classes.size * classes.factor) - classes.size * classes.factor
+    first_row = np.cumsum(classes.size) - classes.size
+    turn = np.arange(len(units)) - first_unit[unit_group]
+    rows, width = len(given.lists), max(given.lists.shape[1], int(given.factor.max(initial=1)))
+    hands = np.full((rows, width), -1, np.int64)
+    hands[first_row[unit_group] + turn % classes.size[unit_group], turn // classes.size[unit_group]] = units
+    hand_group = np.repeat(np.arange(len(classes.size)), classes.size)
+    new = ((hands >= 0) & ~classes.members[hand_group[:, None], hands]).sum(axis=1)
+    hands = hands[np.lexsort((-new, hand_group))]
+    result = np.full((rows, width), -1, np.int64)
+    result[np.lexsort((given.bytes, classes.of_row))] = hands
+    return aligned(given.lists, result)
+
+
+def aligned(lists: Ints, sets: Ints) -> Ints:
+    """Return the sets with kept replicas at their positions in the lists, and new ones in order at the other positions."""
+    rows, width = sets.shape
+    old = np.full((rows, width), -1, np.int64)
+    old[:, : lists.shape[1]] = lists
+    kept = ((old[:, :, None] == sets[:, None, :]) & (old >= 0)[:, :, None]).any(axis=2)
+    new = (sets >= 0) & ~((sets[:, :, None] == old[:, None, :]).any(axis=2))
+    from_column = np.argsort(np.where(new, sets, UNBOUNDED), axis=1, kind="stable")
+    # Replaced replicas come first, so that positions pair a lost replica with a new one where they can.
+    to_column = np.argsort(np.where(kept, 2, np.where(old >= 0, 0, 1)), axis=1, kind="stable")
+    moved = np.take_along_axis(np.where(new, sets, -1), from_column, axis=1)
+    result = np.where(kept, old, -1)
+    free = np.take_along_axis(kept, to_column, axis=1)
+    replaced = np.take_along_axis(result, to_column, axis=1)
+    np.put_along_axis(result, to_column, np.where(free, replaced, moved), axis=1)
+    return result
+
+
+def new_replicas(lists: Ints, sets: Ints) -> Ints:
+    """Return the number of new replicas of each partition."""
+    news = (sets >= 0) & ~(sets[:, :, None] == lists[:, None, :]).any(axis=2)
+    counts: Ints = news.sum(axis=1)
+    return counts
+
+
+def moves_of(lists: Ints, sets: Ints) -> int:
+    """Return the number of new replicas."""
+    return int(new_replicas(lists, sets).sum())

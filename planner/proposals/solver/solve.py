@@ -1,0 +1,338 @@
+"""The solver of proposals: places of replicas, budgets, bytes, disks, leaders and the order of lists."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.proposals.notes import byte_notes, disk_notes, rack_notes
+from planner.proposals.problem.arrays import Ints
+from planner.proposals.problem.counts import byte_ranges, count_ranges
+from planner.proposals.problem.goal import CountRange, Problem, ProposalError
+from planner.proposals.problem.layout import Layout
+from planner.proposals.problem.rack_rule import RackRule
+from planner.proposals.problem.table import per_broker
+from planner.proposals.solver.byte_balance import Budget, even_bytes
+from planner.proposals.solver.class_flow import (
+    UNBOUNDED,
+    Input,
+    Ranges,
+    aligned,
+    arcs_of,
+    moves_of,
+    new_replicas,
+    place,
+)
+from planner.proposals.solver.disks import arriving_bytes, within_disks
+from planner.proposals.solver.leaders import even_leaders, taken_over
+from planner.proposals.solver.quotas import QuotaPlan, Shares, by_quotas, count_bound
+from planner.proposals.solver.rows import ordered
+
+EXACT_ARCS = 400_000
+"""The class flow solves networks up to this size at once. Larger ones are tried by quotas first."""
+MOST_ARCS = 12_000_000
+"""Larger networks are not built: they would need several GB and minutes."""
+UNLIMITED = 2**62
+
+
+class Placed(NamedTuple):
+    """New sets of replicas, and the least number of moves of any plan."""
+
+    sets: Ints
+    bound: int
+    bytes_bound: int
+
+
+class Solution(NamedTuple):
+    """A solved problem. Arrays have a row for each partition of the table that may change."""
+
+    lists: Ints
+    """New replica lists, as positions in the table's brokers, padded with -1."""
+    ranges: dict[int, CountRange]
+    """Wanted counts before a budget widened them; empty if counts do not matter."""
+    widened: int
+    moves_bound: int
+    bytes_bound: int
+    notes: tuple[str, ...]
+
+
+def solve(problem: Problem) -> Solution:
+    """Find the best plan. Raises ProposalError, MissingSolverError."""
+    return _Solver(problem).solve()
+
+
+class _Solver:
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._goal, table = problem, problem.goal, problem.table
+        self._lists = table.replicas[table.free].astype(np.int64)
+        self._layout = layout_of(problem)
+        self._rule = RackRule(problem.nodes)
+        self._counted = self._goal.even_counts and self._goal.by != "bytes"
+        self._ranges = count_ranges(problem, self._rule) if self._counted else {}
+        self._shares = self._wanted_bytes(problem)
+        self._notes: list[str] = []
+
+    def solve(self) -> Solution:
+        if self._goal.changes_order_only:
+            return self._finish(Placed(self._lists, 0, 0), 0)
+        given = input_of(self._problem, self._as_arrays(self._ranges) if self._counted else None)
+        placed, widened = self._within_budget(given)
+        if self._shares is not None:
+            sets, self._shares = self._even_bytes(given, self._shares, placed.sets, widened)
+            placed = placed._replace(sets=sets)
+        sets = within_disks(given, placed.sets, self._problem.table.brokers)
+        self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
+        if self._shares is not None:
+            self._notes += byte_notes(
+                self._problem, given, self._shares, sets, (placed.bound, placed.bytes_bound)
+            )
+        return self._finish(placed._replace(sets=sets), widened)
+
+    def _as_arrays(self, ranges: dict[int, CountRange]) -> Ranges:
+        """Return ranges by position. Brokers that are not usable have none, and are never asked."""
+        every = [ranges.get(broker, CountRange(0, 0)) for broker in self._problem.table.brokers.tolist()]
+        return Ranges(
+            np.array([each.least for each in every], np.int64),
+            np.array([each.most for each in every], np.int64),
+        )
+
+    def _wanted_bytes(self, problem: Problem) -> Shares | None:
+        """Return the wanted bytes of each broker, or None if bytes are not asked for or not known."""
+        table = problem.table
+        if not self._goal.even_counts or self._goal.by == "replicas" or not table.bytes.any():
+            return None
+        wanted = self._as_arrays(byte_ranges(problem, self._rule))
+        return Shares(wanted.least, wanted.most, table.sizes(~table.free))
+
+    # ---- places ---------------------------------------------------------------------------------------------------
+
+    def _placed(self, given: Input) -> Placed:
+        """Place the replicas by the class flow, or by quotas where these are proven to be as good."""
+        arcs = arcs_of(given)
+        if self._shares is None and arcs <= EXACT_ARCS:
+            return self._by_flow(given, by_leader=True)
+        plan = by_quotas(given, self._shares, shed=False)
+        if self._is_optimal(given, plan):
+            return Placed(plan.sets, plan.bound, plan.bytes_bound)
+        if arcs <= MOST_ARCS:
+            return self._by_flow(given, by_leader=arcs <= EXACT_ARCS)._replace(bytes_bound=plan.bytes_bound)
+        self._notes.append(
+            "the cluster is too large for the exact solver: a plan with fewer moves or more even counts may exist"
+        )
+        return self._approximate(given, plan)
+
+    def _approximate(self, given: Input, plan: QuotaPlan) -> Placed:
+        """Return a plan by quotas, with wider ranges of counts if replicas find no places in the given ones."""
+        widened = 1
+        while not plan.complete:
+            if given.ranges is None or widened > given.ranges.most.max():
+                raise ProposalError(
+                    ["the cluster is too large for the exact solver, and quotas find no plan"]
+                )
+            wider = given._replace(ranges=given.ranges.widened(widened))
+            plan = by_quotas(wider, self._shares)._replace(bound=plan.bound)
+            widened *= 2
+        return Placed(plan.sets, plan.bound, plan.bytes_bound)
+
+    def _by_flow(self, given: Input, *, by_leader: bool) -> Placed:
+        sets = place(given, by_leader=by_leader)
+        required = np.maximum(0, given.factor - self._kept(given))
+        return Placed(sets, moves_of(given.lists, sets), int((required * given.bytes).sum()))
+
+    def _kept(self, given: Input) -> Ints:
+        """Return how many replicas of each partition may stay."""
+        kept: Ints = ((given.lists >= 0) & self._layout.usable[given.lists]).sum(axis=1)
+        return kept
+
+    def _is_optimal(self, given: Input, plan: QuotaPlan) -> bool:
+        """Whether the plan reaches the bound, keeps all counts in their ranges, and obeys the rack rule as asked."""
+        if not plan.complete or moves_of(given.lists, plan.sets) > plan.bound:
+            return False
+        if given.ranges is not None:
+            counts = given.fixed + per_broker(plan.sets, None, self._layout.size)
+            outside = (counts < given.ranges.least) | (counts > given.ranges.most)
+            if (outside & self._layout.usable).any():
+                return False
+        return self._keeps_racks(given, plan.sets)
+
+    def _keeps_racks(self, given: Input, sets: Ints) -> bool:
+        """Whether no partition breaks the rack rule, or none more than before if racks are not repaired."""
+        if not self._layout.shared:
+            return True
+        excess = self._layout.excess(sets)
+        return bool((excess <= (0 if given.repair_racks else self._layout.excess(given.lists))).all())
+
+    # ---- budgets --------------------------------------------------------------------------------------------------
+
+    def _within_budget(self, given: Input) -> tuple[Placed, int]:
+        """Return the sets, and by how much the ranges were widened until moves and bytes fit their budgets.
+
+        What drained brokers, racks and replication factors require is not optional. Even counts are: the ranges are widened by
+        the least number for which the budgets suffice.
+        """
+        placed = self._placed(given)
+        if self._fits(given, placed):
+            return placed, 0
+        required = self._placed(given._replace(ranges=None)) if self._counted else placed
+        self._check_required(given, required)
+        moves, size = self._cost(given, placed.sets)
+        target = min(self._most_moves, moves * self._most_bytes // max(1, size))
+        return self._widened(given, target)
+
+    def _widened(self, given: Input, target: int) -> tuple[Placed, int]:
+        """Search for the least widening, from the first one whose bound is at most `target`."""
+        ranges = given.ranges
+        if ranges is None:
+            raise ProposalError(["the budget cannot be met"])
+        bound = count_bound(given)
+        low, high = 0, 1
+        while bound(ranges.widened(high)) > target and high < int(ranges.most.max()) + 1:
+            high *= 2
+        first = high // 2
+        while high - first > 1:
+            middle = (first + high) // 2
+            first, high = (middle, high) if bound(ranges.widened(middle)) > target else (first, middle)
+        if target == self._most_moves:
+            low = high - 1  # the bound proves that a narrower range needs more moves
+        best = self._placed(given._replace(ranges=ranges.widened(high)))
+        step = 1
+        while not self._fits(given, best):
+            low, high, step = high, high + step, 2 * step
+            best = self._placed(given._replace(ranges=ranges.widened(high)))
+        while high - low > 1:
+            middle = (low + high) // 2
+            placed = self._placed(given._replace(ranges=ranges.widened(middle)))
+            if self._fits(given, placed):
+                high, best = middle, placed
+            else:
+                low = middle
+        return best, high
+
+    @property
+    def _most_moves(self) -> int:
+        return UNLIMITED if self._goal.max_moves is None else self._goal.max_moves
+
+    @property
+    def _most_bytes(self) -> int:
+        return UNLIMITED if self._goal.max_bytes is None else self._goal.max_bytes
+
+    def _cost(self, given: Input, sets: Ints) -> tuple[int, int]:
+        """Return moves and bytes."""
+        new = new_replicas(given.lists, sets)
+        return int(new.sum()), int((new * given.bytes).sum())
+
+    def _fits(self, given: Input, placed: Placed) -> bool:
+        moves, size = self._cost(given, placed.sets)
+        return moves <= self._most_moves and size <= self._most_bytes
+
+    def _check_required(self, given: Input, required: Placed) -> None:
+        moves, size = self._cost(given, required.sets)
+        reasons = []
+        if moves > self._most_moves:
+            reasons.append(
+                f"the goal needs {moves:,} moves without any balancing, but {self._most_moves:,} are allowed"
+            )
+        if size > self._most_bytes:
+            reasons.append(
+                f"the goal needs to copy {size:,} bytes without any balancing, but {self._most_bytes:,} are allowed"
+            )
+        if reasons:
+            raise ProposalError(reasons)
+
+    # ---- bytes, leaders and lists ---------------------------------------------------------------------------------
+
+    def _even_bytes(self, given: Input, shares: Shares, sets: Ints, widened: int) -> tuple[Ints, Shares]:
+        """Even out bytes until a further proposal for the resulting cluster would change nothing.
+
+        A broker that gets nothing new is to keep what it has; if it holds less in the end, the others are to hold more. So the
+        wanted bytes are computed again from the result, and returned with it.
+        """
+        if given.ranges is not None:
+            given = given._replace(ranges=given.ranges.widened(widened))
+        start = given
+        while True:
+            better = self._more_even(given, start, shares, sets)
+            if np.array_equal(better, start.lists):
+                after = self._wanted_bytes(self._problem.after(better))
+                if after is None or after.equals(shares):
+                    return aligned(given.lists, better), shares
+                shares = after
+            sets = better
+            start = given._replace(lists=sets, room=self._room_left(given, sets))
+
+    def _room_left(self, given: Input, sets: Ints) -> Ints:
+        """Return the room of each broker beside what arrives in a plan."""
+        return given.room - arriving_bytes(given, sets)
+
+    def _more_even(self, given: Input, start: Input, shares: Shares, sets: Ints) -> Ints:
+        """Return sets with more even bytes: by large replicas of full brokers where counts do not matter, else by exchanges."""
+        large = self._by_large(given, start, shares) if given.ranges is None else None
+        if large is not None and not self._unevenness(given, shares, large):
+            return large
+        better = even_bytes(start, sets, shares, self._budget(given, sets))
+        if large is not None and self._unevenness(given, shares, large) < self._unevenness(
+            given, shares, better
+        ):
+            return large
+        return better
+
+    def _budget(self, given: Input, sets: Ints) -> Budget:
+        moves, size = self._cost(given, sets)
+        return Budget(self._most_moves - moves, self._most_bytes - size)
+
+    def _by_large(self, given: Input, start: Input, shares: Shares) -> Ints | None:
+        """Return a plan that moves the largest replicas of full brokers, or None if there is none within the budget."""
+        plan = by_quotas(start, shares)
+        fits = plan.complete and self._fits(given, Placed(plan.sets, 0, 0))
+        if not fits or not self._keeps_racks(given, plan.sets):
+            return None
+        return even_bytes(start, plan.sets, shares, self._budget(given, plan.sets))
+
+    def _unevenness(self, given: Input, shares: Shares, sets: Ints) -> int:
+        """Return by how many bytes brokers are outside of their ranges."""
+        held = shares.fixed + per_broker(sets, given.bytes, self._layout.size)
+        outside = np.maximum(0, held - shares.most) + np.maximum(0, shares.least - held)
+        return int(outside[self._layout.usable].sum())
+
+    def _finish(self, placed: Placed, widened: int) -> Solution:
+        sets = placed.sets
+        table = self._problem.table
+        fixed = np.bincount(table.replicas[~table.free][:, 0], minlength=self._layout.size)
+        if self._goal.even_leaders:
+            leaders, _ = even_leaders(self._lists, sets, fixed, self._layout.receives)
+        else:
+            leaders = taken_over(self._lists, sets, fixed)
+        return Solution(
+            ordered(self._lists, sets, leaders),
+            self._ranges,
+            widened,
+            placed.bound,
+            placed.bytes_bound,
+            tuple(self._notes),
+        )
+
+
+def layout_of(problem: Problem) -> Layout:
+    """Return the brokers and racks of a problem."""
+    table = problem.table
+    lengths = (table.replicas >= 0).sum(axis=1)
+    return Layout(problem.nodes, table.brokers, np.unique(np.concatenate([table.factor, lengths])).tolist())
+
+
+def input_of(problem: Problem, ranges: Ranges | None = None) -> Input:
+    """Return the partitions that may change as arrays."""
+    table = problem.table
+    return Input(
+        layout_of(problem),
+        table.replicas[table.free].astype(np.int64),
+        table.factor[table.free].astype(np.int64),
+        table.bytes[table.free],
+        table.counts(~table.free),
+        problem.goal.repair_racks,
+        ranges,
+        _room(problem),
+    )
+
+
+def _room(problem: Problem) -> Ints:
+    room = {node.id: node.room for node in problem.nodes if node.room is not None}
+    return np.array([room.get(broker, UNBOUNDED) for broker in problem.table.brokers.tolist()], np.int64)

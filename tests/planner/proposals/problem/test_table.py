@@ -1,0 +1,38 @@
+from planner.proposals.problem.table import table_of
+from planner.snapshot import Snapshot
+from tests.planner.proposals.builders import cluster
+
+
+def test_partitions_are_in_order() -> None:
+    snapshot = cluster("--", (1,), (2,))
+    backwards = Snapshot(snapshot.brokers, dict(reversed(snapshot.partitions.items())))
+    table, _ = table_of(backwards, None, lambda _: True, ())
+    assert [table.name(row) for row in range(table.size)] == [("foo", 0), ("foo", 1)]
+
+
+def test_a_broker_that_is_not_in_the_cluster_has_a_position() -> None:
+    table, _ = table_of(cluster("--", (2, 9), (1,)), None, lambda _: True, ())
+    assert table.brokers.tolist() == [1, 2, 9]
+    assert [table.list_of(row) for row in range(2)] == [(2, 9), (1,)]
+
+
+def test_counts_and_bytes_are_summed_by_broker() -> None:
+    table, _ = table_of(cluster("--", (1, 2), (1,), sizes={0: 5, 1: 7}), None, lambda _: True, ())
+    assert table.counts(table.free).tolist() == [2, 1]
+    assert table.sizes(table.free).tolist() == [12, 5]
+
+
+def test_a_factor_is_wanted_of_chosen_topics_only() -> None:
+    snapshot = cluster("--", (1, 2), (1,))
+    assert table_of(snapshot, 2, lambda _: True, ())[0].factor.tolist() == [2, 2]
+    table, left_out = table_of(snapshot, 2, lambda _: False, ())
+    assert (table.factor.tolist(), left_out) == ([2, 1], [])
+    assert not table.free.any()
+
+
+def test_what_cannot_change_now_is_named() -> None:
+    snapshot = cluster("--", (1,), (2,))
+    snapshot.brokers[2] = snapshot.brokers[2]._replace(live=False)
+    table, left_out = table_of(snapshot, None, lambda _: True, {("foo", 0)})
+    assert left_out == [(0, "being reassigned"), (1, "all replicas are offline (2)")]
+    assert not table.free.any()
