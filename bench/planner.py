@@ -17,9 +17,9 @@ import pyarrow as pa
 from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED, next_step
 from planner.plan import make_plan, moves_of
-from planner.schedule import Move
 from planner.snapshot import Broker, Partition, Snapshot
 from planner.spark import MOVES, moves_frame, next_steps, running, schedule_of
+from planner.step_table import Move
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,15 +5,14 @@ Run one after the other, waves take the sum of that; no order of the steps takes
 for all of its own. A rolling window, which does not wait for a wave's slowest, comes in between.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-from planner.schedule import Move
 from planner.snapshot import Broker, Snapshot
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from planner.step_table import Move, StepTable
 
 LISTED = 1000
 """Maximum number of waiting partitions in a summary; all of them are counted."""
@@ -40,31 +39,52 @@ class Forecast(NamedTuple):
     waiting: Sequence[Mapping[str, Any]]
 
 
+class WaveRow(NamedTuple):
+    """What a broker does in a wave. A leader movement is one in and one out."""
+
+    wave: int
+    broker: int
+    replicas_in: int
+    replicas_out: int
+    bytes_in: int
+    bytes_out: int
+    leaders_in: int
+    leaders_out: int
+    seconds: float
+
+
+class Wave(NamedTuple):
+    """The totals of a wave."""
+
+    number: int
+    bytes: int
+    replicas: int
+    seconds: float
+
+
 def forecast_of(
     moves: Sequence[Move],
     snapshot: Snapshot,
     limits: Mapping[str, int],
     bandwidth: int,
-    steps: "pa.Table",
-    waves: "pa.Table",
+    steps: StepTable,
+    waves: Sequence[WaveRow],
     waiting: Sequence[Mapping[str, Any]],
 ) -> Forecast:
-    """Compute the totals. `waves` is the result of `wave_table` for the steps."""
-    import pyarrow.compute as pc
-
-    each = per_wave(waves)
+    """Compute the totals. `waves` is the result of `wave_rows` for the steps."""
+    totals = per_wave(waves)
     brokers = _brokers(snapshot, steps, waves, bandwidth)
     return Forecast(
         limits=limits,
         bandwidth=bandwidth,
         partitions=len(moves),
         unchanged=sum(move.current == move.target for move in moves),
-        steps=steps.num_rows,
-        waves=1 + (pc.max(steps["wave"]).as_py() if steps.num_rows else -1),
-        replica_movements=pc.sum(each["replicas"]).as_py() or 0,
-        leader_movements=pc.sum(steps["leader_movement"]).as_py() or 0,
-        bytes=pc.sum(each["bytes"]).as_py() or 0,
-        seconds=round(pc.sum(each["seconds"]).as_py() or 0.0, 3),
+        steps=len(steps),
+        waves=1 + max((wave for (wave,) in steps.rows("wave")), default=-1),
+        replica_movements=sum(wave.replicas for wave in totals),
+        leader_movements=sum(moved for (moved,) in steps.rows("leader_movement")),
+        bytes=sum(wave.bytes for wave in totals),
+        seconds=round(sum(wave.seconds for wave in totals), 3),
         least_seconds=round(max((broker["seconds"] for broker in brokers), default=0.0), 3),
         brokers=brokers,
         waiting_partitions=len(waiting),
@@ -72,82 +92,71 @@ def forecast_of(
     )
 
 
-def wave_table(steps: "pa.Table", bandwidth: int) -> "pa.Table":
-    """Return one row per wave and broker that takes part: `wave, broker`, the columns `COUNTED`, and `seconds`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    copied, led = _listed(steps, "adding"), steps.filter(steps["leader_movement"])
-    parts = [
-        _part(copied["wave"], copied["broker"], replicas_in=1, bytes_in=copied["replica_bytes"]),
-        _part(copied["wave"], copied["source"], replicas_out=1, bytes_out=copied["replica_bytes"]),
-        _part(led["wave"], led["leader"], leaders_in=1),
-        _part(led["wave"], led["source"], leaders_out=1),
-    ]
-    waves = _sums(pa.concat_tables(parts), ["wave", "broker"])
-    busiest = pc.cast(pc.max_element_wise(waves["bytes_in"], waves["bytes_out"]), pa.float64())
-    waves = waves.append_column("seconds", pc.divide(busiest, float(bandwidth)))
-    return waves.filter(pc.field("broker") >= 0).sort_by([("wave", "ascending"), ("broker", "ascending")])
+def wave_rows(steps: StepTable, bandwidth: int) -> Iterator[WaveRow]:
+    """Yield one row per wave and broker that takes part, in their order. The steps are in the order of waves."""
+    rows = steps.rows("wave", "adding", "source", "leader", "replica_bytes")
+    for wave, changes in groupby(rows, itemgetter(0)):
+        for broker, counts in sorted(_per_broker(changes).items()):
+            if broker >= 0:
+                seconds = max(counts[2], counts[3]) / bandwidth
+                yield WaveRow._make((wave, broker, *counts, seconds))
 
 
-def per_wave(waves: "pa.Table") -> "pa.Table":
-    """Return one row per wave: `wave, bytes, replicas, seconds`."""
-    sums = [("bytes_in", "sum"), ("replicas_in", "sum"), ("seconds", "max")]
-    summed = waves.group_by("wave").aggregate(sums).select(["wave", *("_".join(each) for each in sums)])
-    return summed.rename_columns(["wave", "bytes", "replicas", "seconds"]).sort_by("wave")
+def _per_broker(changes: Iterable[tuple[Any, ...]]) -> Mapping[int, list[int]]:
+    """Return the counts of each broker, in the order of COUNTED."""
+    brokers = defaultdict[int, list[int]](lambda: [0] * len(COUNTED))
+    for _, adding, source, leader, size in changes:
+        for broker in adding:
+            received = brokers[broker]
+            received[0] += 1
+            received[2] += size
+        if adding:
+            sent = brokers[source]
+            sent[1] += len(adding)
+            sent[3] += size * len(adding)
+        if leader != source:
+            brokers[leader][4] += 1
+            brokers[source][5] += 1
+    return brokers
 
 
-def _listed(steps: "pa.Table", column: str) -> "pa.Table":
-    """Return one row per element of the list column, as `broker`, with the other values of the step."""
-    import pyarrow.compute as pc
-
-    rows = steps.select(["wave", "source", "replica_bytes"]).take(pc.list_parent_indices(steps[column]))
-    return rows.append_column("broker", pc.list_flatten(steps[column]))
-
-
-def _part(
-    wave: "pa.ChunkedArray", broker: "pa.ChunkedArray", **counts: "int | pa.ChunkedArray"
-) -> "pa.Table":
-    """Return rows with these counts and 0 in the other columns of `COUNTED`."""
-    import pyarrow as pa
-
-    columns = {"wave": wave, "broker": broker}
-    for name in COUNTED:
-        count = counts.get(name, 0)
-        columns[name] = (
-            pa.repeat(pa.scalar(count, pa.int64()), len(wave)) if isinstance(count, int) else count
+def per_wave(waves: Iterable[WaveRow]) -> list[Wave]:
+    """Return the totals of each wave that moves something."""
+    return [
+        Wave(
+            number,
+            sum(row.bytes_in for row in rows),
+            sum(row.replicas_in for row in rows),
+            max(row.seconds for row in rows),
         )
-    return pa.table(columns)
-
-
-def _sums(table: "pa.Table", keys: list[str]) -> "pa.Table":
-    summed = table.group_by(keys).aggregate([(name, "sum") for name in COUNTED])
-    return summed.select([*keys, *(f"{name}_sum" for name in COUNTED)]).rename_columns([*keys, *COUNTED])
+        for number, group in groupby(waves, itemgetter(0))
+        for rows in (list(group),)
+    ]
 
 
 def _brokers(
-    snapshot: Snapshot, steps: "pa.Table", waves: "pa.Table", bandwidth: int
+    snapshot: Snapshot, steps: StepTable, waves: Iterable[WaveRow], bandwidth: int
 ) -> list[dict[str, Any]]:
     """Return one row per broker, by id: its load before and after, the traffic in and out, and the time."""
-    before = _held(snapshot)
-    dropped = (
-        _listed(steps, "removing").group_by("broker").aggregate([("replica_bytes", "sum"), ([], "count_all")])
-    )
-    lost = {row["broker"]: (row["count_all"], row["replica_bytes_sum"]) for row in dropped.to_pylist()}
-    totals = {row["broker"]: row for row in _sums(waves, ["broker"]).to_pylist()}
+    before, lost = _held(snapshot), _lost(steps)
+    totals = defaultdict[int, list[int]](lambda: [0] * len(COUNTED))
+    for row in waves:
+        totals[row.broker] = [
+            total + count for total, count in zip(totals[row.broker], row[2:8], strict=True)
+        ]
     rows = []
     for id_ in sorted({*snapshot.brokers, *before, *totals}):
         broker = snapshot.brokers.get(id_, Broker(id_, live=False))
-        moved = totals.get(id_) or {"broker": id_, **dict.fromkeys(COUNTED, 0)}
-        had, (gone, gone_bytes) = before.get(id_, Held()), lost.get(id_, (0, 0))
+        moved = dict(zip(COUNTED, totals[id_], strict=True))
+        had, gone = before.get(id_, Held()), lost.get(id_, Held())
         after = Held(
-            had.replicas + moved["replicas_in"] - gone,
-            had.bytes + moved["bytes_in"] - gone_bytes,
+            had.replicas + moved["replicas_in"] - gone.replicas,
+            had.bytes + moved["bytes_in"] - gone.bytes,
             had.leaders + moved["leaders_in"] - moved["leaders_out"],
         )
         seconds = round(max(moved["bytes_in"], moved["bytes_out"]) / bandwidth, 3)
         about = {"rack": broker.rack, "live": broker.live, "before": had._asdict(), "after": after._asdict()}
-        rows.append({**moved, "seconds": seconds, **about})
+        rows.append({"broker": id_, **moved, "seconds": seconds, **about})
     return rows
 
 
@@ -167,3 +176,13 @@ def _held(snapshot: Snapshot) -> dict[int, Held]:
             replicas[broker] += 1
             stored[broker] += partition.bytes
     return {broker: Held(count, stored[broker], leaders[broker]) for broker, count in replicas.items()}
+
+
+def _lost(steps: StepTable) -> dict[int, Held]:
+    """Return what the steps remove from each broker."""
+    replicas, stored = Counter[int](), Counter[int]()
+    for removing, size in steps.rows("removing", "replica_bytes"):
+        for broker in removing:
+            replicas[broker] += 1
+            stored[broker] += size
+    return {broker: Held(count, stored[broker]) for broker, count in replicas.items()}

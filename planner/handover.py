@@ -12,8 +12,9 @@ from common.grouping import grouped
 from common.plan_errors import PlanError
 from controller.scheduling.plan_limits import PlanLimits
 from planner.plan import make_plan, repairs_first
-from planner.schedule import Move, Scheduler
+from planner.schedule import Scheduler
 from planner.snapshot import Broker, Snapshot
+from planner.step_table import Move
 
 END = b"\n"
 
@@ -71,12 +72,8 @@ def answer(request: Request, scheduler: Scheduler) -> Iterator[str]:
     plan = make_plan(repairs_first(moves, live), snapshot, limits, bandwidth, scheduler)
     forecast = plan.forecast._asdict()
     yield json.dumps({name: forecast[name] for name in FORECAST_KEYS}) + "\n"
-    rows = (
-        row
-        for batch in plan.steps.select(["topic", "partition", "wave"]).to_batches(max_chunksize=10_000)
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-    )
-    waves = grouped(((topic, partition), wave) for topic, partition, wave in rows)
+    steps = plan.steps.rows("topic", "partition", "wave")
+    waves = grouped(((topic, partition), wave) for topic, partition, wave in steps)
     for move in moves:
         yield " ".join(map(str, waves.get((move.topic, move.partition), ()))) + "\n"
 

@@ -7,23 +7,25 @@ does not need Spark.
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from common.json_text import parse
 from common.plan_errors import PlanError
 from controller.model.plan import read_plan
 from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import NO_LEADER, Replicas
-from planner.forecast import Forecast, forecast_of, wave_table
+from planner.arrow_tables import write_parquet
+from planner.forecast import Forecast, WaveRow, forecast_of, wave_rows
 from planner.report.page import report
-from planner.schedule import Move, Scheduler
+from planner.schedule import Scheduler
 from planner.snapshot import TOPIC_PARTITION, Snapshot
+from planner.step_table import PLANNED, Move, StepTable
 from planner.waves import Load, first_fit
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Target = tuple[TOPIC_PARTITION, Replicas]
+
+TABLES = ("steps.parquet", "waves.parquet", "steps.jsonl", "waves.jsonl")
+"""The files of `write_plan` that depend on the installed packages."""
 
 
 def read_targets(path: Path) -> list[Target]:
@@ -73,10 +75,10 @@ def _name(key: TOPIC_PARTITION) -> str:
 
 
 class Plan(NamedTuple):
-    """Arrow tables of steps and of waves, in the order of waves, and the forecast."""
+    """Steps with the columns PLANNED, in the order of waves, the work of each broker in each wave, and the forecast."""
 
-    steps: "pa.Table"
-    waves: "pa.Table"
+    steps: StepTable
+    waves: Sequence[WaveRow]
     forecast: Forecast
 
 
@@ -87,50 +89,16 @@ def make_plan(
     live = {broker.id for broker in snapshot.brokers.values() if broker.live}
     used = {broker for move in moves for broker in (*move.current, *move.target)}
     schedule = scheduler(moves, used - live, limits.step)
-    steps = _in_waves(schedule.steps, moves, limits)
-    waves = wave_table(steps, bandwidth)
-    waiting = [_waiting(moves[row["id"]], row["current"], live) for row in schedule.waiting.to_pylist()]
+    steps = schedule.steps.in_waves(moves, first_fit(_loads(schedule.steps), limits))
+    waves = list(wave_rows(steps, bandwidth))
+    waiting = [_waiting(moves[number], reached, live) for number, reached in schedule.waiting]
     forecast = forecast_of(moves, snapshot, limits.by_letter(), bandwidth, steps, waves, waiting)
     return Plan(steps, waves, forecast)
 
 
-def _in_waves(steps: "pa.Table", moves: Sequence[Move], limits: PlanLimits) -> "pa.Table":
-    """Add topics, sizes and waves to the steps, and sort them by wave."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    waves = first_fit(_loads(steps), limits)
-    topics = pa.array([move.topic for move in moves], pa.string()).dictionary_encode()
-    partitions = pa.array([move.partition for move in moves], pa.int32())
-    sizes = pa.array([move.bytes for move in moves], pa.int64())
-    ids = steps["id"]
-    columns = {
-        "topic": topics.take(ids),
-        "partition": partitions.take(ids),
-        "step": steps["step"],
-        "replicas": steps["replicas"],
-        "adding": steps["adding"],
-        "removing": steps["removing"],
-        "leader_movement": pc.not_equal(steps["source"], steps["leader"]),
-        "wave": pa.array(waves, pa.int32()),
-        "source": steps["source"],
-        "leader": steps["leader"],
-        "replica_bytes": sizes.take(ids),
-        "id": ids,
-    }
-    return pa.table(columns).sort_by([("wave", "ascending"), ("id", "ascending")]).drop_columns("id")
-
-
-def _loads(steps: "pa.Table") -> Iterator[Load]:
-    import pyarrow.compute as pc
-
-    added = pc.list_flatten(steps["adding"]).to_pylist()
-    amounts = pc.list_value_length(steps["adding"]).to_pylist()
-    sources, leaders = steps["source"].to_pylist(), steps["leader"].to_pylist()
-    first = 0
-    for id_, amount, source, leader in zip(steps["id"].to_pylist(), amounts, sources, leaders, strict=True):
-        yield Load(id_, added[first : first + amount], source, leader != source)
-        first += amount
+def _loads(steps: StepTable) -> Iterator[Load]:
+    for number, adding, source, leader in steps.rows("id", "adding", "source", "leader"):
+        yield Load(number, adding, source, leader != source)
 
 
 def _waiting(move: Move, reached: Sequence[int], live: Collection[int]) -> dict[str, object]:
@@ -144,25 +112,41 @@ def _waiting(move: Move, reached: Sequence[int], live: Collection[int]) -> dict[
     return {"topic": move.topic, "partition": move.partition, "replicas": list(reached), "reason": reason}
 
 
-JSON_COLUMNS = ["topic", "partition", "step", "replicas", "adding", "removing", "leader_movement", "wave"]
+JSON_COLUMNS = PLANNED[:8]
 
 
 def json_lines(plan: Plan) -> Iterator[str]:
     """Yield each step as a JSON object, in the order of waves."""
-    for batch in plan.steps.select(JSON_COLUMNS).to_batches(max_chunksize=10_000):
-        yield from map(json.dumps, batch.to_pylist())
+    return _json_lines(plan.steps, JSON_COLUMNS)
+
+
+def _json_lines(steps: StepTable, names: Sequence[str]) -> Iterator[str]:
+    for row in steps.rows(*names):
+        yield json.dumps(dict(zip(names, row, strict=True)))
 
 
 def write_plan(plan: Plan, directory: Path) -> None:
-    """Write `steps.parquet`, `waves.parquet`, `summary.json` and `report.html`; existing files are replaced."""
-    from pyarrow.parquet import write_table
+    """Write steps, waves, `summary.json` and `report.html`; existing files are replaced.
 
+    Steps and waves are Parquet files, or JSON lines if pyarrow is not installed. Raises PlanError.
+    """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        write_table(plan.steps, directory / "steps.parquet")
-        write_table(plan.waves, directory / "waves.parquet")
+        for old in TABLES:
+            (directory / old).unlink(missing_ok=True)
+        try:
+            write_parquet(plan.steps, plan.waves, directory)
+        except ModuleNotFoundError:
+            _write_json_lines(plan, directory)
         summary = json.dumps(plan.forecast._asdict(), indent=2)
         (directory / "summary.json").write_text(summary + "\n", encoding="utf-8")
         (directory / "report.html").write_text(report(plan.forecast, plan.waves), encoding="utf-8")
     except OSError as error:
         raise PlanError(f"cannot write to {directory}: {error.strerror or error}") from error
+
+
+def _write_json_lines(plan: Plan, directory: Path) -> None:
+    with (directory / "steps.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in _json_lines(plan.steps, PLANNED))
+    with (directory / "waves.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(f"{json.dumps(row._asdict())}\n" for row in plan.waves)

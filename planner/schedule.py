@@ -5,7 +5,7 @@ brokers that are offline stay so. `planner.spark` says the same for millions of 
 """
 
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from controller.scheduling.steps import (
     NO_LEADER,
@@ -15,24 +15,7 @@ from controller.scheduling.steps import (
     next_step,
     preferred_leader,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-STEPS = ("id", "step", "replicas", "adding", "removing", "source", "leader")
-
-
-class Move(NamedTuple):
-    """The state of a partition and its target. `bytes` is the size of one replica."""
-
-    topic: str
-    partition: int
-    current: Replicas
-    target: Replicas
-    isr: Replicas
-    leader: int
-    min_isr: int = 1
-    bytes: int = 0
+from planner.step_table import SCHEDULED, Move, StepColumns, StepTable
 
 
 class Step(NamedTuple):
@@ -52,13 +35,13 @@ class Step(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Arrow tables: the columns `STEPS` in their order, and (`id`, `current`) of partitions that get stuck.
+    """All steps, with the columns SCHEDULED, and the partitions that get stuck: position of the move, replicas reached.
 
-    `id` is the position of the move; both are in its order.
+    Both are in the order of the moves.
     """
 
-    steps: "pa.Table"
-    waiting: "pa.Table"
+    steps: StepTable
+    waiting: Sequence[tuple[int, Replicas]]
 
 
 Scheduler = Callable[[Sequence[Move], Collection[int], int], Schedule]
@@ -67,10 +50,9 @@ Scheduler = Callable[[Sequence[Move], Collection[int], int], Schedule]
 
 def schedule(moves: Sequence[Move], offline: Collection[int], limit: int) -> Schedule:
     """Compute all steps of all partitions, without Spark."""
-    import pyarrow as pa
-
     live = {broker for move in moves for broker in (*move.current, *move.target)}.difference(offline)
-    steps, waiting = [], []
+    steps: list[tuple[object, ...]] = []
+    waiting = []
     for number, move in enumerate(moves):
         reached = move.current
         for step in steps_of(move, live, limit):
@@ -78,20 +60,7 @@ def schedule(moves: Sequence[Move], offline: Collection[int], limit: int) -> Sch
             reached = step.replicas
         if reached != move.target:
             waiting.append((number, reached))
-    lists, number_type = pa.list_(pa.int32()), pa.int32()
-    kinds = (pa.int64(), number_type, lists, lists, lists, number_type, number_type)
-    return Schedule(_table(STEPS, kinds, steps), _table(("id", "current"), (pa.int64(), lists), waiting))
-
-
-def _table(
-    names: Sequence[str], kinds: Sequence["pa.DataType"], rows: Sequence[tuple[object, ...]]
-) -> "pa.Table":
-    import pyarrow as pa
-
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return pa.table(
-        {name: pa.array(column, kind) for name, kind, column in zip(names, kinds, columns, strict=True)}
-    )
+    return Schedule(StepColumns.from_rows(SCHEDULED, steps), waiting)
 
 
 def steps_of(move: Move, live: Container[int], limit: int = UNLIMITED) -> Iterator[Step]:

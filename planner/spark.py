@@ -16,9 +16,11 @@ from urllib.parse import urlsplit
 
 from common.plan_errors import PlanError
 from controller.scheduling.steps import UNLIMITED
+from planner.arrow_tables import ArrowSteps
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
 from planner.java import MIN_VERSION, java_for_spark, locate
-from planner.schedule import STEPS, Move, Schedule, Scheduler
+from planner.schedule import Schedule, Scheduler
+from planner.step_table import SCHEDULED, Move
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,15 +81,16 @@ def next_steps(moves: "DataFrame") -> "DataFrame":
 
 
 def schedule(moves: "DataFrame") -> Schedule:
-    """Compute all steps of the partitions that have not reached their target; tables are sorted by `id` and `step`."""
+    """Compute all steps of the partitions that have not reached their target."""
     import pyarrow as pa
 
     moves = moves.where("current != target")
     calm = _closed_form(moves.where(CALM)).toArrow()
-    iterated, waiting = _iterated(moves.where(f"not ({CALM})"))
+    iterated, stuck_frames = _iterated(moves.where(f"not ({CALM})"))
     steps = pa.concat_tables([calm, *(frame.toArrow() for frame in iterated)])
-    stuck = pa.concat_tables([frame.toArrow() for frame in waiting])
-    return Schedule(steps.sort_by([("id", "ascending"), ("step", "ascending")]), stuck.sort_by("id"))
+    stuck = pa.concat_tables([frame.toArrow() for frame in stuck_frames])
+    waiting = [(row["id"], tuple(row["current"])) for row in stuck.sort_by("id").to_pylist()]
+    return Schedule(ArrowSteps(steps.sort_by([("id", "ascending"), ("step", "ascending")])), waiting)
 
 
 def _iterated(moves: "DataFrame") -> tuple[list["DataFrame"], list["DataFrame"]]:
@@ -104,7 +107,7 @@ def _iterated(moves: "DataFrame") -> tuple[list["DataFrame"], list["DataFrame"]]
         state = _through(AFTER, state.where("next is not null"))
         if state.isEmpty():
             return taken, stuck
-        taken.append(state.selectExpr("id", "step + 1 as step", "next as replicas", *STEPS[3:]))
+        taken.append(state.selectExpr("id", "step + 1 as step", "next as replicas", *SCHEDULED[3:]))
         state = state.selectExpr(*_as_is(MOVES, current="next", isr="in_sync"), "step + 1 as step")
         state = state.where("current != target")
 
@@ -117,7 +120,7 @@ def _as_is(columns: Sequence[str], **changed: str) -> list[str]:
 def _closed_form(moves: "DataFrame") -> "DataFrame":
     """Return all steps: each row is repeated for the step numbers 1 to `n`, and its step computed from the number."""
     rows = _through(SWAPS, moves).selectExpr("*", "explode(sequence(1, n)) as step")
-    return _through(CLOSED_FORM, rows).select(*STEPS)
+    return _through(CLOSED_FORM, rows).select(*SCHEDULED)
 
 
 def _through(stages: Sequence[Stage], rows: "DataFrame") -> "DataFrame":

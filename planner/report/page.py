@@ -3,17 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from common.counted import counted
 from controller.scheduling.plan_limits import MEANING
 from controller.scheduling.steps import UNLIMITED
-from planner.forecast import Forecast, per_wave
+from planner.forecast import Forecast, WaveRow, per_wave
 from planner.report.charts import Bar, Cell, Pair, columns, heat_map, line, pairs
 from planner.report.units import in_bytes, in_time
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BINS = 80
 """Maximum number of waves in a chart; adjacent waves are combined."""
@@ -27,7 +24,7 @@ NAMED = 10
 Broker = Mapping[str, Any]
 
 
-def report(forecast: Forecast, waves: "pa.Table") -> str:
+def report(forecast: Forecast, waves: Sequence[WaveRow]) -> str:
     """Return the page."""
     style = files(__package__).joinpath("report.css").read_text("utf-8")
     busiest = sorted(forecast.brokers, key=_bytes_moved, reverse=True)
@@ -68,7 +65,7 @@ def _head(forecast: Forecast) -> str:
     )
 
 
-def _charts(forecast: Forecast, waves: "pa.Table", shown: Sequence[Broker]) -> str:
+def _charts(forecast: Forecast, waves: Sequence[WaveRow], shown: Sequence[Broker]) -> str:
     bins = _Bins(forecast.waves)
     most = len(forecast.brokers) > len(shown)
     which = f"The {len(shown)} busiest of {len(forecast.brokers):,} brokers. " if most else ""
@@ -108,22 +105,22 @@ class _Bins:
         return f"wave {first:,}" if first == last else f"waves {first:,} to {last:,}"
 
 
-def _progress(waves: "pa.Table") -> str:
+def _progress(waves: Sequence[WaveRow]) -> str:
     elapsed, copied = 0.0, 0
     points = []
-    for row in per_wave(waves).to_pylist():
-        elapsed += row["seconds"]
-        copied += row["bytes"]
+    for wave in per_wave(waves):
+        elapsed += wave.seconds
+        copied += wave.bytes
         points.append((elapsed, copied))
     every = max(1, len(points) // 400)
     return line([*points[:-1:every], *points[-1:]], in_time, in_bytes)
 
 
-def _per_wave(waves: "pa.Table", bins: _Bins) -> str:
+def _per_wave(waves: Sequence[WaveRow], bins: _Bins) -> str:
     copied, seconds = [0] * bins.count, [0.0] * bins.count
-    for row in per_wave(waves).to_pylist():
-        copied[row["wave"] // bins.size] += row["bytes"]
-        seconds[row["wave"] // bins.size] += row["seconds"]
+    for wave in per_wave(waves):
+        copied[wave.number // bins.size] += wave.bytes
+        seconds[wave.number // bins.size] += wave.seconds
     bars = [
         Bar(bins.label(number), size, f"{bins.name(number)}: {in_bytes(size)}, {in_time(seconds[number])}")
         for number, size in enumerate(copied)
@@ -131,13 +128,13 @@ def _per_wave(waves: "pa.Table", bins: _Bins) -> str:
     return columns(bars, in_bytes, "wave")
 
 
-def _busy(waves: "pa.Table", shown: Sequence[Broker], bins: _Bins) -> str:
+def _busy(waves: Sequence[WaveRow], shown: Sequence[Broker], bins: _Bins) -> str:
     rows = {broker["broker"]: index for index, broker in enumerate(shown)}
     spent: dict[tuple[int, int], list[float]] = {}
-    names = ("wave", "broker", "bytes_in", "bytes_out", "seconds")
-    for wave, broker, *amounts in zip(*(waves[name].to_pylist() for name in names), strict=True):
-        if broker in rows:
-            sums = spent.setdefault((rows[broker], wave // bins.size), [0.0, 0.0, 0.0])
+    for each in waves:
+        if each.broker in rows:
+            sums = spent.setdefault((rows[each.broker], each.wave // bins.size), [0.0, 0.0, 0.0])
+            amounts = (each.bytes_in, each.bytes_out, each.seconds)
             sums[:] = map(sum, zip(sums, amounts, strict=True))
     longest = max((sums[2] for sums in spent.values()), default=0.0) or 1.0
     cells = [

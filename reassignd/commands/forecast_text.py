@@ -10,7 +10,6 @@ from planner.plan import Target, make_plan, moves_of
 from planner.report.units import in_bytes, in_time
 from planner.schedule import schedule
 from planner.snapshot import Snapshot
-from reassignd.errors import CommandError
 
 BANDWIDTH = 100 * 1024 * 1024
 """Bytes per second into, and out of, each broker, if nothing else is known."""
@@ -22,14 +21,9 @@ def forecast(
     limits: PlanLimits | None = None,
     bandwidth: int | None = None,
 ) -> Forecast:
-    """Compute the forecast. Raises CommandError if pyarrow is not installed, PlanError."""
+    """Compute the forecast. Raises PlanError."""
     moves = moves_of(list(targets), cluster)
-    try:
-        return make_plan(moves, cluster, limits or PlanLimits(), bandwidth or BANDWIDTH, schedule).forecast
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "pyarrow":
-            raise
-        raise CommandError("the forecast needs pyarrow: pip install 'reassignd[propose]'") from error
+    return make_plan(moves, cluster, limits or PlanLimits(), bandwidth or BANDWIDTH, schedule).forecast
 
 
 def copy_lines(made: Forecast) -> Iterator[str]:

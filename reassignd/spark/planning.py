@@ -22,7 +22,8 @@ from controller.model.cluster import Replicas, TopicPartition
 from controller.ports import Submitter
 from controller.state.state import State
 from planner import handover
-from planner.schedule import Move, steps_of
+from planner.schedule import steps_of
+from planner.step_table import Move
 from reassignd.spark.helper_process import HelperError
 from server.api.services.spark import Forecast, Spark, SparkState
 from server.driver.driver import DriverStoppedError, wall_clock

@@ -23,8 +23,7 @@ def plan() -> Plan:
 
 
 def test_a_wave_says_what_goes_into_and_out_of_each_broker(plan: Plan) -> None:
-    rows = plan.waves.select(["wave", "broker", "bytes_in", "bytes_out"]).to_pylist()
-    assert [tuple(row.values()) for row in rows] == [
+    assert [(row.wave, row.broker, row.bytes_in, row.bytes_out) for row in plan.waves] == [
         (0, 1, 0, 1000),
         (0, 3, 1000, 0),
         (1, 1, 0, 3000),
@@ -33,7 +32,7 @@ def test_a_wave_says_what_goes_into_and_out_of_each_broker(plan: Plan) -> None:
 
 
 def test_a_wave_takes_as_long_as_its_busiest_broker(plan: Plan) -> None:
-    assert per_wave(plan.waves)["seconds"].to_pylist() == [10, 30]
+    assert [wave.seconds for wave in per_wave(plan.waves)] == [10, 30]
 
 
 def test_waves_take_their_sum_and_no_order_less_than_the_busiest_broker(plan: Plan) -> None:

@@ -6,7 +6,8 @@ import pytest
 from common.plan_errors import PlanError
 from controller.scheduling.plan_limits import PlanLimits
 from planner import handover
-from planner.schedule import Move, schedule
+from planner.schedule import schedule
+from planner.step_table import Move
 
 LIMITS = PlanLimits(per_partition=1, partitions=2)
 LIVE = {1, 2, 3, 4}

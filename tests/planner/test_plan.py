@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -158,9 +159,23 @@ def test_all_is_written_and_an_earlier_plan_replaced(tmp_path: Path) -> None:
         write_plan(plan, tmp_path / "new" / "folder")
     folder = tmp_path / "new" / "folder"
     assert read_table(folder / "steps.parquet").num_rows == plan.forecast.steps
-    assert read_table(folder / "waves.parquet").equals(plan.waves)
+    assert read_table(folder / "waves.parquet").to_pylist() == [row._asdict() for row in plan.waves]
     assert json.loads((folder / "summary.json").read_text())["bytes"] == 4000
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_without_pyarrow_the_same_rows_are_json_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_plan(planned(), tmp_path / "with")
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    write_plan(planned(), tmp_path / "without")
+    for name in ("steps", "waves"):
+        lines = (tmp_path / "without" / f"{name}.jsonl").read_text().splitlines()
+        assert [json.loads(line) for line in lines] == read_table(
+            tmp_path / "with" / f"{name}.parquet"
+        ).to_pylist()
+        assert not (tmp_path / "without" / f"{name}.parquet").exists()
 
 
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:

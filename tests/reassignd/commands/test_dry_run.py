@@ -1,6 +1,7 @@
 """`execute --dry-run`: the forecast of a plan, and the rate that it assumes."""
 
 import json
+import sys
 from typing import Any, cast
 
 import pytest
@@ -9,7 +10,7 @@ from reassignd.client import Client
 from reassignd.commands.dry_run import print_forecast
 from reassignd.errors import CommandError
 
-pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.usefixtures("without_pyarrow")
 
 MIB = 1024 * 1024
 PLAN = b'{"version":1,"partitions":[{"topic":"foo","partition":0,"replicas":[2]}]}'
@@ -19,6 +20,12 @@ SNAPSHOT = [
     {"kind": "partition", "topic": "foo", "partition": 0, "replicas": [1], "isr": [1], "leader": 1,
      "bytes": 10 * MIB, "min_isr": 1},
 ]  # fmt: skip
+
+
+@pytest.fixture
+def without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("pyarrow", "pyarrow.compute", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, module, None)
 
 
 class Server:

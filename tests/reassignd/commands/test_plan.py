@@ -53,6 +53,16 @@ def test_a_summary_is_printed_and_the_files_are_written(
     assert {file.name for file in (tmp_path / "out").iterdir()} == names
 
 
+def test_a_plan_needs_no_package_besides_those_of_the_server(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("pyarrow", "pyarrow.parquet", "pyarrow.compute", "pyspark", "numpy"):
+        monkeypatch.setitem(sys.modules, package, None)
+    assert main([*arguments, "--limits", "r=1"]) == 0
+    names = {"steps.jsonl", "waves.jsonl", "summary.json", "report.html"}
+    assert {file.name for file in (tmp_path / "out").iterdir()} == names
+
+
 def test_json_output_is_one_line_for_each_step(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,10 +118,11 @@ def test_an_error_is_one_line(
 
 
 def test_a_missing_optional_package_is_named_in_one_line(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    write_snapshot(cluster(), tmp_path / "cluster.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert main(arguments) == 1
+    assert main([*arguments, "--snapshot", str(tmp_path / "cluster.parquet")]) == 1
     assert capsys.readouterr().err == ("reassignd: plan needs pyarrow: .venv/bin/pip install -e '.[spark]'\n")
 
 
