@@ -32,7 +32,7 @@ from controller.reassignment.next_step import (
     release,
 )
 from controller.scheduling.buckets import Planned
-from controller.scheduling.limits import Cost
+from controller.scheduling.limits import LEADS, Cost, capacities_of
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -149,7 +149,7 @@ def start(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     plan = plan_step(state, partition, reassignment)
     if plan.waits_for:
         state.waiting[key] = plan.waits_for
-    elif state.backlog.usage.exhausted(plan.cost) is not None:
+    elif state.backlog.usage.exhausted(capacities_of(plan.cost)):
         _add_to_backlog(state, reassignment, plan)
     else:
         _begin(d, partition, plan.following, reassignment, plan.cost)
@@ -314,7 +314,8 @@ def _step_ended(d: Decision, before: Partition) -> None:
     after = d.state.partitions[before.topic][before.partition]
     after_step(d, after)
     if after.leader != before.leader:
-        d.state.backlog.count_leader_change()
+        d.leader_changes += 1
+        d.state.backlog.usage.count(LEADS, 1)
 
 
 def _turn(

@@ -8,6 +8,7 @@ from itertools import islice
 from controller.messages.effects import Wake
 from controller.model.cluster import TopicPartition
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
+from controller.scheduling.limits import LEADS
 from controller.state.decision import Decision
 
 STEPS_PER_DECISION = 250
@@ -23,19 +24,18 @@ def fill(d: Decision) -> None:
     """
     state = d.state
     backlog = state.backlog
-    budget = max(0, STEPS_PER_DECISION - d.rows)
     stopped = state.paused or backlog.halted
-    only = backlog.take_only_step() if budget and not stopped else None
-    if only is not None:
-        _fire_unless_paused(d, only, Trigger.START)
-    waiting = not stopped and len(backlog) > 0
-    if waiting:
-        for key in backlog.next_to_plan(budget):
-            _fire_unless_paused(d, key, Trigger.PLAN)
+    budget = 0 if stopped else STEPS_PER_DECISION - d.rows
+    if backlog.to_plan:
+        for key, alone in backlog.next_to_plan(budget):
+            _fire_unless_paused(d, key, Trigger.START if alone else Trigger.PLAN)
+    if backlog.size and budget > 0:
         for step in islice(backlog.candidates(), budget):
             if step is not None:
                 _fire_unless_paused(d, step[0], Trigger.START)
-    backlog.end_decision()
+    if d.leader_changes:
+        backlog.usage.count(LEADS, -d.leader_changes)
+    waiting = not stopped and (backlog.to_plan or backlog.size)
     more = waiting and not backlog.idle
     if (more or state.deletable) and not state.woken:
         state.woken = True

@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.names import without
 from controller.scheduling.buckets import Bucket, Planned, Position, Rank, Step
-from controller.scheduling.limits import LEADS, UNLIMITED_BYTES, Capacity, Cost, Usage
+from controller.scheduling.limits import LEADS, UNLIMITED_BYTES, Cost, Usage, capacities_of
 from controller.scheduling.parking import PASSES, Parking
 from controller.scheduling.plan_limits import PlanLimits
 
@@ -42,18 +42,17 @@ class Backlog:
         """The waves of each partition's remaining steps, if a plan gives them."""
         self.halted = False
         """Start nothing (KIP-236: the cancel znode exists). Not a record."""
-        self._to_plan: deque[TopicPartition] = deque()
+        self.to_plan: deque[TopicPartition] = deque()
+        """The partitions whose next step is to be planned, in order of arrival. `enqueue` adds them."""
         self._to_plan_keys: set[TopicPartition] = set()
         self._entries: dict[TopicPartition, Bucket | Step] = {}
         """The valid entry of each waiting step: its bucket, or its `Step` in a plan. Other entries in buckets
         are void."""
-        self._size = 0
+        self.size = 0
         """Number of entries in all buckets, void ones included."""
         self._buckets: dict[tuple[Rank, Cost], Bucket] = {}
         self._ready: list[Position] = []
         self._parked = Parking(self.usage)
-        self._freed: set[Capacity] = set()
-        self._leader_changes = 0
         self.costs: dict[TopicPartition, Cost] = {}
         """What each step in flight takes, as counted in `usage`."""
         self._positions = 0
@@ -80,10 +79,10 @@ class Backlog:
             self._positions += 1
             self._entries[key] = step = Step(wave, self._positions, key, bucket)
             heappush(bucket.planned, step)
-        self._size += 1
+        self.size += 1
         if not bucket.position or (planned is not None and bucket.planned[0].wave < bucket.wave):
             self._queue(bucket)
-        if self._size > 2 * len(self._entries) + SLACK:
+        if self.size > 2 * len(self._entries) + SLACK:
             self._compact()
 
     def plan(self, key: TopicPartition, planned: Planned) -> None:
@@ -111,21 +110,22 @@ class Backlog:
     @property
     def idle(self) -> bool:
         """Whether the limits allow no waiting step and no partition is to be planned."""
-        return not self._to_plan and not self._ready and not any(map(self._parked.has_capacity, self._freed))
+        freed = self.usage.freed
+        return not self.to_plan and not self._ready and not any(map(self._parked.has_capacity, freed))
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
         """Count the step in flight of this partition; its earlier cost, if any, is given back."""
         before = self.costs.get(key)
         if before is not None:
-            self._freed.update(self.usage.release(before))
+            self.usage.count(before, -1)
         self.costs[key] = cost
-        self.usage.take(cost)
+        self.usage.count(cost, 1)
 
     def release(self, key: TopicPartition) -> None:
         """Stop counting a step of this partition."""
         cost = self.costs.pop(key, None)
         if cost is not None:
-            self._freed.update(self.usage.release(cost))
+            self.usage.count(cost, -1)
 
     def relead(self, key: TopicPartition, leader: int) -> None:
         """Count the partition's step in flight, if any, at its new leader, which now sends the data."""
@@ -142,29 +142,18 @@ class Backlog:
     def may_lead(self, key: TopicPartition) -> bool:
         """Whether the partition's step counts as a leader movement, or limit L allows one more."""
         cost = self.costs.get(key)
-        return (cost is not None and cost.leads) or self.usage.exhausted(LEADS) is None
-
-    def count_leader_change(self) -> None:
-        """Count a completed leader movement until `end_decision`: a decision changes at most L leaders."""
-        self._leader_changes += 1
-        self.usage.take(LEADS)
-
-    def end_decision(self) -> None:
-        """Stop counting the leader movements that were completed in this decision."""
-        for _ in range(self._leader_changes):
-            self._freed.update(self.usage.release(LEADS))
-        self._leader_changes = 0
+        return (cost is not None and cost.leads) or self.usage.exhausted(capacities_of(LEADS)) is None
 
     def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Set the limits. They apply to waiting steps; steps in flight continue."""
         self.usage.set_limits(limits, most_bytes, self.usage.held)
-        self._freed.update(self._parked)
+        self.usage.freed.update(self._parked.heaps)
 
     def hold(self, steps: int | None) -> None:
         """Limit the steps in flight that repair nothing, for the health guard; None removes this limit."""
         if steps != self.usage.held:
             self.usage.set_limits(self.usage.limits, self.usage.bytes, steps)
-            self._freed.update(self._parked)
+            self.usage.freed.update(self._parked.heaps)
 
     def bucket_of(self, key: TopicPartition) -> Bucket | None:
         """Return the bucket in which the partition's step waits; None if it is not planned."""
@@ -177,41 +166,32 @@ class Backlog:
 
     def enqueue_all(self, keys: Collection[TopicPartition]) -> None:
         """Do as `enqueue` for each partition."""
-        self._to_plan.extend([key for key in keys if key not in self._to_plan_keys])
+        self.to_plan.extend([key for key in keys if key not in self._to_plan_keys])
         self._to_plan_keys.update(keys)
 
-    def take_only_step(self) -> TopicPartition | None:
-        """Remove and return the partition to be planned, if it is the only one and no step waits; else None.
+    def next_to_plan(self, most: int) -> Iterator[tuple[TopicPartition, bool]]:
+        """Remove and yield at most `most` partitions whose step is to be planned, in order of arrival.
 
-        Its step needs no position. A partition with waves from a plan does: its position advances the waves.
+        Also yield whether the step can start without a position, because no other step waits. A partition
+        with waves from a plan needs a position, because it advances the waves.
         """
-        if len(self._to_plan) != 1 or self._size or self._to_plan[0] in self.planned:
-            return None
-        self._to_plan_keys.clear()
-        return self._to_plan.popleft()
-
-    def next_to_plan(self, most: int) -> Iterator[TopicPartition]:
-        """Remove and yield at most `most` partitions whose step is to be planned, in order of arrival."""
-        for _ in range(min(most, len(self._to_plan))):
-            key = self._to_plan.popleft()
+        while self.to_plan and most > 0:
+            most -= 1
+            key = self.to_plan.popleft()
             self._to_plan_keys.discard(key)
-            yield key
-        if not self._to_plan_keys:
-            # A set that is emptied item by item keeps the memory of its greatest size.
-            self._to_plan_keys.clear()
-
-    def __len__(self) -> int:
-        """Number of entries, void ones and partitions to be planned included."""
-        return self._size + len(self._to_plan)
+            if not self.to_plan:
+                # A set that is emptied item by item keeps the memory of its greatest size.
+                self._to_plan_keys.clear()
+            yield key, not (self.to_plan or self.size or key in self.planned)
 
     def fits(self, key: TopicPartition, cost: Cost) -> bool:
         """Return whether the limits allow this cost for the partition's step in flight instead of its own."""
         own = self.costs.get(key)
         if own is None:
-            return self.usage.exhausted(cost) is None
-        self.usage.release(own)
-        fits = self.usage.exhausted(cost) is None
-        self.usage.take(own)
+            return self.usage.exhausted(capacities_of(cost)) is None
+        self.usage.count(own, -1)
+        fits = self.usage.exhausted(capacities_of(cost)) is None
+        self.usage.count(own, 1)
         return fits
 
     def _pop(self, position: Position) -> tuple[TopicPartition, Cost] | None:
@@ -235,7 +215,7 @@ class Backlog:
             del self._buckets[bucket.rank, bucket.cost]
         if key is None:
             return None
-        self._size -= 1
+        self.size -= 1
         if self._entries.get(key) is not taken:
             return None
         del self._entries[key]
@@ -249,7 +229,7 @@ class Backlog:
             bucket.keys = deque(dict.fromkeys(valid))
             bucket.planned = [step for step in bucket.planned if self._entries.get(step.key) is step]
             heapify(bucket.planned)
-        self._size = sum(len(bucket.keys) + len(bucket.planned) for bucket in self._buckets.values())
+        self.size = sum(len(bucket.keys) + len(bucket.planned) for bucket in self._buckets.values())
 
     def _choose(self) -> Position | None:
         """Take the position of the next bucket.
@@ -285,7 +265,8 @@ class Backlog:
     def _park(self, position: Position) -> bool:
         """Park the bucket if its steps lack capacity. Return whether it was parked."""
         bucket = position.bucket
-        capacity = bucket.parked_at = self.usage.exhausted(bucket.cost) or self._parked.kept_from(position)
+        capacity = self.usage.exhausted(capacities_of(bucket.cost)) or self._parked.kept_from(position)
+        bucket.parked_at = capacity
         if capacity is None:
             return False
         self._parked.park(position, capacity)
@@ -305,13 +286,14 @@ class Backlog:
 
     def _unpark(self) -> bool:
         """Return one parked bucket whose steps fit to the heap. Return whether there was one."""
-        while self._freed:
-            # The capacity stays in `_freed` as long as a bucket parked there fits: each call releases only
+        freed = self.usage.freed
+        while freed:
+            # The capacity stays in `freed` as long as a bucket parked there fits: each call releases only
             # one.
-            capacity = self._freed.pop()
+            capacity = freed.pop()
             position = self._parked.take(capacity)
             if position is not None:
-                self._freed.add(capacity)
+                freed.add(capacity)
                 position.bucket.parked_at = None
                 heappush(self._ready, position)
                 return True

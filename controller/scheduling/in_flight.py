@@ -21,7 +21,8 @@ class StepsInFlight:
         self.by_topic: dict[str, dict[int, int]] = {}
         """Topic -> partition -> why its step is in flight (MOVING, DELEGATED). Topics without a step are
         absent."""
-        self._changed_topics: set[str] = set()
+        self.changed_topics: set[str] = set()
+        """Topics in which a step began, changed or ended since the throttle was adjusted."""
         self._count = 0
 
     def __contains__(self, key: TopicPartition) -> bool:
@@ -42,7 +43,7 @@ class StepsInFlight:
         after = before | reason if holds else before & ~reason
         if not before and not after:
             return
-        self._changed_topics.add(topic)
+        self.changed_topics.add(topic)
         self._count += bool(after) - bool(before)
         if numbers is None:
             numbers = self.by_topic[topic] = {}
@@ -56,8 +57,3 @@ class StepsInFlight:
         """Return the partitions whose step the upstream carries out for us."""
         topics = self.by_topic.items()
         return [TopicPartition(topic, n) for topic, ns in topics for n, why in ns.items() if why & DELEGATED]
-
-    def take_changed_topics(self) -> set[str]:
-        """Return the topics in which a step began, changed or ended since the last call."""
-        changed, self._changed_topics = self._changed_topics, set()
-        return changed

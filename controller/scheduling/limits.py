@@ -93,8 +93,12 @@ LEADS = Cost((), NO_LEADER, leads=True)
 """The cost of a leader movement without data."""
 
 
+Amounts = tuple[tuple[Capacity, int], ...]
+"""Capacities and how much a step takes of each."""
+
+
 @lru_cache(maxsize=65_536)
-def capacities_of(cost: Cost) -> tuple[tuple[Capacity, int], ...]:
+def capacities_of(cost: Cost) -> Amounts:
     """Return each capacity and the used amount. A reorder or a pure drop uses leader movements only."""
     taken = [(_LEADERS, 1)] if cost.leads else []
     if cost.incoming:
@@ -109,10 +113,8 @@ def capacities_of(cost: Cost) -> tuple[tuple[Capacity, int], ...]:
     return tuple(taken)
 
 
-@lru_cache(maxsize=65_536)
-def shared_cost(incoming: Replicas, source: int, leads: bool, size: int, repairs: bool) -> Cost:
-    """Return one shared object for equal costs."""
-    return Cost(incoming, source, leads, size, repairs)
+shared_cost = lru_cache(maxsize=65_536)(Cost)
+"""As `Cost`, but equal costs share one object, to save memory."""
 
 
 class Usage:
@@ -130,6 +132,8 @@ class Usage:
 
     def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
         self.set_limits(limits, UNLIMITED_BYTES, None)
+        self.freed: set[Capacity] = set()
+        """Capacities of which something may be free again. The backlog removes those that it has used up."""
         self._taken: dict[Capacity, int] = {}
         self._bytes_to: Counter[int] = Counter()
 
@@ -137,62 +141,46 @@ class Usage:
         """Set the limits and the values derived from them."""
         self.limits, self.bytes, self.held = limits, most_bytes, held
         self.step = limits.step
+        self._limits = {
+            LimitKind.PARTITIONS: limits.partitions,
+            LimitKind.LEADERS: limits.leaders,
+            LimitKind.REPLICAS: limits.replicas,
+            LimitKind.INCOMING: limits.per_broker,
+            LimitKind.OUTGOING: limits.per_broker,
+            LimitKind.BYTES: most_bytes,
+            LimitKind.HEALTH: UNLIMITED if held is None else held,
+        }
         self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
 
-    def exhausted(self, cost: Cost) -> Capacity | None:
-        """Return a capacity whose limit the cost would exceed, or None.
+    def exhausted(self, amounts: Amounts) -> Capacity | None:
+        """Return the first capacity whose limit the amounts would exceed, or None.
 
-        A step that exceeds a limit by itself may run alone.
+        A step that exceeds a limit by itself may run alone, unless the health guard holds it.
         """
         if self.unlimited:
             return None
-        for capacity, amount in capacities_of(cost):
-            if not self.fits(capacity, amount):
+        for capacity, amount in amounts:
+            taken = self._taken.get(capacity, 0)
+            if taken + amount > self._limits[capacity.kind] and (taken or capacity is _HEALTH):
                 return capacity
         return None
 
-    def fits(self, capacity: Capacity, amount: int) -> bool:
-        """Whether `amount` more fits the limit. A step that exceeds a limit by itself may run alone."""
-        taken = self._taken.get(capacity, 0)
-        return (not taken and capacity is not _HEALTH) or taken + amount <= self.limit(capacity)
-
     def limit(self, capacity: Capacity) -> int:
         """Return the limit of the capacity."""
-        limits = self.limits
-        match capacity.kind:
-            case LimitKind.PARTITIONS:
-                return limits.partitions
-            case LimitKind.LEADERS:
-                return limits.leaders
-            case LimitKind.REPLICAS:
-                return limits.replicas
-            case LimitKind.INCOMING | LimitKind.OUTGOING:
-                return limits.per_broker
-            case LimitKind.BYTES:
-                return self.bytes
-            case LimitKind.HEALTH:
-                return UNLIMITED if self.held is None else self.held
+        return self._limits[capacity.kind]
 
-    def take(self, cost: Cost) -> None:
-        """Add the cost of a step that starts."""
+    def count(self, cost: Cost, steps: int) -> None:
+        """Add the cost of this number of steps that start. The number is negative for steps that have ended."""
         for capacity, amount in capacities_of(cost):
-            self._taken[capacity] = self._taken.get(capacity, 0) + amount
-        for broker in cost.incoming if cost.size else ():
-            self._bytes_to[broker] += cost.size
-
-    def release(self, cost: Cost) -> list[Capacity]:
-        """Subtract the cost of a step that has ended; return its capacities."""
-        freed = []
-        for capacity, amount in capacities_of(cost):
-            left = self._taken[capacity] - amount
-            if left:
-                self._taken[capacity] = left
+            taken = self._taken.get(capacity, 0) + steps * amount
+            if taken:
+                self._taken[capacity] = taken
             else:
                 del self._taken[capacity]
-            freed.append(capacity)
+            if steps < 0:
+                self.freed.add(capacity)
         for broker in cost.incoming if cost.size else ():
-            self._bytes_to[broker] -= cost.size
-        return freed
+            self._bytes_to[broker] += steps * cost.size
 
     def busiest(self, cost: Cost) -> int:
         """Return the highest number of replicas in flight at any broker of the step."""

@@ -5,7 +5,6 @@ it, but only `PASSES` times; then the capacity is kept for it. The cost depends 
 amounts that are waited for, not on the number of steps.
 """
 
-from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from controller.scheduling.buckets import Position
@@ -21,16 +20,12 @@ class Parking:
 
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
-        self._heaps: dict[Capacity, dict[int, list[Position]]] = {}
-
-    def __iter__(self) -> Iterator[Capacity]:
-        """The capacities with parked positions."""
-        return iter(self._heaps)
+        self.heaps: dict[Capacity, dict[int, list[Position]]] = {}
 
     def park(self, position: Position, capacity: Capacity) -> None:
         """Park the position at a capacity that its bucket's steps need."""
         amount = dict(capacities_of(position.bucket.cost))[capacity]
-        heappush(self._heaps.setdefault(capacity, {}).setdefault(amount, []), position)
+        heappush(self.heaps.setdefault(capacity, {}).setdefault(amount, []), position)
 
     def has_capacity(self, capacity: Capacity) -> bool:
         """Return whether the steps of a position parked there fit."""
@@ -41,19 +36,19 @@ class Parking:
         amount = self._next(capacity)
         if amount is None:
             return None
-        position = heappop(self._heaps[capacity][amount])
+        position = heappop(self.heaps[capacity][amount])
         self._clear(capacity)
         return position
 
     def kept_from(self, position: Position) -> Capacity | None:
         """Return a capacity that is kept for an earlier position that was passed `PASSES` times, or None."""
         for capacity, _ in capacities_of(position.bucket.cost):
-            for amount, positions in self._heaps.get(capacity, {}).items():
+            for amount, positions in self.heaps.get(capacity, {}).items():
                 first = positions[0]
                 if (
                     first < position
                     and first.bucket.passed >= PASSES
-                    and not self._usage.fits(capacity, amount)
+                    and self._usage.exhausted(((capacity, amount),))
                 ):
                     return capacity
         return None
@@ -62,16 +57,16 @@ class Parking:
         """Count a pass for each earlier position that needs more of a capacity of this position."""
         position.bucket.passed = 0
         for capacity, _ in capacities_of(position.bucket.cost):
-            for amount, positions in self._heaps.get(capacity, {}).items():
-                if positions[0] < position and not self._usage.fits(capacity, amount):
+            for amount, positions in self.heaps.get(capacity, {}).items():
+                if positions[0] < position and self._usage.exhausted(((capacity, amount),)):
                     positions[0].bucket.passed += 1
 
     def _next(self, capacity: Capacity) -> int | None:
         """Return the amount of the first position there that fits and is not kept out by an earlier one."""
         self._clear(capacity)
-        heaps = self._heaps.get(capacity, {})
+        heaps = self.heaps.get(capacity, {})
         for amount in sorted(heaps, key=lambda amount: heaps[amount][0]):
-            if self._usage.fits(capacity, amount):
+            if not self._usage.exhausted(((capacity, amount),)):
                 return amount
             if heaps[amount][0].bucket.passed >= PASSES:
                 break
@@ -79,7 +74,7 @@ class Parking:
 
     def _clear(self, capacity: Capacity) -> None:
         """Remove void positions from the heads of the heaps, and then empty heaps."""
-        heaps = self._heaps.get(capacity, {})
+        heaps = self.heaps.get(capacity, {})
         for amount in list(heaps):
             positions = heaps[amount]
             while positions and positions[0].number != positions[0].bucket.position:
@@ -87,4 +82,4 @@ class Parking:
             if not positions:
                 del heaps[amount]
         if not heaps:
-            self._heaps.pop(capacity, None)
+            self.heaps.pop(capacity, None)

@@ -23,6 +23,9 @@ class Decision:
     """Number of requested rows so far. The more there are, the fewer steps the decision starts."""
     cancelled: int = 0
     """Number of partitions that a request has cancelled."""
+    leader_changes: int = 0
+    """Number of leader movements that this decision has completed. They count against limit L until its end, so
+    that a decision changes at most L leaders."""
     changes: list[Change] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     """The driver carries them out in order, after the records are durable."""

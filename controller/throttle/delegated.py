@@ -32,7 +32,7 @@ def adjust_delegated(d: Decision) -> None:
     """Request a read of the throttle if the rate or the steps in flight have changed."""
     state = d.state
     rate = throttle_rate(state)
-    touched = state.in_flight.take_changed_topics()
+    touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
     if rate != state.throttle or (rate is not None and touched):
         # First, so that the rows of the new steps wait for their throttle.
         d.effects.insert(0, ReadThrottle())

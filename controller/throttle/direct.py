@@ -17,7 +17,7 @@ def adjust_direct(d: Decision) -> None:
     """Set and restore throttle configs according to the steps in flight after this decision."""
     state = d.state
     rate = throttle_rate(state)
-    touched = state.in_flight.take_changed_topics()
+    touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
     if rate is None and not state.leases:
         state.throttle = None
         return

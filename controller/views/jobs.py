@@ -183,7 +183,7 @@ def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
     if job is not None and job.paused:
         return f"job {job.id} is paused"
     usage = state.backlog.usage
-    capacity = None if bucket is None else bucket.parked_at or usage.exhausted(bucket.cost)
+    capacity = None if bucket is None else bucket.parked_at or usage.exhausted(capacities_of(bucket.cost))
     if bucket is None or capacity is None:
         return "waits for its turn"
     if capacity.kind is LimitKind.HEALTH:

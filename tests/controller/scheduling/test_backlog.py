@@ -144,7 +144,7 @@ def test_obsolete_entries_are_removed() -> None:
     for change in range(50):
         for number in range(100):
             backlog.add(TopicPartition("a", number), Rank(change, True, True), INTO_4)
-    assert len(backlog) <= 2 * 100 + SLACK
+    assert backlog.size <= 2 * 100 + SLACK
     assert len(started(backlog)) == 100
 
 
@@ -152,16 +152,22 @@ def test_a_partition_is_enqueued_once() -> None:
     backlog = waiting()
     for _ in range(3):
         backlog.enqueue(key("a-0"))
-    assert [str(name) for name in backlog.next_to_plan(10)] == ["a-0"]
+    assert [str(name) for name, _ in backlog.next_to_plan(10)] == ["a-0"]
     assert list(backlog.next_to_plan(10)) == []
 
 
 def test_the_only_partition_to_be_planned_needs_no_position() -> None:
     backlog = waiting()
     backlog.enqueue(key("a-0"))
-    assert backlog.take_only_step() == key("a-0")
-    assert backlog.take_only_step() is None
+    assert list(backlog.next_to_plan(10)) == [(key("a-0"), True)]
     assert backlog.idle
+
+
+def test_at_most_the_given_number_of_partitions_is_planned() -> None:
+    backlog = waiting()
+    backlog.enqueue_all([key("a-0"), key("a-1"), key("a-2")])
+    assert [list(backlog.next_to_plan(most)) for most in (-1, 0, 1)] == [[], [], [(key("a-0"), False)]]
+    assert list(backlog.to_plan) == [key("a-1"), key("a-2")]
 
 
 def test_a_partition_among_others_needs_a_position() -> None:
@@ -172,7 +178,9 @@ def test_a_partition_among_others_needs_a_position() -> None:
     planned = waiting()
     planned.planned[key("a-0")] = (3,)
     planned.enqueue(key("a-0"))
-    assert [backlog.take_only_step() for backlog in (two, behind_another, planned)] == [None] * 3
+    assert [list(backlog.next_to_plan(1)) for backlog in (two, behind_another, planned)] == [
+        [(key("a-0"), False)]
+    ] * 3
 
 
 def test_a_parked_step_starts_before_a_later_step_of_lower_rank() -> None:

@@ -7,7 +7,7 @@ def two_steps() -> StepsInFlight:
     made = StepsInFlight()
     made.note("foo", 0, MOVING, True)
     made.note("foo", 1, MOVING, True)
-    made.take_changed_topics()
+    made.changed_topics.clear()
     return made
 
 
@@ -35,17 +35,17 @@ def test_a_step_is_in_flight_while_one_reason_applies() -> None:
     assert (key("foo-0") in steps, len(steps), steps.delegated()) == (False, 1, [])
 
 
-def test_topics_whose_steps_begin_change_or_end_are_reported_once() -> None:
+def test_topics_whose_steps_begin_change_or_end_are_noted() -> None:
     steps = two_steps()
     steps.note("foo", 0, MOVING, True)
-    assert steps.take_changed_topics() == {"foo"}
-    assert steps.take_changed_topics() == set()
+    assert steps.changed_topics == {"foo"}
+    steps.changed_topics.clear()
     steps.note("foo", 0, MOVING, False)
-    assert steps.take_changed_topics() == {"foo"}
+    assert steps.changed_topics == {"foo"}
 
 
 def test_a_partition_without_a_step_changes_no_topic() -> None:
     steps = two_steps()
     steps.note("foo", 7, MOVING, False)
     steps.note("bar", 0, MOVING, False)
-    assert steps.take_changed_topics() == set()
+    assert steps.changed_topics == set()

@@ -1,4 +1,4 @@
-from controller.scheduling.limits import CONFIGS, Capacity, Cost, LimitKind, Usage, limits_of
+from controller.scheduling.limits import CONFIGS, Capacity, Cost, LimitKind, Usage, capacities_of, limits_of
 from controller.scheduling.plan_limits import PlanLimits
 
 INTO_4 = Cost(incoming=(4,), source=1, leads=False)
@@ -8,7 +8,7 @@ INTO_5 = Cost(incoming=(5,), source=1, leads=False)
 def using(limits: PlanLimits, *costs: Cost) -> Usage:
     usage = Usage(limits)
     for cost in costs:
-        usage.take(cost)
+        usage.count(cost, 1)
     return usage
 
 
@@ -17,7 +17,7 @@ def test_limits_are_read_from_their_configs() -> None:
 
 
 def test_without_configs_there_are_no_limits() -> None:
-    assert using(limits_of({}), *[INTO_4] * 10_000).exhausted(INTO_4) is None
+    assert using(limits_of({}), *[INTO_4] * 10_000).exhausted(capacities_of(INTO_4)) is None
 
 
 def test_the_size_of_a_step_is_within_all_limits() -> None:
@@ -25,7 +25,9 @@ def test_the_size_of_a_step_is_within_all_limits() -> None:
 
 
 def test_partitions_are_counted_cluster_wide() -> None:
-    assert using(PlanLimits(partitions=1), INTO_4).exhausted(INTO_5) == Capacity(LimitKind.PARTITIONS)
+    assert using(PlanLimits(partitions=1), INTO_4).exhausted(capacities_of(INTO_5)) == Capacity(
+        LimitKind.PARTITIONS
+    )
 
 
 def test_the_busiest_broker_of_a_step_counts() -> None:
@@ -42,34 +44,39 @@ def test_the_average_includes_only_brokers_in_use() -> None:
 
 def test_a_broker_is_limited_as_a_target() -> None:
     other_source = Cost((4,), 2, False)
-    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(other_source) == Capacity(LimitKind.INCOMING, 4)
+    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(capacities_of(other_source)) == Capacity(
+        LimitKind.INCOMING, 4
+    )
 
 
 def test_a_broker_is_limited_as_a_source_separately() -> None:
-    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(INTO_5) == Capacity(LimitKind.OUTGOING, 1)
-    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(Cost((1,), 4, False)) is None
+    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(capacities_of(INTO_5)) == Capacity(
+        LimitKind.OUTGOING, 1
+    )
+    assert using(PlanLimits(per_broker=1), INTO_4).exhausted(capacities_of(Cost((1,), 4, False))) is None
 
 
 def test_replicas_are_counted_individually() -> None:
-    assert using(PlanLimits(replicas=2), INTO_4).exhausted(Cost((5, 6), 2, False)) == Capacity(
+    assert using(PlanLimits(replicas=2), INTO_4).exhausted(capacities_of(Cost((5, 6), 2, False))) == Capacity(
         LimitKind.REPLICAS
     )
 
 
 def test_a_step_that_exceeds_a_limit_by_itself_may_run_alone() -> None:
-    assert using(PlanLimits(replicas=1)).exhausted(Cost((4, 5, 6), 1, False)) is None
+    assert using(PlanLimits(replicas=1)).exhausted(capacities_of(Cost((4, 5, 6), 1, False))) is None
 
 
 def test_a_pure_drop_uses_leader_movements_only() -> None:
     usage = using(PlanLimits(partitions=1, leaders=1), INTO_4, Cost((), 1, True))
-    assert usage.exhausted(Cost((), 1, False)) is None
-    assert usage.exhausted(Cost((), 1, True)) == Capacity(LimitKind.LEADERS)
+    assert usage.exhausted(capacities_of(Cost((), 1, False))) is None
+    assert usage.exhausted(capacities_of(Cost((), 1, True))) == Capacity(LimitKind.LEADERS)
 
 
 def test_capacity_is_released_when_the_step_ends() -> None:
     usage = using(PlanLimits(partitions=1), INTO_4)
-    assert Capacity(LimitKind.PARTITIONS) in usage.release(INTO_4)
-    assert usage.exhausted(INTO_4) is None
+    usage.count(INTO_4, -1)
+    assert Capacity(LimitKind.PARTITIONS) in usage.freed
+    assert usage.exhausted(capacities_of(INTO_4)) is None
 
 
 def test_brokers_returns_senders_and_receivers() -> None:

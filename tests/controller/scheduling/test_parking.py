@@ -51,7 +51,7 @@ def test_kept_capacity_is_kept_from_later_steps_too() -> None:
     flying = ["first-0"]
     while flying:
         flying += started(backlog)
-        if len(backlog) == 1:
+        if backlog.size == 1:
             break
         backlog.release(key(flying.pop(0)))
     backlog.add(key("late-0"), next(iter(backlog._buckets))[0], Cost((8,), 3, False))
