@@ -3,13 +3,16 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from common.counted import counted
 from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
-from planner.proposals.problem.goal import Goal, ProposalError, own_rack, problem_of
+from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, own_rack, problem_from
 from planner.proposals.proposal import Proposal, propose
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
+
+if TYPE_CHECKING:
+    from planner.proposals.problem.columns import Columns
 
 
 class Wish(NamedTuple):
@@ -74,33 +77,43 @@ def propose_for(snapshot: Snapshot, wish: Wish) -> Proposal:
         raise ProposalError(
             [f"the snapshot is not complete: topic {hole[0]} has no partition {hole[1]}; take a new snapshot"]
         )
-    snapshot = _with_failed_brokers(snapshot, wish.goal)
-    topics = {topic for topic, _ in snapshot.partitions}
+    moving = {key for key, row in snapshot.partitions.items() if row.target is not None}
+    try:
+        from planner.proposals.problem.columns import columns_of
+    except ModuleNotFoundError as error:
+        raise MissingSolverError from error
+    return propose_from(snapshot.brokers, columns_of(snapshot, moving), wish)
+
+
+def propose_from(cluster: Mapping[int, Broker], columns: "Columns", wish: Wish) -> Proposal:
+    """Find a plan for the brokers and partitions of a cluster. Raises ProposalError, MissingSolverError."""
+    topics = columns.topics
     if topics and not any(map(wish.topics, topics)):
         raise ProposalError([f"no topic of the cluster is chosen by {wish.choice}"])
-    moving = [key for key, row in snapshot.partitions.items() if row.target is not None]
-    under_way = sorted(key for key in moving if wish.topics(key[0]))
+    under_way = [
+        row for row in columns.moving.nonzero()[0].tolist() if wish.topics(topics[columns.topic[row]])
+    ]
     if under_way and not wish.skip_moving:
-        raise ProposalError([_under_way(under_way)])
-    return propose(problem_of(snapshot, wish.goal, wish.topics, frozenset(moving)))
+        raise ProposalError([_under_way(columns.name(under_way[0]), len(under_way) - 1)])
+    cluster = _with_failed_brokers(cluster, columns, wish.goal)
+    return propose(problem_from(cluster, columns, wish.goal, wish.topics))
 
 
-def _with_failed_brokers(snapshot: Snapshot, goal: Goal) -> Snapshot:
+def _with_failed_brokers(
+    cluster: Mapping[int, Broker], columns: "Columns", goal: Goal
+) -> Mapping[int, Broker]:
     """Add brokers that are to be drained and that only replica lists name: Kafka before 4.0 does not list failed brokers."""
-    unlisted = goal.drain - snapshot.brokers.keys()
+    unlisted = goal.drain - cluster.keys()
     if unlisted:
-        unlisted &= {broker for row in snapshot.partitions.values() for broker in row.replicas}
-    racks = any(broker.rack is not None for broker in snapshot.brokers.values())
+        unlisted = unlisted.intersection(columns.ids.tolist())
+    racks = any(broker.rack is not None for broker in cluster.values())
     failed = {each: Broker(each, own_rack(each) if racks else None, live=False) for each in unlisted}
-    return snapshot._replace(brokers=snapshot.brokers | failed)
+    return {**cluster, **failed}
 
 
-def _under_way(partitions: Sequence[TOPIC_PARTITION]) -> str:
-    topic, number = partitions[0]
-    more = len(partitions) - 1
-    who = (
-        f"{topic}-{number} is" if not more else f"{topic}-{number} and {counted(more, 'more partition')} are"
-    )
+def _under_way(first: TOPIC_PARTITION, more: int) -> str:
+    name = f"{first[0]}-{first[1]}"
+    who = f"{name} is" if not more else f"{name} and {counted(more, 'more partition')} are"
     return f"{who} being reassigned or queued; wait for the end, or leave them out with --skip-moving"
 
 

@@ -72,9 +72,17 @@ class Snapshot(NamedTuple):
 def read_snapshot(path: Path) -> Snapshot:
     """Read a snapshot from a file or a folder of Parquet files. Raises PlanError, which names the first invalid row."""
     try:
-        return _collect(path, _parquet_rows(path) if _is_parquet(path) else _file_rows(path))
+        return _collect(path, _parquet_rows(path) if is_parquet(path) else _file_rows(path))
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether the file is Parquet, or a folder of Parquet files. Raises OSError."""
+    if path.is_dir():
+        return True
+    with path.open("rb") as file:
+        return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
 def parse_snapshot(name: str, lines: Iterable[bytes]) -> Snapshot:
@@ -191,13 +199,6 @@ def _checked(row: Row, fields: Mapping[str, Check], defaults: Row) -> dict[str, 
             raise ValueError(f"'{name}' is {json.dumps(value)[:60]}, expected {expected}")
         values[name] = value
     return values
-
-
-def _is_parquet(path: Path) -> bool:
-    if path.is_dir():
-        return True
-    with path.open("rb") as file:
-        return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
 def _file_rows(path: Path) -> Iterator[tuple[int, object]]:

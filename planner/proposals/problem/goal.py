@@ -6,10 +6,11 @@ from math import floor
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from controller.scheduling.steps import Replicas
-from planner.snapshot import TOPIC_PARTITION, Snapshot
+from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 
 if TYPE_CHECKING:
     from planner.proposals.problem.arrays import Ints
+    from planner.proposals.problem.columns import Columns
     from planner.proposals.problem.table import Table
 
 ONE = Fraction(1)
@@ -156,19 +157,30 @@ def problem_of(
     topics: Callable[[str], bool] = lambda _: True,
     moving: Container[TOPIC_PARTITION] = (),
 ) -> Problem:
-    """Build the problem of a snapshot. `topics` tells which topics may change.
+    """Build the problem of a snapshot in memory. `moving` partitions are left out. Raises like `problem_from`."""
+    try:
+        from planner.proposals.problem.columns import columns_of
+    except ModuleNotFoundError as error:
+        raise MissingSolverError from error
+    return problem_from(snapshot.brokers, columns_of(snapshot, moving), goal, topics)
 
-    Partitions that are `moving` already, or whose replicas are all offline, are left out. Raises ProposalError if the goal
+
+def problem_from(
+    cluster: Mapping[int, Broker], columns: "Columns", goal: Goal, topics: Callable[[str], bool]
+) -> Problem:
+    """Build the problem of a cluster. `topics` tells which topics may change.
+
+    Partitions that are moving already, or whose replicas are all offline, are left out. Raises ProposalError if the goal
     contradicts the cluster, and MissingSolverError if numpy is not installed.
     """
     try:
         from planner.proposals.problem.table import table_of
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
-    _check_brokers(snapshot, goal)
-    table, left_out = table_of(snapshot, goal.factor, topics, moving)
+    _check_brokers(cluster, goal)
+    table, left_out = table_of(cluster, columns, goal.factor, topics)
     held = dict(zip(table.brokers.tolist(), table.sizes(table.factor >= 0).tolist(), strict=True))
-    nodes = tuple(_node(snapshot, goal, broker, held[broker]) for broker in sorted(snapshot.brokers))
+    nodes = tuple(_node(cluster[broker], goal, held[broker]) for broker in sorted(cluster))
     problem = Problem(
         nodes, table, goal, tuple(LeftOut(*table.name(row), reason) for row, reason in left_out)
     )
@@ -181,25 +193,22 @@ def own_rack(broker: int) -> str:
     return f"broker {broker}"
 
 
-def _node(snapshot: Snapshot, goal: Goal, broker: int, held: int) -> Node:
-    state = snapshot.brokers[broker]
-    rack = state.rack if goal.rack_aware and state.rack is not None else own_rack(broker)
-    usable = broker not in goal.drain
-    disk: int | None = getattr(state, "disk_bytes", None)
+def _node(broker: Broker, goal: Goal, held: int) -> Node:
+    rack = broker.rack if goal.rack_aware and broker.rack is not None else own_rack(broker.id)
+    usable = broker.id not in goal.drain
+    disk = broker.disk_bytes
     room = None if disk is None else max(0, floor(disk * (1 - goal.headroom)) - held)
-    receives = usable and state.live and broker not in goal.receive_nothing and (room is None or room > 0)
-    return Node(broker, rack, usable, receives, goal.weights.get(broker, ONE), room)
+    receives = usable and broker.live and broker.id not in goal.receive_nothing and (room is None or room > 0)
+    return Node(broker.id, rack, usable, receives, goal.weights.get(broker.id, ONE), room)
 
 
-def _check_brokers(snapshot: Snapshot, goal: Goal) -> None:
+def _check_brokers(cluster: Mapping[int, Broker], goal: Goal) -> None:
     reasons = [
         f"broker {broker} is not in the cluster"
-        for broker in sorted(
-            {*goal.drain, *goal.add, *goal.receive_nothing, *goal.weights} - snapshot.brokers.keys()
-        )
+        for broker in sorted({*goal.drain, *goal.add, *goal.receive_nothing, *goal.weights} - cluster.keys())
     ]
-    without = sorted(broker.id for broker in snapshot.brokers.values() if broker.rack is None)
-    if goal.rack_aware and 0 < len(without) < len(snapshot.brokers):
+    without = sorted(broker.id for broker in cluster.values() if broker.rack is None)
+    if goal.rack_aware and 0 < len(without) < len(cluster):
         ids = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
         reasons.append(
             f"brokers {ids} have no rack but others do; set broker.rack or use --disable-rack-aware"

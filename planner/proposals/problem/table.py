@@ -1,15 +1,14 @@
 """The partitions of a cluster as columns, so that numpy can work on millions of them."""
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from itertools import chain, islice
-from operator import attrgetter, itemgetter, le
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from controller.scheduling.steps import Replicas
 from planner.proposals.problem.arrays import Flags, Ints
-from planner.snapshot import TOPIC_PARTITION, Partition, Snapshot
+from planner.proposals.problem.columns import Columns
+from planner.snapshot import TOPIC_PARTITION, Broker
 
 
 class Table(NamedTuple):
@@ -78,48 +77,26 @@ def _per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
 
 
 def table_of(
-    snapshot: Snapshot,
-    factor: int | None,
-    topics: Callable[[str], bool],
-    moving: Container[TOPIC_PARTITION],
+    cluster: Mapping[int, Broker], columns: Columns, factor: int | None, topics: Callable[[str], bool]
 ) -> tuple[Table, list[tuple[int, str]]]:
     """Return the table, and (row, reason) of the partitions of the chosen topics that cannot be changed now."""
-    rows = _in_order(snapshot)
-    lengths = np.fromiter((len(row.replicas) for row in rows), np.int32, len(rows))
-    brokers, replicas = _lists(sorted(snapshot.brokers), rows, lengths)
-    names = list(dict.fromkeys(map(itemgetter(0), rows)))
-    position = {name: number for number, name in enumerate(names)}
-    topic = np.fromiter((position[row[0]] for row in rows), np.int32, len(rows))
-    chosen = np.fromiter(map(topics, names), np.bool_, len(names))[topic]
-    obstacles = _obstacles(snapshot, rows, brokers, replicas, moving)
-    left_out = [(row, reason) for row, reason in obstacles if chosen[row]]
+    brokers, replicas = _lists(sorted(cluster), columns)
+    chosen = np.fromiter(map(topics, columns.topics), np.bool_, len(columns.topics))[columns.topic]
+    left_out = [(row, why) for row, why in _obstacles(cluster, columns, brokers, replicas) if chosen[row]]
     free = chosen.copy()
     free[[row for row, _ in left_out]] = False
+    lengths = columns.lengths
+    factors = lengths if factor is None else np.where(chosen, np.int32(factor), lengths)
     table = Table(
-        brokers,
-        names,
-        topic,
-        np.fromiter(map(itemgetter(1), rows), np.int32, len(rows)),
-        replicas,
-        lengths if factor is None else np.where(chosen, np.int32(factor), lengths),
-        np.fromiter(map(attrgetter("bytes"), rows), np.int64, len(rows)),
-        free,
+        brokers, columns.topics, columns.topic, columns.partition, replicas, factors, columns.bytes, free
     )
     return table, left_out
 
 
-def _in_order(snapshot: Snapshot) -> list[Partition]:
-    keys = list(snapshot.partitions)
-    if all(map(le, keys, islice(keys, 1, None))):
-        return list(snapshot.partitions.values())
-    return [snapshot.partitions[key] for key in sorted(keys)]
-
-
-def _lists(known: list[int], rows: Iterable[Partition], lengths: Ints) -> tuple[Ints, Ints]:
+def _lists(known: list[int], columns: Columns) -> tuple[Ints, Ints]:
     """Return the ids of all brokers, and the padded lists of their positions."""
-    ids = np.fromiter(chain.from_iterable(row.replicas for row in rows), np.int64, int(lengths.sum()))
-    occurring = np.unique(ids)
-    unknown = np.setdiff1d(occurring, np.array(known, np.int64))
+    ids, lengths = columns.ids, columns.lengths
+    unknown = np.setdiff1d(ids, np.array(known, np.int64))
     brokers = np.concatenate([np.array(known, np.int64), unknown])
     by_id = np.argsort(brokers, kind="stable")
     positions = by_id[np.searchsorted(brokers, ids, sorter=by_id)].astype(np.int32)
@@ -129,21 +106,15 @@ def _lists(known: list[int], rows: Iterable[Partition], lengths: Ints) -> tuple[
 
 
 def _obstacles(
-    snapshot: Snapshot,
-    rows: Sequence[Partition],
-    brokers: Ints,
-    replicas: Ints,
-    moving: Container[TOPIC_PARTITION],
+    cluster: Mapping[int, Broker], columns: Columns, brokers: Ints, replicas: Ints
 ) -> list[tuple[int, str]]:
     live = np.array(
-        [
-            *(broker in snapshot.brokers and snapshot.brokers[broker].live for broker in brokers.tolist()),
-            False,
-        ]
+        [*(broker in cluster and cluster[broker].live for broker in brokers.tolist()), False], np.bool_
     )
-    offline = np.flatnonzero(~live[replicas].any(axis=1)).tolist()
-    found = {row: f"all replicas are offline ({', '.join(map(str, rows[row].replicas))})" for row in offline}
-    for number, row in enumerate(rows):
-        if getattr(row, "moving", False) or row[:2] in moving:
-            found[number] = "being reassigned"
+    found = {}
+    for row in np.flatnonzero(~live[replicas].any(axis=1)).tolist():
+        slots = replicas[row]
+        ids = ", ".join(map(str, brokers[slots[slots >= 0]].tolist()))
+        found[row] = f"all replicas are offline ({ids})"
+    found |= dict.fromkeys(np.flatnonzero(columns.moving).tolist(), "being reassigned")
     return sorted(found.items())

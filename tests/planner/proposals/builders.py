@@ -1,13 +1,16 @@
 """Small clusters to propose plans for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
+from planner.proposals.problem import table
+from planner.proposals.problem.columns import columns_of
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
+from planner.proposals.problem.table import Table
 from planner.proposals.proposal import Proposal
 from planner.snapshot import Broker, Partition, Snapshot
 
@@ -28,6 +31,16 @@ def cluster(racks: str, *lists: Sequence[int], sizes: Mapping[int, int] | None =
         for number, each in enumerate(lists)
     }
     return Snapshot(brokers(racks), partitions)
+
+
+def table_of(
+    snapshot: Snapshot,
+    factor: int | None,
+    topics: Callable[[str], bool],
+    moving: Container[tuple[str, int]],
+) -> tuple[Table, list[tuple[int, str]]]:
+    """Return the table of a snapshot, and the rows that cannot change."""
+    return table.table_of(snapshot.brokers, columns_of(snapshot, moving), factor, topics)
 
 
 def padded(*lists: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -1,6 +1,5 @@
-from planner.proposals.problem.table import table_of
 from planner.snapshot import Snapshot
-from tests.planner.proposals.builders import cluster
+from tests.planner.proposals.builders import cluster, table_of
 
 
 def test_partitions_are_in_order() -> None:
