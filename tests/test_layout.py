@@ -13,15 +13,15 @@ GENERATED = ROOT / "protocol" / "messages"
 
 LONGEST_FUNCTION = 40
 
-COMMANDS = ("options", "pause", "snapshot")
+COMMANDS = ("options", "jobs/pause", "planning/snapshot")
 
 TESTED_ELSEWHERE = {
-    "reassignd/commands/placement.py": "tests/reassignd/commands/test_propose_execute.py",
+    "reassignd/commands/cluster/placement.py": "tests/reassignd/commands/planning/test_propose_execute.py",
     "backends/zookeeper/session/client.py": "tests/zookeeper/test_client.py",
     "backends/zookeeper/store/transaction.py": "tests/backends/zookeeper/store/test_store.py",
     "backends/zookeeper/znodes/paths.py": "tests/backends/zookeeper/store/test_store.py",
     "backends/zookeeper/session/tree.py": "tests/backends/zookeeper/behaviour.py",
-    "reassignd/commands/zk.py": "tests/zookeeper/test_zk_command.py",
+    "reassignd/commands/jobs/zk.py": "tests/zookeeper/test_zk_command.py",
     "reassignd/runtime/controller_term.py": "tests/zookeeper/test_moves.py",
     **{f"reassignd/commands/{name}.py": "tests/reassignd/test_commands.py" for name in COMMANDS},
     "controller/scheduling/buckets.py": "tests/controller/scheduling/test_backlog.py",

@@ -16,7 +16,7 @@ from planner.proposals.proposal import Proposal
 from planner.proposals.text import as_dict, plan_json, rollback_json, summary
 from planner.proposing import propose_for, read_wish
 from planner.snapshot import Snapshot, parse_snapshot
-from reassignd.commands.forecast_text import forecast
+from reassignd.commands.planning.forecast_text import forecast
 from reassignd.errors import CommandError
 from reassignd.proposals.child import computed, serve, until_end
 

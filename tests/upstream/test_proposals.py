@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.snapshot import Snapshot, parse_snapshot
-from reassignd.commands.cluster_source import read_kafka
+from reassignd.commands.planning.cluster_source import read_kafka
 from reassignd.errors import CommandError
 from tests.reassignd.operator_day import OperatorDay
 from tests.reassignd.shell import Shell

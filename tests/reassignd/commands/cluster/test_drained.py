@@ -5,7 +5,7 @@ import pytest
 
 from planner.snapshot import Snapshot, write_snapshot
 from reassignd import cli
-from reassignd.commands.drained import held_by
+from reassignd.commands.cluster.drained import held_by
 from reassignd.errors import CommandError
 from tests.planner.proposals.builders import cluster
 

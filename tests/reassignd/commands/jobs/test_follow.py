@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from reassignd.client import Client
-from reassignd.commands.follow import follow
+from reassignd.commands.jobs.follow import follow
 from reassignd.errors import CommandError, UnreachableError
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from planner.snapshot import Snapshot, parse_snapshot
 from reassignd import cli
-from reassignd.commands.cluster_source import read_kafka
+from reassignd.commands.planning.cluster_source import read_kafka
 from reassignd.errors import CommandError
 from tests.reassignd.shell import Shell
 

@@ -158,6 +158,6 @@ def rollback(
     if not wait or answer["job"] is None:
         return code
 
-    from reassignd.commands.follow import follow
+    from reassignd.commands.jobs.follow import follow
 
     return max(code, follow(client, answer["job"], timeout))

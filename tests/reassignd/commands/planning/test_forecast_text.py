@@ -1,5 +1,5 @@
 from controller.scheduling.plan_limits import PlanLimits
-from reassignd.commands.forecast_text import forecast, forecast_lines, limits_of
+from reassignd.commands.planning.forecast_text import forecast, forecast_lines, limits_of
 from tests.planner.proposals.builders import cluster
 
 TARGETS = [(("foo", 0), (3, 2)), (("foo", 1), (3, 2))]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.snapshot import lines
-from reassignd.commands.cluster_source import Source, read_kafka, with_kafka
 from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
+from reassignd.commands.planning.cluster_source import Source, read_kafka, with_kafka
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:

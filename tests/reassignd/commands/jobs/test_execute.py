@@ -8,7 +8,7 @@ import pytest
 
 from reassignd.cli import main
 from reassignd.client import Client
-from reassignd.commands.execute import Shown, WaitOptions, submit
+from reassignd.commands.jobs.execute import Shown, WaitOptions, submit
 
 
 class Submitted:

@@ -9,9 +9,9 @@ from common.plan_errors import PlanError
 from controller.model.plan import read_plan
 from planner.forecast import Forecast
 from planner.report.units import in_bytes
-from reassignd.commands.cluster_source import read_server
-from reassignd.commands.forecast_text import BANDWIDTH, forecast, forecast_lines, limits_of
 from reassignd.commands.options import JSON
+from reassignd.commands.planning.cluster_source import read_server
+from reassignd.commands.planning.forecast_text import BANDWIDTH, forecast, forecast_lines, limits_of
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
 from reassignd.printable import as_json

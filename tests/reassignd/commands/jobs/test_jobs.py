@@ -6,7 +6,7 @@ import pytest
 
 from controller.views.jobs import PartState
 from reassignd.cli import main
-from reassignd.commands.jobs import STATES
+from reassignd.commands.jobs.jobs import STATES
 
 
 def test_every_state_can_be_selected() -> None:

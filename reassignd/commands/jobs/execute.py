@@ -91,7 +91,7 @@ def execute(
     """
     plan = read_plan_file(plan_file)
     if dry_run:
-        from reassignd.commands.dry_run import print_forecast
+        from reassignd.commands.planning.dry_run import print_forecast
 
         throttle = options["throttle"]
         return print_forecast(client, plan, throttle, output_format)
@@ -127,7 +127,7 @@ def submit(
     if not wait.enabled or answer["job"] is None:
         return code
 
-    from reassignd.commands.follow import follow
+    from reassignd.commands.jobs.follow import follow
 
     return max(code, follow(client, answer["job"], wait.timeout))
 

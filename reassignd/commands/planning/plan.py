@@ -12,7 +12,7 @@ from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, wr
 from planner.schedule import schedule
 from planner.snapshot import read_snapshot
 from planner.spark import running, schedule_of, submitted
-from reassignd.commands.forecast_text import BANDWIDTH, copy_lines
+from reassignd.commands.planning.forecast_text import BANDWIDTH, copy_lines
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
 

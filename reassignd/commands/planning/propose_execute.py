@@ -11,10 +11,10 @@ from planner.proposals.proposal import Proposal
 from planner.proposals.text import plan_json
 from planner.proposing import Wish, propose_for
 from planner.snapshot import Snapshot
-from reassignd.commands.cluster_source import Source, read_server
-from reassignd.commands.drained import held_by, report
-from reassignd.commands.execute import Shown, WaitOptions, submit
+from reassignd.commands.cluster.drained import held_by, report
+from reassignd.commands.jobs.execute import Shown, WaitOptions, submit
 from reassignd.commands.options import JSON
+from reassignd.commands.planning.cluster_source import Source, read_server
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
 

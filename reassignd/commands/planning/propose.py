@@ -15,10 +15,16 @@ from planner.proposals.proposal import Proposal
 from planner.proposals.text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.proposing import Wish, propose_for, read_wish
 from planner.snapshot import Snapshot
-from reassignd.commands.cluster_source import Source, read_server, with_source
-from reassignd.commands.forecast_text import forecast, forecast_lines, limits_of
 from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, with_client
-from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
+from reassignd.commands.planning.cluster_source import Source, read_server, with_source
+from reassignd.commands.planning.forecast_text import forecast, forecast_lines, limits_of
+from reassignd.commands.planning.propose_execute import (
+    Execution,
+    check_same_cluster,
+    execute,
+    not_as_in,
+    watch,
+)
 from reassignd.commands.text import columns, echo
 from reassignd.errors import CommandError
 from reassignd.printable import as_json

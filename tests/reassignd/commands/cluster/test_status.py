@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reassignd.commands.status import lines, screen, spark_line
+from reassignd.commands.cluster.status import lines, screen, spark_line
 from server.api.services.spark import Forecast, Spark, SparkState
 
 FORECAST = Forecast(

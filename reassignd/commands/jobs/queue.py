@@ -15,8 +15,7 @@ from planner.proposals.goals_text import read_broker_ids
 from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, problem_of
 from planner.proposals.proposal import propose
 from planner.snapshot import TOPIC_PARTITION, Partition, Snapshot
-from reassignd.commands.cluster_source import read_server
-from reassignd.commands.execute import ROLLBACK_FILE, Shown, WaitOptions, submit
+from reassignd.commands.jobs.execute import ROLLBACK_FILE, Shown, WaitOptions, submit
 from reassignd.commands.options import (
     FILE,
     FORMAT,
@@ -28,6 +27,7 @@ from reassignd.commands.options import (
     with_client,
     with_plan,
 )
+from reassignd.commands.planning.cluster_source import read_server
 from reassignd.commands.text import echo, part_lines
 from reassignd.errors import CommandError
 from reassignd.printable import as_json

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from reassignd.client import Client
-from reassignd.commands.dry_run import print_forecast
+from reassignd.commands.planning.dry_run import print_forecast
 from reassignd.errors import CommandError
 
 pytestmark = pytest.mark.usefixtures("without_pyarrow")

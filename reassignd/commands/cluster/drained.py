@@ -8,8 +8,8 @@ import click
 from common.counted import counted
 from common.plan_errors import PlanError
 from planner.snapshot import TOPIC_PARTITION, Snapshot
-from reassignd.commands.cluster_source import Source, with_source
 from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.planning.cluster_source import Source, with_source
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
 from reassignd.printable import as_json

@@ -7,7 +7,7 @@ import pytest
 from planner.proposals.problem.goal import MissingSolverError
 from planner.snapshot import Snapshot
 from reassignd import cli
-from reassignd.commands import queue
+from reassignd.commands.jobs import queue
 from tests.planner.proposals.builders import cluster
 
 LOPSIDED = cluster("----", *[(1, 2)] * 12)

@@ -9,7 +9,7 @@ import pytest
 from planner.schedule import schedule
 from planner.snapshot import write_snapshot
 from reassignd.cli import main
-from reassignd.commands import plan as plan_command
+from reassignd.commands.planning import plan as plan_command
 from tests.planner.builders import cluster, partition
 
 

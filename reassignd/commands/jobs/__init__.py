@@ -1,0 +1,1 @@
+"""Commands that submit, show, follow, change and undo jobs and plans in the queue."""

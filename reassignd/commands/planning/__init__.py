@@ -1,0 +1,1 @@
+"""Commands that make a plan or forecast it, and the clusters that they read."""
