@@ -26,8 +26,8 @@ from reassignd.config.config import Assignment, resolve
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded import EmbeddedAdapter
-from reassignd.runtime.identity import cluster_id, new_id
-from reassignd.runtime.records import load, open_store
+from reassignd.runtime.storage.identity import cluster_id, new_id
+from reassignd.runtime.storage.records import load, open_store
 from server.driver.driver import DriverStoppedError
 from server.metrics.stats import Counters
 

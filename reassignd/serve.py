@@ -17,12 +17,12 @@ from common.tasks import cancel, spawn
 from reassignd import logs
 from reassignd.config.config import Settings
 from reassignd.config.setting_types import SocketPath
-from reassignd.runtime.descriptors import share
-from reassignd.runtime.http_access import HttpAccess, http_access
-from reassignd.runtime.listener_security import warn_of_plain_text
+from reassignd.runtime.listeners.descriptors import share
+from reassignd.runtime.listeners.http_access import HttpAccess, http_access
+from reassignd.runtime.listeners.listener_security import warn_of_plain_text
+from reassignd.runtime.listeners.sockets import bind, bind_path
 from reassignd.runtime.runtime import HttpContent, Runtime
 from reassignd.runtime.runtimes import make_runtime
-from reassignd.runtime.sockets import bind, bind_path
 from reassignd.signals import until_signalled
 from server.api.routes import Api
 from server.http.connection import Bounds

@@ -24,9 +24,9 @@ from reassignd.errors import CommandError
 from reassignd.proposals.review_worker import review
 from reassignd.proposals.worker import compute, solver_obstacle
 from reassignd.runtime.adapter import BuildAdapter, Hooks
-from reassignd.runtime.audit_store import AuditStore
-from reassignd.runtime.retention import Retention, prune_periodically
 from reassignd.runtime.runtime import HttpContent
+from reassignd.runtime.storage.audit_store import AuditStore
+from reassignd.runtime.storage.retention import Retention, prune_periodically
 from reassignd.spark.helper_process import exchange_lines
 from reassignd.spark.planning import ClusterRates, SparkPlanning
 from reassignd.spark.worker import worker

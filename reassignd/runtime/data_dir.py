@@ -13,11 +13,11 @@ from controller.state.state import State
 from reassignd.config.config import Settings
 from reassignd.runtime.adapter import ClusterAdapter, Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
-from reassignd.runtime.audit_store import AuditStore, audit_retention
-from reassignd.runtime.fresh_dir import is_fresh, is_worthless, remove
-from reassignd.runtime.identity import claim, cluster_id
-from reassignd.runtime.records import load, open_store
 from reassignd.runtime.runtime import HttpContent, Publish
+from reassignd.runtime.storage.audit_store import AuditStore, audit_retention
+from reassignd.runtime.storage.fresh_dir import is_fresh, is_worthless, remove
+from reassignd.runtime.storage.identity import claim, cluster_id
+from reassignd.runtime.storage.records import load, open_store
 from server.driver.driver import DriverStoppedError
 from server.metrics.stats import Counters
 

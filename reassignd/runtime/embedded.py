@@ -20,8 +20,8 @@ from reassignd.config.parts import embedded_defaults, embedded_settings, limits
 from reassignd.demo import create_demo_topics
 from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
 from reassignd.runtime.data_dir import DataDirRuntime
-from reassignd.runtime.listener_security import listener_tls
-from reassignd.runtime.ports import BrokerPorts, Port
+from reassignd.runtime.listeners.listener_security import listener_tls
+from reassignd.runtime.listeners.ports import BrokerPorts, Port
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session

@@ -30,9 +30,9 @@ from reassignd.config.parts import limits
 from reassignd.errors import CommandError
 from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
 from reassignd.runtime.data_dir import DataDirRuntime
-from reassignd.runtime.identity import claim
-from reassignd.runtime.listener_security import listener_tls
-from reassignd.runtime.sockets import refused
+from reassignd.runtime.listeners.listener_security import listener_tls
+from reassignd.runtime.listeners.sockets import refused
+from reassignd.runtime.storage.identity import claim
 from server.dispatch.authorizer import AllowAll
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings

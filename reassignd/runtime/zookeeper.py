@@ -51,8 +51,8 @@ from reassignd.config.zookeeper_security import security as zookeeper_security
 from reassignd.errors import CommandError
 from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
-from reassignd.runtime.controller_listeners import ControllerListeners
 from reassignd.runtime.controller_term import ControllerCounters, ControllerTerm
+from reassignd.runtime.listeners.controller_listeners import ControllerListeners
 from reassignd.runtime.runtime import HttpContent, Publish
 from reassignd.runtime.watchdog import Watchdog
 from server.driver.driver import DriverStoppedError, wall_clock

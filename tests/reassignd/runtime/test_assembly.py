@@ -14,8 +14,8 @@ from reassignd.config.config import Assignment, resolve
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded import EmbeddedAdapter
-from reassignd.runtime.identity import new_id
-from reassignd.runtime.records import load
+from reassignd.runtime.storage.identity import new_id
+from reassignd.runtime.storage.records import load
 from server.driver.driver import DriverStoppedError
 from server.metrics.stats import Counters
 

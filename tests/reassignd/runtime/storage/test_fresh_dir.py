@@ -6,7 +6,7 @@ import pytest
 
 from backends.sqlite.store import SqliteStore
 from controller.model.cluster import Broker, Config, ControllerEpoch, Record, ResourceType, Topic
-from reassignd.runtime.fresh_dir import FILES, is_fresh, is_worthless, remove
+from reassignd.runtime.storage.fresh_dir import FILES, is_fresh, is_worthless, remove
 
 
 def test_a_missing_or_empty_directory_is_fresh(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import logging
 
 from reassignd.config.config import EMBEDDED, Settings
-from reassignd.runtime.sockets import allow_files
+from reassignd.runtime.listeners.sockets import allow_files
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from common.garbage_collector import gc_paused
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.errors import CommandError
-from reassignd.runtime.identity import FILE
+from reassignd.runtime.storage.identity import FILE
 
 HEADER_BYTES = 100
 """The size of SQLite's file header. SQLite takes an empty file for a new database."""

@@ -4,9 +4,9 @@ import pytest
 
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.listener_security import listener_tls, warn_of_plain_text
+from reassignd.runtime.listeners.listener_security import listener_tls, warn_of_plain_text
 
-TLS = Path(__file__).parents[2] / "reassignd" / "tls"
+TLS = Path(__file__).parents[3] / "reassignd" / "tls"
 
 
 def settings(**values: str) -> Settings:

@@ -5,7 +5,7 @@ import pytest
 
 from common.address import Address
 from reassignd.errors import CommandError
-from reassignd.runtime.sockets import allow_files, bind
+from reassignd.runtime.listeners.sockets import allow_files, bind
 
 
 def test_port_0_takes_a_free_port() -> None:

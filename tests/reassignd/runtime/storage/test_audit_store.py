@@ -12,7 +12,7 @@ from backends.sqlite.store import SqliteStore
 from common.clock import ManualClock
 from common.worker_thread import WorkerThread
 from controller.model.audit import AuditAction, AuditEntry
-from reassignd.runtime.audit_store import BATCH, AuditRetention, AuditStore
+from reassignd.runtime.storage.audit_store import BATCH, AuditRetention, AuditStore
 
 ENTRIES = 2 * BATCH + 5
 

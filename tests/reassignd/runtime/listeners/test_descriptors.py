@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from reassignd.config.config import Assignment, Settings, resolve
-from reassignd.runtime import descriptors
-from reassignd.runtime.descriptors import share
+from reassignd.runtime.listeners import descriptors
+from reassignd.runtime.listeners.descriptors import share
 
 
 def gateway(**values: str) -> Settings:

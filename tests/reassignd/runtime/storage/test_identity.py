@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from reassignd.errors import CommandError
-from reassignd.runtime.identity import claim, cluster_id
+from reassignd.runtime.storage.identity import claim, cluster_id
 
 
 def test_a_new_directory_gets_an_id_in_kafkas_format(tmp_path: Path) -> None:

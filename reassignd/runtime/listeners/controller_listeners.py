@@ -15,8 +15,8 @@ from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.parts import limits
 from reassignd.config.setting_types import Listener
 from reassignd.errors import CommandError
-from reassignd.runtime.listener_security import listener_tls
-from reassignd.runtime.sockets import refused
+from reassignd.runtime.listeners.listener_security import listener_tls
+from reassignd.runtime.listeners.sockets import refused
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.ports import Stats

@@ -6,7 +6,7 @@ import pytest
 
 from common.address import Address
 from reassignd.errors import CommandError
-from reassignd.runtime.ports import BrokerPorts
+from reassignd.runtime.listeners.ports import BrokerPorts
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry

@@ -6,7 +6,7 @@ from typing import Any
 from common.clock import ManualClock
 from controller.messages.event import AnyEvent
 from controller.messages.job_events import Prune
-from reassignd.runtime.retention import PERIOD_SECONDS, Retention, prune_periodically
+from reassignd.runtime.storage.retention import PERIOD_SECONDS, Retention, prune_periodically
 from server.driver.driver import DriverStoppedError
 
 

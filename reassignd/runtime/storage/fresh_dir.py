@@ -6,7 +6,7 @@ from pathlib import Path
 
 from backends.datadir import DATABASE, LOCK
 from controller.model.cluster import Broker, ControllerEpoch, Record
-from reassignd.runtime import identity
+from reassignd.runtime.storage import identity
 from server.gateway import port_assignments
 
 FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", identity.FILE, port_assignments.FILE, LOCK)

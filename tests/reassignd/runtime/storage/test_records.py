@@ -7,8 +7,8 @@ from backends.datadir import StoreError
 from backends.memory import MemoryStore
 from controller.model.cluster import Change, Record, Topic
 from reassignd.errors import CommandError
-from reassignd.runtime.identity import cluster_id
-from reassignd.runtime.records import RECORDS_PER_SLICE, load, open_store
+from reassignd.runtime.storage.identity import cluster_id
+from reassignd.runtime.storage.records import RECORDS_PER_SLICE, load, open_store
 from tests.builders import partition
 
 

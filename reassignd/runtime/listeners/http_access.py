@@ -10,7 +10,7 @@ from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.setting_types import SocketPath
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import CommandError
-from reassignd.runtime.listener_security import checked_server_context
+from reassignd.runtime.listeners.listener_security import checked_server_context
 from server.api.access import Access
 from server.api.roles import CurrentGrants, Grants
 from server.http import peer_user

@@ -1,7 +1,7 @@
 """The ports of embedded brokers: one for each broker, which keeps it when it restarts."""
 
 from common.address import Address
-from reassignd.runtime.sockets import refused
+from reassignd.runtime.listeners.sockets import refused
 from server.connections.listener import Listeners
 from server.ports import BrokerPort
 

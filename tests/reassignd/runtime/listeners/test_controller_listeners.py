@@ -9,11 +9,11 @@ from backends.zookeeper.znodes.formats import Endpoint, Registration
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.controller_listeners import ControllerListeners
+from reassignd.runtime.listeners.controller_listeners import ControllerListeners
 from server.metrics.stats import Counters
 from tests.server.gateway.sockets import FakeKafka, connect
 
-CERTIFICATE = str(Path(__file__).parents[2] / "reassignd" / "tls" / "server.pem")
+CERTIFICATE = str(Path(__file__).parents[3] / "reassignd" / "tls" / "server.pem")
 PROTOCOL, TLS = "zookeeper.listener.security.protocol", "listener.tls.certificate.file"
 MORE = "zookeeper.listeners"
 

@@ -8,10 +8,10 @@ from starlette.requests import Request
 
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.http_access import http_access
+from reassignd.runtime.listeners.http_access import http_access
 from server.http import peer_user
 
-TLS = Path(__file__).parents[2] / "reassignd" / "tls"
+TLS = Path(__file__).parents[3] / "reassignd" / "tls"
 
 
 def settings(**values: str) -> Settings:

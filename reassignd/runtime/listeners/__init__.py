@@ -1,0 +1,1 @@
+"""Listening sockets, their limits, and the security of the Kafka listeners and of HTTP."""
