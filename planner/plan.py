@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from common.json_text import parse
+from common.json.text import parse
 from common.plan_errors import PlanError
 from controller.model.plan import read_plan
 from controller.scheduling.plan_limits import PlanLimits

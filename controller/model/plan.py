@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from common.counted import counted
-from common.json_models import convert_model, explain
+from common.json.models import convert_model, explain
 from common.plan_errors import PlanError
 from controller.model.names import MAX_REPLICAS, display_name
 from controller.scheduling.steps import Replicas

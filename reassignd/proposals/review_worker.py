@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from common.plan_errors import PlanError
 from controller.scheduling.plan_limits import PlanLimits
 from planner.snapshot import parse_snapshot
-from reassignd.commands.forecast_text import forecast
+from reassignd.commands.planning.forecast_text import forecast
 from reassignd.errors import CommandError
 from reassignd.proposals.child import computed, serve, until_end
 

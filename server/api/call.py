@@ -8,8 +8,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from common.json_models import convert_model
-from common.json_text import parse
+from common.json.models import convert_model
+from common.json.text import parse
 from common.large_lists import clear_lists
 from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread

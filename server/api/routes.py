@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from common.json_models import explain, fields_of, without_null
+from common.json.models import explain, fields_of, without_null
 from server.api.access import Access, require_role
 from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
 from server.api.errors import HttpError

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from common.counted import counted
-from common.json_text import parse
+from common.json.text import parse
 from common.plan_errors import PlanError
 from controller.model.plan import read_plan
 from planner.forecast import Forecast

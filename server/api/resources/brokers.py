@@ -3,7 +3,7 @@
 Other backends have no brokers of their own, so these endpoints answer 404 there.
 """
 
-from common.json_text import abbreviated
+from common.json.text import abbreviated
 from server.api.call import Call
 from server.api.errors import HttpError
 from server.api.models import Broker, Brokers, FailLogDir, LogDir, Slow, StopOptions

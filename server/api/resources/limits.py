@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from common.json_text import abbreviated
+from common.json.text import abbreviated
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.names import THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT

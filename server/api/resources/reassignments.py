@@ -6,7 +6,7 @@ from itertools import groupby
 from msgspec import UNSET
 from starlette.responses import Response
 
-from common.json_models import convert_model
+from common.json.models import convert_model
 from common.large_lists import drained
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic

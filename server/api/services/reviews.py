@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import Any
 
-from common.json_text import parse
+from common.json.text import parse
 from server.api.errors import HttpError
 
 MAX_OPEN = 4

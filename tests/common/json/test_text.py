@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from common.json_text import ROW_LENGTH, abbreviated, parse
+from common.json.text import ROW_LENGTH, abbreviated, parse
 from common.plan_errors import PlanError
 
 

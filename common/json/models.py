@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import inspect
 
-from common.json_text import abbreviated
+from common.json.text import abbreviated
 from common.plan_errors import PlanError
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from common.json_models import convert_model
+from common.json.models import convert_model
 from common.plan_errors import PlanError
 
 Number = Annotated[int, Meta(ge=0, le=9, description="A digit.")]
