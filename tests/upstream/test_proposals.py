@@ -9,8 +9,8 @@ import pytest
 from planner.snapshot import Snapshot, parse_snapshot
 from reassignd.commands.planning.cluster_source import read_kafka
 from reassignd.errors import CommandError
-from tests.reassignd.operator_day import OperatorDay
 from tests.reassignd.shell import Shell
+from tests.reassignd.whole_server.operator_day import OperatorDay
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import SOON_FENCED, Spec
 from tools.processes import Reassignd

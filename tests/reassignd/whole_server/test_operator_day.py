@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.reassignd.operator_day import OperatorDay
 from tests.reassignd.shell import SETTINGS, Shell
+from tests.reassignd.whole_server.operator_day import OperatorDay
 from tools.processes import Reassignd
 
 

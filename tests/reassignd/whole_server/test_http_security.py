@@ -13,7 +13,7 @@ from tests.reassignd.served import STOP_SECONDS, Served, Start
 
 pytestmark = pytest.mark.whole
 
-TLS = Path(__file__).parents[1] / "reassignd" / "tls"
+TLS = Path(__file__).parents[2] / "reassignd" / "tls"
 ANYWHERE = WILDCARDS[0]
 CA = ["--ca-file", str(TLS / "ca.pem")]
 
