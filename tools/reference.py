@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from controller.configs.keys import BROKER_KEYS, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
+from controller.configs.keys import BROKER_KEYS, CLUSTER_WIDE, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
 from reassignd.cli import cli
 from reassignd.config.config import KEYS
 from server.api.openapi import model_name
@@ -209,8 +209,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _settings() -> Iterator[str]:
     head = ("Key", "Default", "Valid values", "Description")
     yield _table(head, ((f"`{k.name}`", f"`{k.default}`", k.kind.valid, k.doc) for k in KEYS.values()))
-    cluster_wide = [key for key in BROKER_KEYS.values() if key.cluster_wide]
-    per_broker = [key for key in BROKER_KEYS.values() if not key.cluster_wide]
+    cluster_wide = [key for key in BROKER_KEYS.values() if key.name in CLUSTER_WIDE]
+    per_broker = [key for key in BROKER_KEYS.values() if key.name not in CLUSTER_WIDE]
     yield DYNAMIC + _table(head, map(_dynamic_row, cluster_wide))
     yield BROKER_SETTINGS + _table(head, map(_dynamic_row, per_broker))
     yield TOPIC_SETTINGS + _table(head, (_dynamic_row(TOPIC_KEYS[name]) for name in EFFECTIVE_TOPIC_CONFIGS))

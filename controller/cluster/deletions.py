@@ -58,9 +58,10 @@ def retry_deletions(state: State) -> None:
 def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
     """End the topic's reassignments without a step in flight: only steps in flight postpone the deletion."""
     for seen, partition in enumerate(d.state.partitions[name]):
-        wanted = d.state.reassignments.get(partition.key)
+        key = partition.key
+        wanted = d.state.reassignments.get(key)
         if wanted is not None and not partition.moving:
-            end_reassignment(d, wanted, Ending.TOPIC_DELETED)
+            end_reassignment(d, key, wanted, Ending.TOPIC_DELETED)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
 

@@ -80,4 +80,4 @@ def _forget(d: Decision, key: TopicPartition) -> None:
     state.forget_sighting(key)
     wanted = state.reassignments.get(key)
     if wanted is not None:
-        end_reassignment(d, wanted, Ending.TOPIC_DELETED)
+        end_reassignment(d, key, wanted, Ending.TOPIC_DELETED)

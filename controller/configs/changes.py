@@ -8,7 +8,7 @@ from typing import NamedTuple
 from common.error_codes import ErrorCode
 from controller.cluster.brokers import recover
 from controller.cluster.health import evaluate_health
-from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
+from controller.configs.keys import BROKER_KEYS, CLUSTER_WIDE, TOPIC_KEYS, ConfigKey, ConfigType
 from controller.configs.names import HEALTH_GUARD, MIN_ISR, UNCLEAN_ELECTION
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import ConfigsChanged
@@ -125,7 +125,7 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
         (resource, name, own),
         (ResourceType.BROKER, CLUSTER_DEFAULT, ConfigSource.DYNAMIC_DEFAULT_BROKER),
     ]
-    if name == CLUSTER_DEFAULT or (resource is ResourceType.BROKER and key.cluster_wide):
+    if name == CLUSTER_DEFAULT or (resource is ResourceType.BROKER and key.name in CLUSTER_WIDE):
         levels = levels[1:]
     values = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
     synonyms = [(key.name, value, source) for value, source in values if value is not None]
@@ -193,7 +193,7 @@ def _check_value(resource: ResourceType, owner: str, name: str, value: str) -> O
     key = KEYS[resource].get(name)
     if key is None:
         return _unknown(resource, name)
-    if key.cluster_wide and resource is ResourceType.BROKER and owner != CLUSTER_DEFAULT:
+    if name in CLUSTER_WIDE and resource is ResourceType.BROKER and owner != CLUSTER_DEFAULT:
         topics = ", or set it on topics" if name in TOPIC_KEYS else ""
         text = f"{name} is cluster-wide and cannot be set on broker {owner}: use --entity-default{topics}."
         return Outcome(ErrorCode.INVALID_CONFIG, text)

@@ -63,11 +63,6 @@ class ConfigKey(NamedTuple):
     doc: str
     check: Check
 
-    @property
-    def cluster_wide(self) -> bool:
-        """Whether the key can be set only on the cluster-wide default, not on a single broker."""
-        return self.name in CLUSTER_WIDE
-
 
 def whole(low: int, high: int) -> Check:
     """Accept integers from `low` to `high`."""
@@ -340,3 +335,4 @@ _CLUSTER_WIDE = [
 TOPIC_KEYS = {key.name: key for key in sorted(_TOPIC)}
 BROKER_KEYS = {key.name: key for key in sorted([*_BROKER, *_CLUSTER_WIDE])}
 CLUSTER_WIDE = {key.name for key in _CLUSTER_WIDE}
+"""Keys that can be set only on the cluster-wide default, not on a single broker."""

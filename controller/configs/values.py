@@ -6,7 +6,7 @@ Keys: `controller.configs.keys`.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from controller.configs.names import CANCEL_MODE, EXCLUDED_BROKERS, MIN_ISR, UNCLEAN_ELECTION
+from controller.configs.names import CANCEL_MODE, EXCLUDED_BROKERS, UNCLEAN_ELECTION
 from controller.model.cluster import ResourceType
 from controller.model.configs import list_items
 
@@ -29,6 +29,12 @@ class ConfigValues:
     fits_topic: Callable[[int, int], bool] = lambda _partitions, _replicas: True
     """Whether the backend can store a topic with this number of partitions and of replicas."""
 
+    topic_min_isr: dict[str, int] = field(default_factory=dict)
+    """`min.insync.replicas` of the topics on which it is set."""
+    default_min_isr: int = 1
+    cluster_throttle: int | None = None
+    """`reassignment.throttle.bytes.per.second`; None if it is not set."""
+
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
         """Return the value set on the resource itself, without defaults."""
         values = self.configs.get((resource, name))
@@ -43,7 +49,7 @@ class ConfigValues:
 
     def min_isr(self, topic: str) -> int:
         """Return `min.insync.replicas` of the topic."""
-        return int(self.topic_config(topic, MIN_ISR) or 1)
+        return self.topic_min_isr.get(topic, self.default_min_isr)
 
     def unclean_allowed(self, topic: str) -> bool:
         """Return `unclean.leader.election.enable` of the topic."""

@@ -28,10 +28,14 @@ def begin(
     from before the step leads.
     """
     current = partition.current
-    adding, removing = without(following, current), without(current, following)
-    replicas = _joined(following, removing)
-    dropped = without(partition.replicas, replicas)
-    isr = without(partition.isr, dropped) or _survivor(current, d.state)
+    replicas, adding, removing = _step_lists(current, following)
+    dropped: Replicas = ()
+    isr, new = partition.isr, adding
+    if partition.adding:
+        dropped = without(partition.replicas, replicas)
+        isr = without(isr, dropped)
+        new = without(adding, isr)
+    isr = isr or _survivor(current, d.state)
     step = partition._replace(replicas=replicas, adding=adding, removing=removing, isr=isr)
     if _complete(d.state, step, target):
         _finish(d, partition, step, dropped, target, preferred)
@@ -42,7 +46,7 @@ def begin(
         partition_epoch=partition.partition_epoch + 1,
     )
     d.put(step)
-    d.effects.append(Publish(step, new=without(adding, isr), target=target))
+    d.effects.append(Publish(step, new=new, target=target))
     if dropped:
         d.effects.append(DropReplica(step.topic, step.partition, dropped, step.leader_epoch))
     return False
@@ -85,9 +89,13 @@ def keeps_data(partition: Partition, following: Replicas) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def _joined(following: Replicas, removing: Replicas) -> Replicas:
-    """Return the list while a step is in flight; cached, so that equal lists are one object."""
-    return following + removing
+def _step_lists(current: Replicas, following: Replicas) -> tuple[Replicas, Replicas, Replicas]:
+    """Return the list while the step is in flight, and the replicas that it adds and removes.
+
+    Equal arguments share one result, to save memory.
+    """
+    removing = without(current, following)
+    return following + removing, without(following, current), removing
 
 
 def _survivor(current: Replicas, state: State) -> Replicas:

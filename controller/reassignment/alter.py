@@ -13,9 +13,9 @@ from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Top
 from controller.model.cluster import JobKind, Partition, Replicas
 from controller.model.errors import DONE, Outcome
 from controller.model.names import display_name
-from controller.reassignment.first_orders import FirstOrders
+from controller.reassignment.first_orders import FirstOrders, accept_all, new_reassignment
 from controller.reassignment.jobs import open_job, seal_job
-from controller.reassignment.phases import Trigger, fire
+from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.reassignment.reassignments import Order
 from controller.reassignment.repeated_rows import Outcomes, RepeatedRows, find_repeated, parts_of
 from controller.reassignment.validation import check_factor, check_replicas
@@ -111,16 +111,22 @@ def _alter(
     job: int,
     event: AlterReassignments,
 ) -> None:
-    first = FirstOrders(d, topic, job)
+    state = d.state
+    first: FirstOrders = {}
     for row in rows:
         number, target = row
-        outcome, partition = check_row(d.state, topic, row, event.allow_replication_factor_change)
+        outcome, partition = check_row(state, topic, row, event.allow_replication_factor_change)
         later = repeated and partition and repeated.defer(topic, row, outcomes, len(outcomes))
-        if partition is not None and not later and (target is None or not first.take(partition, target)):
-            first.accept()
-            outcome = _fire(d, partition, target, job)
+        if partition is not None and not later:
+            key = partition.key
+            idle = phase_of(state, key) is Phase.IDLE and key not in first and key not in state.in_flight
+            if target is None or not idle:
+                accept_all(d, topic, job, first)
+                outcome = _fire(d, partition, target, job)
+            elif target != partition.replicas:
+                first[key] = new_reassignment((*key, partition.replicas, target, job, ""))
         outcomes.append((number, outcome))
-    first.accept()
+    accept_all(d, topic, job, first)
     d.rows += len(rows)
 
 

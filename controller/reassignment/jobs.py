@@ -19,7 +19,6 @@ from controller.messages.job_events import (
     RollBackReply,
 )
 from controller.model.cluster import (
-    Deleted,
     Ending,
     Finished,
     Job,
@@ -53,7 +52,7 @@ def open_job(d: Decision, kind: JobKind, request: Request) -> int:
         job = job._replace(undoes=request.job)
     else:
         job = job._replace(priority=request.priority, throttle=request.throttle, paused=request.paused)
-    d.state.put(job)
+    d.state.jobs[job.id] = job
     return job.id
 
 
@@ -62,7 +61,7 @@ def seal_job(d: Decision, number: int) -> int:
     state = d.state
     total = state.open.get(number, 0) + len(state.finished.get(number, ()))
     if not total:
-        state.delete(Deleted(Job, number))
+        del state.jobs[number]
         return 0
     ended = 0 if number in state.open else d.now_ms
     d.put(state.jobs[number]._replace(total=total, ended_ms=ended))

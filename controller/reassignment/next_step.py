@@ -8,7 +8,7 @@ from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replica
 from controller.model.names import without
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
-from controller.scheduling.limits import Cost, shared_cost
+from controller.scheduling.limits import LEADS, Cost, capacities_of, shared_cost
 from controller.state.state import State
 
 
@@ -60,7 +60,8 @@ def release(state: State, key: TopicPartition) -> None:
     If a poll then shows a move of the partition, that is counted anew.
     """
     state.backlog.release(key)
-    state.discard_external(key)
+    if key in state.external:
+        state.discard_external(key)
 
 
 def following_step(
@@ -93,9 +94,13 @@ def preferred_leader(state: State, partition: Partition, reassignment: Reassignm
 
     A step that did not count as a leader movement when it started moves leadership only if limit L allows it.
     """
-    preferred = steps.preferred_leader(reassignment.target, state.backlog.usage.step)
-    allowed = preferred == partition.leader or state.backlog.may_lead(partition.key)
-    return preferred if allowed else NO_LEADER
+    usage = state.backlog.usage
+    preferred = steps.preferred_leader(reassignment.target, usage.step)
+    if preferred in {NO_LEADER, partition.leader}:
+        return preferred
+    cost = state.backlog.costs.get(partition.key)
+    counted = cost is not None and cost.leads
+    return preferred if counted or not usage.exhausted(capacities_of(LEADS)) else NO_LEADER
 
 
 def _step_cost(state: State, partition: Partition, following: Replicas, target: Replicas | None) -> Cost:

@@ -192,16 +192,17 @@ def after_step(d: Decision, partition: Partition) -> None:
     release(state, key)
     reassignment = state.reassignments[key]
     if partition.replicas == reassignment.target:
-        end_reassignment(d, reassignment, Ending.ROLLED_BACK if reassignment.rolling_back else Ending.DONE)
+        ending = Ending.ROLLED_BACK if reassignment.rolling_back else Ending.DONE
+        end_reassignment(d, key, reassignment, ending)
     elif state.topics[key.topic].deleting:
-        end_reassignment(d, reassignment, Ending.TOPIC_DELETED)
+        end_reassignment(d, key, reassignment, Ending.TOPIC_DELETED)
     else:
         enqueue(d, partition)
 
 
-def end_reassignment(d: Decision, reassignment: Reassignment, ending: Ending) -> None:
+def end_reassignment(d: Decision, key: TopicPartition, reassignment: Reassignment, ending: Ending) -> None:
     """Delete the reassignment and record its ending. Start a target that was queued for the partition."""
-    state, key = d.state, reassignment.key
+    state = d.state
     d.delete(Reassignment, key)
     executor_of(state).ended(d, key)
     _record_finished(d, reassignment, ending, 0)
@@ -294,19 +295,21 @@ def _begin(
     cost: Cost | None = None,
 ) -> None:
     """Begin the step, or turn the one in flight. `cost` is that of a planned step."""
-    waves = d.state.backlog.planned.pop(reassignment.key, ())
+    state, key = d.state, partition.key
+    waves = state.backlog.planned.pop(key, ())
     if len(waves) > 1:
-        d.state.backlog.planned[reassignment.key] = waves[1:]
-    d.state.discard_external(reassignment.key)
-    preferred = preferred_leader(d.state, partition, reassignment)
+        state.backlog.planned[key] = waves[1:]
+    if key in state.external:
+        state.discard_external(key)
+    preferred = preferred_leader(state, partition, reassignment)
     if executor_of(d.state).begin(d, partition, following, reassignment.target, preferred):
         _step_ended(d, partition)
         return
-    after = d.state.partitions[partition.topic][partition.partition]
+    after = state.partitions[partition.topic][partition.partition]
     if cost is not None and after.leader == partition.leader:
-        d.state.backlog.charge(reassignment.key, cost)
+        state.backlog.charge(key, cost)
     else:
-        charge(d.state, after, reassignment)
+        charge(state, after, reassignment)
 
 
 def _step_ended(d: Decision, before: Partition) -> None:
@@ -348,7 +351,7 @@ def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outc
         executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
     if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:
         release(d.state, partition.key)
-    end_reassignment(d, reassignment._replace(target=arrived), Ending.STOPPED)
+    end_reassignment(d, partition.key, reassignment._replace(target=arrived), Ending.STOPPED)
     return DONE
 
 

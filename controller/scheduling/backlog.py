@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.names import without
 from controller.scheduling.buckets import Bucket, Planned, Position, Rank, Step
-from controller.scheduling.limits import LEADS, UNLIMITED_BYTES, Cost, Usage, capacities_of
+from controller.scheduling.limits import UNLIMITED_BYTES, Cost, Usage, capacities_of
 from controller.scheduling.parking import PASSES, Parking
 from controller.scheduling.plan_limits import PlanLimits
 
@@ -138,11 +138,6 @@ class Backlog:
         cost = self.costs.get(key)
         if cost is not None:
             self.charge(key, cost._replace(incoming=without(cost.incoming, in_sync)))
-
-    def may_lead(self, key: TopicPartition) -> bool:
-        """Whether the partition's step counts as a leader movement, or limit L allows one more."""
-        cost = self.costs.get(key)
-        return (cost is not None and cost.leads) or self.usage.exhausted(capacities_of(LEADS)) is None
 
     def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Set the limits. They apply to waiting steps; steps in flight continue."""

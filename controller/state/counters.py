@@ -1,9 +1,7 @@
-"""Counters and sets that the state updates with each record."""
+"""Counters that the state updates with each record."""
 
 from collections import Counter
 from typing import TypeVar
-
-from controller.model.cluster import Partition, TopicPartition
 
 K = TypeVar("K")
 
@@ -15,11 +13,3 @@ def count_down(counts: Counter[K], key: K) -> None:
         counts[key] = left
     else:
         del counts[key]
-
-
-def toggle(members: set[TopicPartition], partition: Partition, belongs: bool) -> None:
-    """Add the partition's key to the set, or remove it."""
-    if belongs:
-        members.add(partition.key)
-    elif members:
-        members.discard(partition.key)

@@ -1,12 +1,11 @@
 """The decision on one event: its records, effects and reply."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from controller.messages.effects import Effect
 from controller.messages.event import Event, Reply
-from controller.model.cluster import Change, Deleted, Reassignment, Record, TopicPartition
+from controller.model.cluster import Change, Deleted, Record
 from controller.state.state import State
 
 
@@ -36,11 +35,6 @@ class Decision:
         """Insert or replace the record."""
         self.state.put_by_class[type(record)](record)
         self.changes.append(record)
-
-    def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
-        """Insert many first reassignments; see `State.put_first`."""
-        self.state.put_first(topic, job, records)
-        self.changes += records.values()
 
     def delete(self, kind: type[Record], key: object) -> None:
         """Remove the record, which exists."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller.configs.names import MIN_ISR, THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
@@ -38,7 +39,7 @@ from controller.model.profile import EMBEDDED, ClusterProfile
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.in_flight import MOVING
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
-from controller.state.counters import count_down, toggle
+from controller.state.counters import count_down
 from controller.state.upstream import UpstreamState
 
 Handler = Callable[[Any], None]
@@ -177,24 +178,35 @@ class State(UpstreamState):
         self.metadata_revision += 1
 
     def _put_partition(self, record: Partition) -> None:
-        partitions = self.partitions[record.topic]
-        before = self.partition(record.topic, record.partition)
-        self.adding += len(record.adding) - (len(before.adding) if before is not None else 0)
-        moving = record.moving
-        self.in_flight.note(record.topic, record.partition, MOVING, moving)
-        if moving and before is not None and before.leader != record.leader:
-            self.backlog.relead(record.key, record.leader)
-        if record.partition == len(partitions):
+        topic, number, key = record.topic, record.partition, record.key
+        partitions = self.partitions[topic]
+        # Not `Partition.moving`: this runs for every partition of a start.
+        moving, was_moving = bool(record.adding or record.removing), False
+        self.adding += len(record.adding)
+        if number == len(partitions):
             partitions.append(record)
         else:
-            partitions[record.partition] = record
+            before = partitions[number]
+            was_moving = bool(before.adding or before.removing)
+            self.adding -= len(before.adding)
+            if moving and before.leader != record.leader:
+                self.backlog.relead(key, record.leader)
+            partitions[number] = record
+        if moving or was_moving:
+            self.in_flight.note(topic, number, MOVING, moving)
         self.metadata_revision += 1
-        if record.topic in self.reassigning or moving or (before is not None and before.moving):
+        if moving or was_moving or topic in self.reassigning:
             self.reassigning_revision += 1
-        toggle(self.offline, record, record.leader == NO_LEADER)
-        toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
+        if record.leader == NO_LEADER:
+            self.offline.add(key)
+        else:
+            self.offline.discard(key)
+        if record.isr != record.replicas and record.under_replicated:
+            self.under_replicated.add(key)
+        else:
+            self.under_replicated.discard(key)
         if self.profile.has_upstream:
-            self._weigh(record, record.key in self.reassignments)
+            self._weigh(record, key in self.reassignments)
 
     def _put_reassignment(self, record: Reassignment) -> None:
         key = record.key
@@ -214,14 +226,14 @@ class State(UpstreamState):
 
     def _put_config(self, record: Config) -> None:
         self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value
-        self._heed_limits(record.resource, record.name)
+        self._read_configs(record.resource, record.name)
 
     def _put_job(self, record: Job) -> None:
         self.jobs[record.id] = record
         self.last_job = max(self.last_job, record.id)
 
     def _put_finished(self, record: Finished) -> None:
-        job, key = record.key
+        job, key = record.job, TopicPartition(record.topic, record.partition)
         rows, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
         if key in rows:
             count_down(counted, rows[key].ending)
@@ -297,12 +309,18 @@ class State(UpstreamState):
         del values[config]
         if not values:
             del self.configs[resource, name]
-        self._heed_limits(resource, name)
+        self._read_configs(resource, name)
 
-    def _heed_limits(self, resource: ResourceType, name: str) -> None:
-        if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
-            configs = self.configs.get((resource, name), {})
-            self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
-        elif self.profile.has_upstream and resource is ResourceType.TOPIC:
-            for partition in self.partitions.get(name, ()):
+    def _read_configs(self, resource: ResourceType, name: str) -> None:
+        """Read the values that decisions need often from the configs of a resource that has changed."""
+        configs = self.configs.get((resource, name), {})
+        if resource is ResourceType.TOPIC:
+            self.topic_min_isr.pop(name, None)
+            if MIN_ISR in configs:
+                self.topic_min_isr[name] = int(configs[MIN_ISR])
+            for partition in self.partitions.get(name, ()) if self.profile.has_upstream else ():
                 self._weigh(partition, partition.key in self.reassignments)
+        elif name == CLUSTER_DEFAULT:
+            self.default_min_isr = int(configs.get(MIN_ISR, 1))
+            self.cluster_throttle = int(configs[THROTTLE]) if THROTTLE in configs else None
+            self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))

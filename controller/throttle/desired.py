@@ -8,8 +8,7 @@ that the original catches up (KIP-352).
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, THROTTLE
-from controller.configs.values import CLUSTER_DEFAULT
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
 from controller.model.configs import Resource, ResourceType
 from controller.state.state import State
 
@@ -56,9 +55,8 @@ def desired_throttle(state: State) -> Throttle:
 def throttle_rate(state: State) -> int | None:
     """Return the lowest rate of the cluster and the open jobs in bytes per second; None for no throttle."""
     rates = [job.throttle for number in state.open if (job := state.jobs.get(number)) and job.throttle]
-    cluster = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
-    if cluster is not None:
-        rates.append(int(cluster))
+    if state.cluster_throttle is not None:
+        rates.append(state.cluster_throttle)
     return min(rates, default=None)
 
 

@@ -58,7 +58,7 @@ async def handle(request: AlterPartitionRequest, context: Context) -> AlterParti
     changes = await context.compute(rows, _changes, names, request.topics)
     event = AlterPartition(request.broker_id, request.broker_epoch, changes)
     reply = await context.services.driver.submit(event)
-    if not reply.outcome.ok:
+    if reply.outcome.error:
         return refuse(request, reply.outcome.error, None)
     errors = iter([outcome.error for outcome in reply.rows])
     return await context.compute(rows, _response, request, names, errors, context)

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
-from controller.reassignment.first_orders import FirstOrders
+from controller.reassignment.first_orders import accept_all
+from controller.reassignment.phases import Phase
 from controller.state.decision import Decision
-from tests.builders import InMemoryController, partition
+from tests.builders import InMemoryController, key, partition
 
 ORIGINALS = [(1, 2), (2, 3), (3, 1)]
 targets = st.none() | st.lists(st.integers(1, 6), min_size=1, max_size=3, unique=True).map(tuple)
@@ -27,27 +28,33 @@ def test_first_orders_in_bulk_have_the_result_of_one_after_the_other(requests: l
     for request in requests:
         event = AlterReassignments([AlterTopic("foo", request)], 60_000)
         reply = together.do(event).reply
-        with patch.object(FirstOrders, "take", return_value=False):
+        with patch("controller.reassignment.alter.phase_of", return_value=Phase.MOVING):
             assert one_by_one.do(event).reply == reply
     assert together.changes == one_by_one.changes
     assert together.effects == one_by_one.effects
     assert list(together.state.reassignments.items()) == list(one_by_one.state.reassignments.items())
 
 
-def test_only_the_first_order_of_an_idle_partition_is_collected() -> None:
+def test_only_orders_of_idle_partitions_are_accepted_in_bulk() -> None:
     busy = controller()
     busy.alter({"foo-0": (4, 5)})
-    d = Decision(busy.state)
-    first = FirstOrders(d, "foo", 7)
-    taken = [first.take(busy[name], (5, 6)) for name in ("foo-0", "foo-1", "foo-1")]
-    first.accept()
-    assert taken == [False, True, False]
-    assert d.changes == [Reassignment("foo", 1, ORIGINALS[1], (5, 6), 7)]
+    rows = [AlterRow(0, (5, 6)), AlterRow(1, (5, 6)), AlterRow(2, ORIGINALS[2])]
+    with patch("controller.reassignment.alter.accept_all", wraps=accept_all) as accepted:
+        busy.decide(AlterReassignments([AlterTopic("foo", rows)], 60_000))
+    job = busy.state.last_job
+    assert [call.args[1:3] for call in accepted.call_args_list] == [("foo", job), ("foo", job)]
+    assert busy.state.reassignments[key("foo-1")] == Reassignment("foo", 1, ORIGINALS[1], (5, 6), job)
+
+
+def test_orders_that_are_accepted_are_recorded_enqueued_and_removed() -> None:
+    d = Decision(controller().state)
+    order = Reassignment("foo", 1, ORIGINALS[1], (5, 6), 7)
+    orders = {order.key: order}
+    accept_all(d, "foo", 7, orders)
+    assert (d.changes, list(d.state.backlog.to_plan), orders) == ([order], [order.key], {})
 
 
 def test_an_order_for_the_current_list_changes_nothing() -> None:
     calm = controller()
-    first = FirstOrders(d := Decision(calm.state), "foo", 7)
-    assert first.take(calm["foo-0"], ORIGINALS[0])
-    first.accept()
-    assert d.changes == []
+    d = calm.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, ORIGINALS[0])])], 60_000))
+    assert (d.changes, calm.state.reassignments) == ([], {})
