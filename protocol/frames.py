@@ -34,6 +34,10 @@ SMALL_BODY = 256
 decoding."""
 
 
+ANY_SIZE = Bounds(MAX_FRAME, MAX_FRAME)
+"""Bounds that no frame exceeds."""
+
+
 class RequestFrame(NamedTuple):
     """A request whose header has been read. The body, which may be large, is decoded by `decode_request`.
 
@@ -121,23 +125,23 @@ def parse_response(payload: bytes, api_key: int, api_version: int) -> ResponseFr
 
 def decode_request(frame: RequestFrame, request_class: type[M]) -> M:
     """Return the request message. `request_class` is the class that belongs to the frame's API key."""
-    if not frame.known:
-        raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is unknown")
-    body = frame.body
-    if len(body) <= SMALL_BODY and frame.api_key in POLLED:
-        # The type of a cached function has no type variables.
-        return cast(M, _decode_small(request_class, frame.api_version, bytes(body)))
-    return codec(request_class, frame.api_version).decode(body)
+    return decode_within(frame, request_class, ANY_SIZE)[0]
 
 
 def decode_within(frame: RequestFrame, request_class: type[M], bounds: Bounds) -> tuple[M, bool]:
     """Return the request message and True; of one that exceeds the bounds, its first rows and False."""
-    size = len(frame.body)
+    if not frame.known:
+        raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is unknown")
+    version, body = frame.api_version, frame.body
+    size = len(body)
     if size > bounds.rows or size > bounds.numbers:  # A row or number takes at least one byte.
-        truncated = counter(request_class, frame.api_version).cut(bytes(frame.body), bounds)
+        truncated = counter(request_class, version).cut(bytes(body), bounds)
         if truncated is not None:
             return truncated, False
-    return decode_request(frame, request_class), True
+    if size <= SMALL_BODY and frame.api_key in POLLED:
+        # The type of a cached function has no type variables.
+        return cast(M, _decode_small(request_class, version, bytes(body))), True
+    return codec(request_class, version).decode_prefix(bytes(body))[0], True
 
 
 def decode_response(frame: ResponseFrame, response_class: type[Response]) -> Response:

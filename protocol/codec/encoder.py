@@ -1,15 +1,19 @@
 """Compiles the function that writes one message in one version.
 
 There is one function per struct, `write_<Struct>(rows, write)`, which calls `write` with pieces of bytes.
-Print `EncoderWriter(schema_of(MessageClass), version).source.text()` to see them. Arrays of flat structs are
-given to a `RunWriter`, which writes most of their rows many at a time.
+Print `EncoderWriter(schema_of(MessageClass), version).source.text()` to see them. They write short strings,
+arrays of numbers and lengths in place, without a call; `protocol.codec.writing` writes long ones and refuses
+invalid ones. Arrays of flat structs are given to a `RunWriter`, which writes most of their rows many at a time,
+unless they have only a few rows.
 """
 
-from struct import Struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from struct import Struct, pack
 
 from protocol.codec import writing
 from protocol.codec.run_writer import RunWriter, WriteRows
-from protocol.codec.runs import is_flat
+from protocol.codec.runs import MIN_RUN, is_flat, is_number_array, length_format, length_value
 from protocol.codec.source import Layout, Source, batches, local
 from protocol.schema import FIXED_FORMATS, Field, Message, default_of
 
@@ -22,9 +26,13 @@ class EncoderWriter:
         self.source = Source()
         self.source.names |= {
             "check_uuid": writing.check_uuid,
+            "compact_length": writing.compact_length,
+            "long_length": writing.long_length,
+            "one_byte": writing.ONE_BYTE,
             "refuse_absent": writing.refuse_absent,
             "refuse_null": writing.refuse_null,
-            "tag_section": writing.tag_section,
+            "short_length": writing.short_length,
+            "varint": writing.varint,
         }
         for struct in message.structs:
             self._struct(struct)
@@ -35,8 +43,8 @@ class EncoderWriter:
         names = self.source.compile(f"encode {message.root.__name__} v{version}")
         for struct in message.structs:
             if struct is not message.root and is_flat(self.layout, struct):
-                name = f"write_{struct.__name__}"
-                names[name] = RunWriter(self.layout, struct, names[name])
+                rows = names[f"write_{struct.__name__}"]
+                names[f"write_runs_of_{struct.__name__}"] = RunWriter(self.layout, struct, rows)
         write_root: WriteRows = names[f"write_{message.root.__name__}"]
         return write_root
 
@@ -82,29 +90,74 @@ class EncoderWriter:
     def _write_fixed(self, batch: list[Field]) -> None:
         form = "".join(FIXED_FORMATS[field.type] for field in batch)
         pack = self.source.name(f"pack_{form.replace('?', 't')}", Struct(f">{form}").pack)
-        values = [f"check_uuid({local(f)})" if f.type == "uuid" else local(f) for f in batch]
-        self.source.line(f"write({pack}({', '.join(values)}))")
+        for name in (local(field) for field in batch if field.type == "uuid"):
+            with self.source.block(f"if len({name}) != 16:"):
+                self.source.line(f"check_uuid({name})")
+        self.source.line(f"write({pack}({', '.join(map(local, batch))}))")
 
     def _write_primitive(self, field: Field) -> None:
         compact, nullable = self.layout.is_compact(field), self.layout.is_nullable(field)
         factory = writing.array_writer if field.is_array else writing.scalar_writer
-        name = "_".join(
-            [*["compact"] * compact, *["nullable"] * nullable, field.type.replace("[]", "array_of_"), "bytes"]
-        )
+        kind = field.type.replace("[]", "array_of_")
+        name = "_".join([*["compact"] * compact, *["nullable"] * nullable, kind, "bytes"])
         self.source.name(name, factory(field.element, compact, nullable))
-        self.source.line(f"write({name}({local(field)}))")
+        write = f"write({name}({local(field)}))"
+        if field.type == "string":
+            self._write_short_string(field, write, compact)
+        elif is_number_array(field):
+            self._write_short_array(field, write, compact)
+        else:
+            self.source.line(write)
+
+    def _write_short_string(self, field: Field, write: str, compact: bool) -> None:
+        """Write a string in place if it is short, as it mostly is; else by `write`."""
+        if compact:
+            length, limit = "one_byte[len(text) + 1]", writing.ONE_BYTE_LENGTHS
+        else:
+            length, limit = "short_length(len(text))", writing.MAX_STRING + 1
+        with self._in_place(field, f"len(text := {local(field)}.encode()) < {limit}", write):
+            self.source.line(f"write({length} + text)")
+
+    def _write_short_array(self, field: Field, write: str, compact: bool) -> None:
+        """Write an array of numbers in place if it is short, as it mostly is; else by `write`."""
+        name = f"short_{'compact_' * compact}{field.element}"
+        short = self.source.name(name, writing.short_arrays(field.element, compact))
+        with self._in_place(field, f"(length := len({local(field)})) < {writing.SHORT_ARRAY}", write):
+            self.source.line(f"write({short}[length](length{' + 1' * compact}, *{local(field)}))")
+
+    @contextmanager
+    def _in_place(self, field: Field, test: str, write: str) -> Iterator[None]:
+        """Write null, what is added inside if `test` holds, else `write`, which refuses invalid values."""
+        source, name = self.source, local(field)
+        if self.layout.is_nullable(field):
+            with source.block(f"if {name} is None:"):
+                source.line(f"write({self._null(field)!r})")
+            head = f"elif {test}:"
+        else:
+            head = f"if {name} is not None and {test}:"
+        with source.block(head):
+            yield
+        with source.block("else:"):
+            source.line(write)
+
+    def _null(self, field: Field) -> bytes:
+        return pack(f">{length_format(self.layout, field)}", length_value(self.layout, field, None))
 
     def _write_array(self, field: Field, struct: type) -> None:
-        source, name = self.source, local(field)
-        length = writing.compact_length if self.layout.is_compact(field) else writing.long_length
-        source.name(length.__name__, length)
+        source, name, rows = self.source, local(field), f"write_{struct.__name__}"
+        if is_flat(self.layout, struct):
+            rows = f"({rows} if number < {MIN_RUN} else write_runs_of_{struct.__name__})"
+        length = "long_length(number)"
+        if self.layout.is_compact(field):
+            limit = writing.ONE_BYTE_LENGTHS
+            length = f"one_byte[number + 1] if number < {limit} else compact_length(number)"
         with source.block(f"if {name} is None:"):
-            source.line(
-                f"write({length.__name__}(-1))" if self.layout.is_nullable(field) else "refuse_null()"
-            )
+            nullable = self.layout.is_nullable(field)
+            source.line(f"write({self._null(field)!r})" if nullable else "refuse_null()")
         with source.block("else:"):
-            source.line(f"write({length.__name__}(len({name})))")
-            source.line(f"write_{struct.__name__}({name}, write)")
+            source.line(f"number = len({name})")
+            source.line(f"write({length})")
+            source.line(f"{rows}({name}, write)")
 
     def _write_struct(self, field: Field, struct: type) -> None:
         """Write a single struct; a nullable one has a byte before it, -1 for null (KIP-893)."""
@@ -131,6 +184,9 @@ class EncoderWriter:
                 source.line("value = []")
                 source.line("write = value.append")
                 self._write([field])
-                source.line(f'tags.append(({field.tag}, b"".join(value)))')
+                source.line('value = b"".join(value)')
+                source.line("number = len(value)")
+                length = "one_byte[number] if number < 128 else varint(number)"
+                source.line(f"tags += ({writing.varint(field.tag or 0)!r}, {length}, value)")
         source.line("write = write_here")
-        source.line("write(tag_section(tags))")
+        source.line('write(one_byte[len(tags) // 3] + b"".join(tags))')

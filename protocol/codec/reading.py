@@ -6,7 +6,7 @@ lengths are compared with what is left first, and counts are too, before anythin
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from struct import Struct, unpack_from
 from typing import Any
 
@@ -80,14 +80,8 @@ def read_count(data: bytes, pos: int, compact: bool, nullable: bool, min_size: i
 
 @cache
 def count_reader(compact: bool, nullable: bool, min_size: int) -> Callable[[bytes, int], tuple[int, int]]:
-    """Return the reader of the number of elements of an array, which is quick where one byte holds it."""
-
-    def read(data: bytes, pos: int) -> tuple[int, int]:
-        if compact and 0 < (length := data[pos]) < 0x80 and (length - 1) * min_size < len(data) - pos:
-            return length - 1, pos + 1
-        return read_count(data, pos, compact, nullable, min_size)
-
-    return read
+    """Return the reader of the number of elements of an array."""
+    return partial(read_count, compact=compact, nullable=nullable, min_size=min_size)
 
 
 @cache

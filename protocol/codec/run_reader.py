@@ -29,7 +29,7 @@ ReadRows = Callable[[bytes, int, int], tuple[tuple[Any, ...], int]]
 
 
 class RunReader:
-    """Replaces the function that reads rows of `struct` one by one, and calls it for rows without a run."""
+    """Reads `MIN_RUN` or more rows of `struct`; rows without a run by `read_rows`, which reads one by one."""
 
     def __init__(self, layout: Layout, struct: type, read_rows: ReadRows) -> None:
         self._layout = layout
@@ -41,8 +41,6 @@ class RunReader:
 
     def __call__(self, data: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
         """Read `count` rows at `pos`; return them and their end position."""
-        if count < MIN_RUN:
-            return self._read_rows(data, pos, count)
         if count < FIRST_WINDOW:
             return self._read_few(data, pos, count)
         return self._read_many(data, pos, count)

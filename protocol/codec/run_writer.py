@@ -12,7 +12,6 @@ from protocol.codec.runs import (
     LAST_STEP,
     MAX_LENGTH,
     MAX_SHAPES,
-    MIN_RUN,
     RowShape,
     Shape,
     is_number,
@@ -27,7 +26,7 @@ PackRows = Callable[[Sequence[Any]], list[bytes]]
 
 
 class RunWriter:
-    """Replaces the function that writes rows of `struct` one by one, and calls it for rows without a run."""
+    """Writes `MIN_RUN` or more rows of `struct`; rows without a run by `write_rows`, one by one."""
 
     def __init__(self, layout: Layout, struct: type, write_rows: WriteRows) -> None:
         self._layout = layout
@@ -45,7 +44,7 @@ class RunWriter:
     def __call__(self, rows: Sequence[Any], write: Write) -> None:
         """Call `write` with the bytes of all rows."""
         if len(rows) < FIRST_WINDOW:
-            packed = self._pack(rows) if len(rows) >= MIN_RUN else None
+            packed = self._pack(rows)
             if packed is None:
                 self._write_rows(rows, write)
             else:

@@ -15,6 +15,15 @@ SHORT_ARRAY = 16
 
 ONE_BYTE = [bytes((value,)) for value in range(0x80)]
 
+ONE_BYTE_LENGTHS = 0x7F
+"""Compact lengths below this take one byte, which is the length plus 1."""
+
+short_length = Struct(">h").pack
+"""Returns the length of an old string."""
+
+long_length = Struct(">i").pack
+"""Returns the length of old bytes or of an old array."""
+
 Writer = Callable[[Any], bytes]
 """Takes a value of one wire type. Which type that is follows from the schema, at runtime only."""
 
@@ -33,17 +42,7 @@ def varint(value: int) -> bytes:
 
 def compact_length(length: int) -> bytes:
     """Return the length of a compact type; -1 is null."""
-    return ONE_BYTE[length + 1] if length < 0x7F else varint(length + 1)
-
-
-def short_length(length: int) -> bytes:
-    """Return the length of an old string."""
-    return pack(">h", length)
-
-
-def long_length(length: int) -> bytes:
-    """Return the length of old bytes or of an old array."""
-    return pack(">i", length)
+    return ONE_BYTE[length + 1] if length < ONE_BYTE_LENGTHS else varint(length + 1)
 
 
 def refuse_null() -> bytes:
@@ -103,20 +102,24 @@ def array_writer(element: str, compact: bool, nullable: bool) -> Writer:
 
 def _number_array_writer(element: str, compact: bool, nullable: bool) -> Writer:
     write_length = compact_length if compact else long_length
-    length_code, extra = ("B", 1) if compact else ("i", 0)
-    pack_short = [
-        Struct(f">{length_code}{array_format(element, count)[1:]}").pack for count in range(SHORT_ARRAY)
-    ]
 
     def write_array(values: Sequence[Any] | None) -> bytes:
         if values is None:
             return write_length(-1) if nullable else refuse_null()
         count = len(values)
-        if count < SHORT_ARRAY:
-            return pack_short[count](count + extra, *values)
         return write_length(count) + pack(array_format(element, count), *values)
 
     return write_array
+
+
+@cache
+def short_arrays(element: str, compact: bool) -> list[Callable[..., bytes]]:
+    """Return the functions that pack an array of a fixed type, by its number of values.
+
+    Each takes the length as on the wire, and the values.
+    """
+    code = "B" if compact else "i"
+    return [Struct(f">{code}{array_format(element, count)[1:]}").pack for count in range(SHORT_ARRAY)]
 
 
 def scalar_writer(kind: str, compact: bool, nullable: bool) -> Writer:
@@ -129,11 +132,3 @@ def check_uuid(value: bytes) -> bytes:
     if len(value) != 16:
         raise EncodeError(f"a UUID of {len(value)} bytes")
     return value
-
-
-def tag_section(tags: Sequence[tuple[int, bytes]]) -> bytes:
-    """Return a section of tagged fields, given in the order of their tags."""
-    parts = [varint(len(tags))]
-    for tag, value in tags:
-        parts += (varint(tag), varint(len(value)), value)
-    return b"".join(parts)

@@ -14,6 +14,10 @@ from protocol.messages.leader_and_isr_request import (
     LeaderAndIsrRequest,
     LeaderAndIsrTopicState,
 )
+from protocol.messages.list_partition_reassignments_response import (
+    CurrentBatchTopic,
+    ListPartitionReassignmentsResponse,
+)
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from tests.protocol.handmade import Handmade, Row
@@ -68,6 +72,14 @@ def test_a_tag_is_written_when_it_differs_from_its_default() -> None:
         for code in (0, 36)
     )
     assert tagged == plain[:-2] + bytes.fromhex("01 00 02 0024") + b"\x00"
+
+
+def test_a_long_tag_and_long_strings_have_long_lengths() -> None:
+    batch = [CurrentBatchTopic("t" * length) for length in (126, 127, 200)]
+    ours = codec(ListPartitionReassignmentsResponse, 0)
+    data = ours.encode(ListPartitionReassignmentsResponse(current_batch=batch))
+    assert data[8:].startswith(bytes.fromhex("01 b303 d103 04 7f") + b"t" * 126)
+    assert [topic.name for topic in ours.decode(data).current_batch or ()] == [topic.name for topic in batch]
 
 
 def test_a_nullable_struct_has_a_byte_before_it() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.codec.reading import array_reader, bytes_reader, read_tags, read_varint, string_reader
-from protocol.codec.writing import array_writer, bytes_writer, string_writer, tag_section, varint
+from protocol.codec.reading import array_reader, bytes_reader, read_varint, string_reader
+from protocol.codec.writing import array_writer, bytes_writer, string_writer, varint
 from protocol.errors import EncodeError
 
 
@@ -47,7 +47,3 @@ def test_null_is_refused_in_a_field_that_is_not_nullable(write: "object") -> Non
 def test_a_null_array_is_refused_where_there_is_none(element: str) -> None:
     with pytest.raises(EncodeError, match="null"):
         array_writer(element, True, False)(None)
-
-
-def test_tags_can_be_read_back() -> None:
-    assert read_tags(tag_section([(1, b"a"), (10000, b"")]), 0)[0] == {1: b"a", 10000: b""}
