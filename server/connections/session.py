@@ -150,7 +150,8 @@ class Session(ServedConnection):
                 self._pending.add_done_callback(partial(self._answered, frame))
         if answers and not self._closed:
             self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
-        self._finish_burst(refused)
+        if refused is not None or self._waiting or not self._reading or self._connection.error is not None:
+            self._finish_burst(refused)
 
     def _finish_burst(self, refused: str | None) -> None:
         """Close the connection after an error, else pause or resume reading."""

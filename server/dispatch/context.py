@@ -10,7 +10,7 @@ from controller.model.cluster import Broker
 from controller.ports import Submitter
 from controller.state.state import State
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation, Resource, authorized_operations, topic
-from server.dispatch.cache import BodyCache, Encoded
+from server.dispatch.cache import BodyCache
 from server.ports import BrokerPort
 
 P = ParamSpec("P")
@@ -61,13 +61,6 @@ class Context(NamedTuple):
         """
         return min(self.state.live, default=-1)
 
-    def cached(
-        self, name: str, revision: int, rows: int, build: Callable[[], NamedTuple]
-    ) -> Encoded | Awaitable[Encoded]:
-        """Return the encoded body of `build()`, cached until `revision` changes."""
-        large = rows > LARGE_ROWS
-        return self.services.bodies.get(name, revision, self.api_version, build, large=large)
-
     async def yield_to_loop(self, done: int) -> None:
         """Let other tasks run after every `ROWS_PER_YIELD` rows; `done` counts the rows."""
         if done % ROWS_PER_YIELD == 0:
@@ -77,11 +70,9 @@ class Context(NamedTuple):
         """Return all registered brokers in order of id."""
         return [broker for _, broker in sorted(self.state.brokers.items())]
 
-    async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function, in the worker thread if it has many rows to translate."""
-        if rows <= LARGE_ROWS:
-            return function(*args, **kwargs)
-        return await self.services.off_loop.run(function, *args, **kwargs)
+    def off_loop(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
+        """Call the function in the worker thread: it has more than `LARGE_ROWS` rows to translate."""
+        return self.services.off_loop.run(function, *args, **kwargs)
 
     def allows(self, operation: Operation, resource: Resource = CLUSTER) -> bool:
         """Return whether the principal may perform the operation."""

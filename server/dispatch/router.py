@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
+from protocol.codec.wire import codec
 from protocol.counter import Bounds
 from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
@@ -65,41 +66,42 @@ class Router:
         if route is None or frame.api_version not in route.versions:
             return self._unsupported(frame)
         began = perf_counter()
-        authorizer = self._services.authorizer if caller.rights is None else caller.rights
+        broker, principal, peer, rights = caller
+        services = self._services
+        authorizer = services.authorizer if rights is None else rights
         context = Context(
-            self._services,
-            self._services.state,
-            authorizer,
-            caller.broker,
-            caller.principal,
-            caller.peer,
-            frame.client_id,
-            frame.api_version,
+            services, services.state, authorizer, broker, principal, peer, frame.client_id, frame.api_version
         )
-        denied = route.operation is not None and not authorizer.allows(
-            caller.principal, route.operation, CLUSTER
-        )
+        denied = route.operation is not None and not authorizer.allows(principal, route.operation, CLUSTER)
         bounds = _least(route.bounds, ECHOED) if denied else route.bounds
         if len(frame.body) > LARGE_BODY:
             return self._answer_large(route, frame, context, bounds, began, denied=denied)
         request, whole = decode_within(frame, route.request, bounds)
-        response = self._respond(route, request, context, denied=denied, whole=whole)
-        if type(response) is Encoded:
-            answer = frame_response(frame, response.body)
-        elif isinstance(response, tuple) and not is_large(response):
-            answer = _encode(route, frame, request, response)
-        else:
-            return self._answer_later(route, frame, request, response, began)
-        error = getattr(response, "error_code", ErrorCode.NONE)
-        self._stats.request(frame.api_key, error, perf_counter() - began)
-        return answer
+        if denied or not whole:
+            return self._refuse(route, frame, request, _obstacle(route, denied=denied), began)
+        try:
+            response = route.handle(request, context)
+            if type(response) is Encoded:
+                body = response.body
+            elif isinstance(response, tuple) and not is_large(response):
+                body = codec(type(response), frame.api_version).encode(response)
+            else:
+                return self._answer_later(route, frame, request, response, began)
+        except DecodeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - `_refuse` logs it
+            return self._refuse(route, frame, request, error, began)
+        error_code = getattr(response, "error_code", ErrorCode.NONE)
+        self._stats.request(frame.api_key, error_code, perf_counter() - began)
+        return frame_response(frame, body)
 
     def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
         """Return the frame that refuses `frame`, whose version is served; DecodeError as with `answer`."""
+        route = self._routes[frame.api_key]
         self._stats.request(frame.api_key, code)
         if len(frame.body) > LARGE_BODY:
-            return self._services.off_loop.run(_refused, self._routes[frame.api_key], frame, code, message)
-        return _refused(self._routes[frame.api_key], frame, code, message)
+            return self._services.off_loop.run(_refused, route, frame, ECHOED, code, message)
+        return _refused(route, frame, ECHOED, code, message)
 
     def _unsupported(self, frame: RequestFrame) -> bytes:
         if frame.api_key == ApiKey.API_VERSIONS:
@@ -118,8 +120,9 @@ class Router:
         denied: bool,
     ) -> bytes:
         request, whole = await self._services.off_loop.run(decode_within, frame, route.request, bounds)
-        response = self._respond(route, request, context, denied=denied, whole=whole)
-        return await self._answer_later(route, frame, request, response, began)
+        if denied or not whole:
+            return await self._refuse(route, frame, request, _obstacle(route, denied=denied), began)
+        return await self._answer_later(route, frame, request, _handled(route, request, context), began)
 
     async def _answer_later(
         self,
@@ -129,54 +132,59 @@ class Router:
         response: HandlerResult[NamedTuple],
         began: float,
     ) -> bytes:
-        if not isinstance(response, tuple):
-            try:
+        """Return the frame with a response that is large, or not ready yet."""
+        try:
+            if not isinstance(response, tuple):
                 response = await response
-            except (DriverStoppedError, DecodeError):
-                raise
-            except ApiError as refusal:
-                refused = self._refusal(route, frame.api_version, request, refusal.code, refusal.message)
-                response = refused if isinstance(refused, tuple) else await refused
-            except Exception:
-                log.exception("the handler of %s failed", route.api_key.name)
-                response = _failed(route, frame.api_version, request)
-        if is_large(response):
-            answer = await self._services.off_loop.run(_encode, route, frame, request, response)
+            if type(response) is Encoded:
+                body = response.body
+            else:
+                encode = codec(type(response), frame.api_version).encode
+                if is_large(response):
+                    body = await self._services.off_loop.run(encode, response)
+                else:
+                    body = encode(response)
+        except (DriverStoppedError, DecodeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - `_refuse` logs it
+            return await self._refuse(route, frame, request, error, began)
+        error_code = getattr(response, "error_code", ErrorCode.NONE)
+        self._stats.request(frame.api_key, error_code, perf_counter() - began)
+        return frame_response(frame, body)
+
+    async def _refuse(
+        self, route: AnyRoute, frame: RequestFrame, request: NamedTuple, error: Exception, began: float
+    ) -> bytes:
+        """Return the frame with the error in all rows of the request.
+
+        An unexpected exception is UNKNOWN_SERVER_ERROR without details: the log has the traceback.
+        """
+        code, message = int(ErrorCode.UNKNOWN_SERVER_ERROR), None
+        if isinstance(error, ApiError):
+            code, message = error.code, error.message
+        elif isinstance(error, EncodeError):
+            log.error("the response of %s cannot be encoded", route.api_key.name, exc_info=error)
         else:
-            answer = _encode(route, frame, request, response)
-        error = getattr(response, "error_code", ErrorCode.NONE)
-        self._stats.request(frame.api_key, error, perf_counter() - began)
+            log.error("the handler of %s failed", route.api_key.name, exc_info=error)
+        if is_large(request):
+            refused = self._services.off_loop.run(_encoded_refusal, route, frame, request, code, message)
+            answer, error_code = await refused
+        else:
+            answer, error_code = _encoded_refusal(route, frame, request, code, message)
+        self._stats.request(frame.api_key, error_code, perf_counter() - began)
         return answer
 
-    def _respond(
-        self, route: AnyRoute, request: NamedTuple, context: Context, *, denied: bool, whole: bool
-    ) -> HandlerResult[NamedTuple]:
-        try:
-            if denied:
-                text = "Cluster authorization failed."
-                return self._refusal(
-                    route, context.api_version, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text
-                )
-            if not whole:
-                return self._refusal(
-                    route, context.api_version, request, route.excess, too_large(route.bounds)
-                )
-            return route.handle(request, context)
-        except ApiError as refusal:
-            return self._refusal(route, context.api_version, request, refusal.code, refusal.message)
-        except DecodeError:
-            raise
-        except Exception:
-            log.exception("the handler of %s failed", route.api_key.name)
-            return _failed(route, context.api_version, request)
 
-    def _refusal(
-        self, route: AnyRoute, version: int, request: NamedTuple, code: int, message: str | None
-    ) -> HandlerResult[NamedTuple]:
-        """Return the refusal, or an awaitable of it if the request has many rows to repeat."""
-        if is_large(request):
-            return self._services.off_loop.run(route.refusal, request, version, code, message)
-        return route.refusal(request, version, code, message)
+async def _handled(route: AnyRoute, request: NamedTuple, context: Context) -> NamedTuple:
+    response = route.handle(request, context)
+    return response if isinstance(response, tuple) else await response
+
+
+def _obstacle(route: AnyRoute, *, denied: bool) -> ApiError:
+    """Return the reason why the handler does not get a request that is denied, or else too large."""
+    if denied:
+        return ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+    return ApiError(route.excess, too_large(route.bounds))
 
 
 def too_large(bounds: Bounds) -> str:
@@ -208,25 +216,17 @@ def refused(frame: RequestFrame, code: int, message: str | None) -> bytes:
     It repeats only the first rows of a large request.
     """
     route = ROUTES[frame.api_key]
-    request, _ = decode_within(frame, route.request, _least(route.bounds, AT_ONCE))
-    return _encode(route, frame, request, route.refusal(request, frame.api_version, code, message))
+    return _refused(route, frame, AT_ONCE, code, message)
 
 
-def _refused(route: AnyRoute, frame: RequestFrame, code: int, message: str | None) -> bytes:
-    request, _ = decode_within(frame, route.request, _least(route.bounds, ECHOED))
-    return _encode(route, frame, request, route.refusal(request, frame.api_version, code, message))
+def _refused(route: AnyRoute, frame: RequestFrame, echoed: Bounds, code: int, message: str | None) -> bytes:
+    request, _ = decode_within(frame, route.request, _least(route.bounds, echoed))
+    return _encoded_refusal(route, frame, request, code, message)[0]
 
 
-def _failed(route: AnyRoute, version: int, request: NamedTuple) -> NamedTuple:
-    """Return UNKNOWN_SERVER_ERROR without details: the log has the traceback."""
-    return route.refusal(request, version, ErrorCode.UNKNOWN_SERVER_ERROR, None)
-
-
-def _encode(route: AnyRoute, frame: RequestFrame, request: NamedTuple, response: NamedTuple) -> bytes:
-    if type(response) is Encoded:
-        return frame_response(frame, response.body)
-    try:
-        return encode_response(frame, response)
-    except EncodeError:
-        log.exception("the response of %s cannot be encoded", route.api_key.name)
-        return encode_response(frame, _failed(route, frame.api_version, request))
+def _encoded_refusal(
+    route: AnyRoute, frame: RequestFrame, request: NamedTuple, code: int, message: str | None
+) -> tuple[bytes, int]:
+    """Return the frame that refuses the request, and its top-level error code."""
+    response = route.refusal(request, frame.api_version, code, message)
+    return encode_response(frame, response), getattr(response, "error_code", ErrorCode.NONE)

@@ -19,7 +19,7 @@ from protocol.messages import alter_partition_response as responses
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse
 from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import handles
 
 WITH_TOPIC_IDS = 2
@@ -54,14 +54,15 @@ async def handle(request: AlterPartitionRequest, context: Context) -> AlterParti
         names = [context.state.topic_names.get(topic.topic_id) for topic in request.topics]
     else:
         names = [topic.topic_name for topic in request.topics]
-    rows = sum(len(topic.partitions) for topic in request.topics)
-    changes = await context.compute(rows, _changes, names, request.topics)
+    large = sum(len(topic.partitions) for topic in request.topics) > LARGE_ROWS
+    translated = (names, request.topics)
+    changes = await context.off_loop(_changes, *translated) if large else _changes(*translated)
     event = AlterPartition(request.broker_id, request.broker_epoch, changes)
     reply = await context.services.driver.submit(event)
     if reply.outcome.error:
         return refuse(request, reply.outcome.error, None)
-    errors = iter([outcome.error for outcome in reply.rows])
-    return await context.compute(rows, _response, request, names, errors, context)
+    answered = (request, names, iter([outcome.error for outcome in reply.rows]), context)
+    return await context.off_loop(_response, *answered) if large else _response(*answered)
 
 
 def _changes(names: Sequence[str | None], topics: Sequence[requests.TopicData]) -> list[IsrChange]:

@@ -63,10 +63,12 @@ async def handle(
         return AlterPartitionReassignmentsResponse(error_message="")
     topics = request.topics or ()
     rows = len(topics) + sum(len(topic.partitions or ()) for topic in topics[:LARGE_ROWS])
-    event = await context.compute(rows, _event, request, context)
+    large = rows > LARGE_ROWS
+    event = await context.off_loop(_event, request, context) if large else _event(request, context)
     reply = await context.services.driver.submit(event)
     rows = len(reply.topics) + sum(len(topic.rows) for topic in reply.topics[:LARGE_ROWS])
-    return await context.compute(rows, _response, request, reply)
+    large = rows > LARGE_ROWS
+    return await context.off_loop(_response, request, reply) if large else _response(request, reply)
 
 
 _row = row_maker(AlterRow)

@@ -35,7 +35,7 @@ def handle(
     software = (request.client_software_name, request.client_software_version)
     if context.api_version >= 3 and not all(map(_SOFTWARE.fullmatch, software)):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    return context.cached("ApiVersions", 0, len(ROUTES), _registered)
+    return context.services.bodies.get("ApiVersions", 0, context.api_version, _registered, large=False)
 
 
 def unsupported() -> ApiVersionsResponse:

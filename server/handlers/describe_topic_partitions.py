@@ -52,7 +52,7 @@ def handle(
     names = len(request.topics) or len(context.state.topics)
     if names <= LARGE_ROWS:
         return _response(request, context)
-    return context.compute(names, _response, request, context)
+    return context.off_loop(_response, request, context)
 
 
 def _response(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:

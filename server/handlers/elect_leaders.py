@@ -24,7 +24,7 @@ from protocol.messages.elect_leaders_response import (
     ReplicaElectionResult,
 )
 from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import handles
 
 
@@ -58,9 +58,10 @@ async def handle(request: ElectLeadersRequest, context: Context) -> ElectLeaders
     topics = request.topic_partitions
     keys = None
     if topics is not None:
-        keys = await context.compute(sum(len(topic.partitions) for topic in topics), _keys, topics)
+        large = sum(len(topic.partitions) for topic in topics) > LARGE_ROWS
+        keys = await context.off_loop(_keys, topics) if large else _keys(topics)
     rows = await context.services.driver.submit(ElectLeaders(election, keys))
-    return await context.compute(len(rows), _response, rows)
+    return await context.off_loop(_response, rows) if len(rows) > LARGE_ROWS else _response(rows)
 
 
 def _keys(topics: Sequence[TopicPartitions]) -> list[TopicPartition]:

@@ -63,14 +63,16 @@ def handle(
     some partitions can never get the list of all.
     """
     state = context.state
+    bodies, version = context.services.bodies, context.api_version
     if not (state.reassignments or state.external or state.pending):
-        return context.cached("NoPartitionReassignments", 0, 0, _empty)
+        return bodies.get("NoPartitionReassignments", 0, version, _empty, large=False)
     if request.topics is None:
-        return context.cached(
+        return bodies.get(
             "ListPartitionReassignments",
             state.reassigning_revision,
-            len(state.reassignments) + len(state.external),
+            version,
             lambda: _response(state, None),
+            large=len(state.reassignments) + len(state.external) > LARGE_ROWS,
         )
     requested = {topic.name: topic.partition_indexes for topic in request.topics}
     rows = sum(
@@ -79,7 +81,7 @@ def handle(
     )
     if rows <= LARGE_ROWS:
         return _response(state, requested)
-    return context.compute(rows, _response, state, requested)
+    return context.off_loop(_response, state, requested)
 
 
 def _empty() -> ListPartitionReassignmentsResponse:

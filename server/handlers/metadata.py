@@ -61,7 +61,7 @@ def handle(request: MetadataRequest, context: Context) -> MetadataResponse | Awa
         rows = sum(len(partitions.get(topic.name or "", "?")) for topic in request.topics or ())
     if rows <= LARGE_ROWS:
         return _response(request, context)
-    return context.compute(rows, _response, request, context)
+    return context.off_loop(_response, request, context)
 
 
 def _requests_all(request: MetadataRequest, context: Context) -> bool:

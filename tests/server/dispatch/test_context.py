@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from server.dispatch.authorizer import CLUSTER, Operation
-from server.dispatch.context import LARGE_ROWS, NOT_ASKED
+from server.dispatch.context import NOT_ASKED
 from tests.builders import InMemoryController
 from tests.server.fakes import CLUSTER_ADMIN, allowing, context
 
@@ -31,10 +31,8 @@ def test_authorized_operations_are_returned_on_request() -> None:
     assert admin.operations_on(CLUSTER, include=True) == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
 
 
-async def test_many_rows_are_computed_in_another_thread() -> None:
-    asked = context(0)
-    assert await asked.compute(LARGE_ROWS, threading.get_ident) == threading.get_ident()
-    assert await asked.compute(LARGE_ROWS + 1, threading.get_ident) != threading.get_ident()
+async def test_many_rows_are_translated_in_another_thread() -> None:
+    assert await context(0).off_loop(threading.get_ident) != threading.get_ident()
 
 
 async def test_others_are_served_after_some_rows() -> None:
