@@ -147,6 +147,11 @@ An error response is `{"error": "one line that names what is wrong"}` with one o
 | 422 | an entry of the plan does not fit the cluster; the plan is rejected as a whole |
 | 503 | the server is starting or stopping, or receives too many large bodies at once |
 
+A client that asks often can share answers with others: with `cache-control: max-age=2`, the answers of
+`/v1/status`, `/v1/limits`, `/v1/jobs` and `/v1/jobs/{job}` may be two seconds old (at most 10). A change through
+this API makes all answers too old. These answers have an `etag`; a request with it as `if-none-match` gets the
+status 304, if nothing has changed. Without the header, every answer is new.
+
 `/v1/events` is a stream of server-sent events: the start and end of jobs, and the steps and ends of their
 partitions. The first event is `start`: read `/v1/jobs` after it. Decisions about more than 1,000 partitions
 are one event, `partitions`. A stream ends with an event `end` and its reason: if more than 1 MiB waits for a

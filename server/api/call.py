@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from server.api.errors import HttpError
 from server.api.held_bodies import HeldBodies
 from server.api.roles import Identity
 from server.api.services.counts import JobCounts
+from server.api.services.kept_answers import KeptAnswers
 from server.api.services.progress import Progress
 from server.api.services.proposal_store import ProposalStore
 from server.api.services.reviews import Reviews
@@ -73,6 +75,8 @@ class ApiServices:
     """The event stream."""
     reviews: Reviews | None = None
     bodies: HeldBodies = field(default_factory=HeldBodies)
+    kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(monotonic))
+    """Answers that open pages share."""
 
 
 class Call(NamedTuple):
@@ -100,7 +104,10 @@ class Call(NamedTuple):
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event to the controller; return its reply once the decision is durable."""
-        return await self.core.driver.submit(event)
+        try:
+            return await self.core.driver.submit(event)
+        finally:
+            self.core.kept.clear()
 
     async def body(self, model: type[T]) -> T:
         """Return the small JSON body as an instance of the model. Raises HttpError."""

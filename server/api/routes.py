@@ -33,6 +33,7 @@ from server.api.resources import (
     whoami,
 )
 from server.api.roles import Identity
+from server.api.services.kept_answers import accepted_age
 from server.api.streams import json_response
 from server.api.table import Endpoint
 from server.driver.driver import DriverStoppedError
@@ -45,6 +46,8 @@ SWITCHES = {"true": True, "false": False}
 
 MAX_ERROR = 1_000
 """Characters of an error message, however long the names in it are."""
+
+_encoder = msgspec.json.Encoder()
 
 OpenApi = Annotated[dict[str, Any], Meta(title="OpenApi")]
 
@@ -128,8 +131,25 @@ class Api:
         call = Call(
             self.core, identity, client, request.path_params, request, partial(self._refusal_of, request)
         )
+        max_age = accepted_age(request.headers.get("cache-control", "")) if endpoint.shared else 0
+        if max_age:
+            return await _shared(call, endpoint, query, max_age)
         answer = await endpoint.handle(call, *query)
         return answer if isinstance(answer, Response) else json_response(answer, endpoint.status)
+
+
+async def _shared(call: Call, endpoint: Endpoint, query: tuple[Struct, ...], max_age: int) -> Response:
+    """Return an answer that may be `max_age` seconds old, or that the client has it already (RFC 9110: If-None-Match)."""
+    request = call.request
+
+    async def make() -> bytes:
+        return _encoder.encode(await endpoint.handle(call, *query))
+
+    kept = await call.core.kept.get((request.url.path, request.url.query), max_age, make)
+    headers = {"etag": kept.tag}
+    if request.headers.get("if-none-match") == kept.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(kept.body, headers=headers, media_type="application/json")
 
 
 def _no_endpoint(methods: Iterable[str], request: Request) -> HttpError:

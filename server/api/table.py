@@ -27,6 +27,8 @@ class Endpoint(NamedTuple):
     """The answer is one JSON object per line."""
     media_type: str = ""
     """That of an answer in another form than JSON."""
+    shared: bool = False
+    """The answer is the same for all clients, and one that accepts an older answer gets it (`KeptAnswers`)."""
 
     @property
     def role(self) -> Role:

@@ -10,7 +10,9 @@ import { limitValue, newOverview, showPill } from "./overview.js";
 import { Parts } from "./parts.js";
 
 const EVERY_MS = 2000;
-const SHARE = 20; // The pause after a refresh is at least this multiple of its duration, so that large jobs are read less often.
+const SHARE = 20; // The pause after a refresh is at least this multiple of its duration.
+const DETAIL_SHARE = 100; // The same for the partitions of a job: a filter visits all of them.
+const CLIENT_MS = 30_000; // time between two reads of the role of this client
 const JOBS = 20;
 const PAUSES = 20; // entries of the audit log in which the pause of everything is looked for
 
@@ -44,14 +46,35 @@ function showJobs({ total, jobs: rows }) {
   older.disabled = jobsOffset + rows.length >= total;
 }
 
-async function readAll() {
+const detailed = { value: null, at: "", due: 0 };
+
+// In the pace of the page, the partitions of a large job are read less often than the rest.
+async function readDetail(number, paced) {
+  if (!number) return null;
+  const at = `${number} ${JSON.stringify(parts.query)}`;
+  if (paced && at === detailed.at && performance.now() < detailed.due) return detailed.value;
+  const began = performance.now();
+  const value = await get(`v1/jobs/${number}`, parts.query).catch(missing);
+  const now = performance.now();
+  Object.assign(detailed, { value, at, due: now + DETAIL_SHARE * (now - began) });
+  return value;
+}
+
+const client = { value: null, due: 0 };
+
+async function readClient() {
+  if (performance.now() >= client.due) Object.assign(client, { value: await get("v1/whoami"), due: performance.now() + CLIENT_MS });
+  return client.value;
+}
+
+async function readAll(paced) {
   const number = parts.job;
   const [client, status, limits, listed, detail] = await Promise.all([
-    get("v1/whoami"),
+    readClient(),
     get("v1/status"),
     get("v1/limits"),
     get("v1/jobs", { limit: JOBS, offset: jobsOffset }),
-    number && get(`v1/jobs/${number}`, parts.query).catch(missing),
+    readDetail(number, paced),
   ]);
   const pauses = status.paused ? await get("v1/audit", { action: "pause", limit: PAUSES }) : { entries: [] };
   context.status = status;
@@ -74,21 +97,22 @@ let refreshing = null;
 let asked = false;
 
 // One refresh runs at a time. A request during it starts another one after it.
-async function refresh() {
+async function refresh(paced = false) {
   asked = true;
   refreshing ??= (async () => {
     while (asked) {
       asked = false;
-      await refreshOnce();
+      await refreshOnce(paced);
+      paced = false;
     }
     refreshing = null;
   })();
   await refreshing;
 }
 
-async function refreshOnce() {
+async function refreshOnce(paced) {
   try {
-    await readAll();
+    await readAll(paced);
     trouble("");
     setHidden(element("content"), false);
     setHidden(element("login"), true);
@@ -97,6 +121,7 @@ async function refreshOnce() {
     if (!refused && !(error instanceof TypeError || error instanceof SyntaxError)) throw error;
     showPill(refused ? "refused" : "unreachable", "bad");
     trouble(refused ? error.message : "reassignd does not answer. Retrying.");
+    client.due = 0;
     const locked = refused && error.status === 401;
     if (locked && element("login").hidden) {
       setHidden(element("content"), true);
@@ -109,7 +134,7 @@ async function refreshOnce() {
 async function poll() {
   const began = performance.now();
   // Without a token there is nothing to read until the user enters one.
-  if (!document.hidden && element("login").hidden) await refresh();
+  if (!document.hidden && element("login").hidden) await refresh(true);
   setTimeout(poll, Math.max(EVERY_MS, SHARE * (performance.now() - began)));
 }
 
@@ -200,6 +225,7 @@ async function changeLimit(limit) {
 element("login").addEventListener("submit", async (event) => {
   event.preventDefault();
   setToken(element("token").value);
+  client.due = 0;
   await refresh();
 });
 element("pause-all").addEventListener("click", pauseAll);

@@ -167,7 +167,7 @@ def _skipped(reply: RollBackReply) -> Iterator[Skipped]:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/jobs", "List the jobs, newest first.", jobs, Jobs, query=Page),
+    Endpoint("GET", "/v1/jobs", "List the jobs, newest first.", jobs, Jobs, query=Page, shared=True),
     Endpoint(
         "POST",
         "/v1/jobs",
@@ -178,7 +178,15 @@ ENDPOINTS = (
         JobOptions,
         202,
     ),
-    Endpoint("GET", "/v1/jobs/{job}", "Get a job and its partitions.", job, JobDetail, query=PartsPage),
+    Endpoint(
+        "GET",
+        "/v1/jobs/{job}",
+        "Get a job and its partitions.",
+        job,
+        JobDetail,
+        query=PartsPage,
+        shared=True,
+    ),
     Endpoint(
         "GET",
         "/v1/jobs/{job}/rollback",

@@ -67,7 +67,7 @@ def _change(name: str, value: object) -> ConfigChange:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/limits", "Get the limits and their current use.", limits, Limits),
+    Endpoint("GET", "/v1/limits", "Get the limits and their current use.", limits, Limits, shared=True),
     Endpoint(
         "PUT",
         "/v1/limits",

@@ -104,7 +104,14 @@ def _incoming(call: Call) -> list[Incoming]:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/status", "Get the state of the cluster, the jobs and the limits.", status, Status),
+    Endpoint(
+        "GET",
+        "/v1/status",
+        "Get the state of the cluster, the jobs and the limits.",
+        status,
+        Status,
+        shared=True,
+    ),
     Endpoint("POST", "/v1/pause", "Pause all jobs: start no steps.", pause, Paused),
     Endpoint("POST", "/v1/resume", "Lift the pause of all jobs.", resume, Paused),
 )

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 
 from common.clock import Clock, RealClock
-from controller.model.cluster import Job, Reassignment, TopicPartition
+from controller.model.cluster import Job, TopicPartition
 from controller.scheduling.buckets import Bucket
 from controller.state.state import State
 from controller.views.jobs import ENDINGS, PartState, queued_reason, returned, why_pending
-from server.api.streams import ROWS_PER_SLICE, in_slices
+from server.api.streams import in_slices
 
 SECONDS_PER_ROW = 100e-6
 """How long a tally is used, for each reassignment in it. Visiting one takes a microsecond or two."""
@@ -25,6 +26,11 @@ SMALL = 1_000
 
 MAX_SECONDS = 10.0
 """The longest time that a tally is used."""
+
+ROWS_PER_SLICE = 4_000
+"""Reassignments that are counted in about a millisecond."""
+
+_job_of = attrgetter("job")
 
 
 @dataclass(slots=True)
@@ -91,38 +97,51 @@ class JobCounts:
 
     async def _count(self, stalled: Mapping[TopicPartition, str]) -> Tally:
         tally, queued = Tally(), Counter[tuple[int, Bucket | None]]()
-        rows = list(self._state.reassignments.items())
-        for start in range(0, len(rows), ROWS_PER_SLICE):
-            self._add(rows[start : start + ROWS_PER_SLICE], tally, queued, stalled)
+        state = self._state
+        keys, jobs = list(state.reassignments), list(map(_job_of, state.reassignments.values()))
+        for start in range(0, len(keys), ROWS_PER_SLICE):
+            end = start + ROWS_PER_SLICE
+            self._add(list(zip(keys[start:end], jobs[start:end], strict=True)), tally, queued, stalled)
             await asyncio.sleep(0)
         for (job, bucket), count in queued.items():
-            tally.add(job, queued_reason(self._state, job, bucket), count)
-        async for pending in in_slices(list(self._state.pending.values())):
-            tally.add(pending.job, why_pending(self._state, pending))
+            tally.add(job, queued_reason(state, job, bucket), count)
+        async for pending in in_slices(list(state.pending.values())):
+            tally.add(pending.job, why_pending(state, pending))
         return tally
 
     def _add(
         self,
-        rows: Sequence[tuple[TopicPartition, Reassignment]],
+        rows: Sequence[tuple[TopicPartition, int]],
         tally: Tally,
         queued: Counter[tuple[int, Bucket | None]],
         stalled: Mapping[TopicPartition, str],
     ) -> None:
-        """Add reassignments to the tally, and those that wait for a turn to `queued`, by job and bucket."""
-        state = self._state
-        reassignments, in_flight, waiting = state.reassignments, state.in_flight, state.waiting
-        bucket_of = state.backlog.bucket_of
-        for key, wanted in rows:
-            job = wanted.job
-            if key in in_flight:
-                tally.moving[job] += 1
-                if key in stalled:
-                    tally.add(job, stalled[key])
-            elif key in waiting:
-                tally.waiting[job] += 1
-                tally.add(job, waiting[key])
-            elif key in reassignments:  # If not, it ended after the list was made.
-                queued[job, bucket_of(key)] += 1
+        """Add reassignments and their jobs to the tally, and those that wait for a turn to `queued`, by job and bucket.
+
+        A comprehension for each state takes a quarter of the time of one loop with branches.
+        """
+        reassignments, in_flight, waiting = (
+            self._state.reassignments,
+            self._state.in_flight,
+            self._state.waiting,
+        )
+        bucket_of = self._state.backlog.bucket_of
+        moving = [row for row in rows if row[0] in in_flight]
+        tally.moving.update([job for _, job in moving])
+        for key, job in moving if stalled else ():
+            if key in stalled:
+                tally.add(job, stalled[key])
+        for key, job in [row for row in rows if row[0] in waiting and row[0] not in in_flight]:
+            tally.waiting[job] += 1
+            tally.add(job, waiting[key])
+        queued.update(
+            [
+                (job, bucket_of(key))
+                for key, job in rows
+                # A key that is no longer in `reassignments` ended after the list was made.
+                if key not in in_flight and key not in waiting and key in reassignments
+            ]
+        )
 
     async def _count_returned(self, job: Job) -> int:
         """Count the partitions that the rollback has taken back. Each finished partition is read once."""

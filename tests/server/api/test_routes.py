@@ -42,3 +42,42 @@ async def test_a_stopped_controller_is_an_error() -> None:
     client = ApiClient()
     client.driver.failure = DriverStoppedError("the controller has stopped")
     assert await client.refusal("POST", "/v1/pause") == (503, "the controller has stopped")
+
+
+SHARED = {"cache-control": "max-age=2"}
+
+
+async def test_a_client_that_accepts_an_older_answer_may_get_one() -> None:
+    client = ApiClient()
+    first = await client.raw("GET", "/v1/limits", headers=SHARED)
+    client.controller.with_limits(partitions=7)
+    assert (await client.raw("GET", "/v1/limits", headers=SHARED)).content == first.content
+    assert (await client.raw("GET", "/v1/limits")).content != first.content
+
+
+async def test_an_answer_that_the_client_has_is_not_sent_again() -> None:
+    client = ApiClient()
+    first = await client.raw("GET", "/v1/status", headers=SHARED)
+    again = await client.raw("GET", "/v1/status", headers=SHARED | {"if-none-match": first.headers["etag"]})
+    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+
+
+async def test_a_change_is_in_the_next_answer_of_every_client() -> None:
+    client = ApiClient()
+    await client.raw("GET", "/v1/status", headers=SHARED)
+    await client.post("/v1/pause")
+    assert (await client.raw("GET", "/v1/status", headers=SHARED)).json()["paused"] is True
+
+
+async def test_queries_have_their_own_answers() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    pages = [await client.raw("GET", f"/v1/jobs?limit={each}", headers=SHARED) for each in (0, 1)]
+    assert [len(page.json()["jobs"]) for page in pages] == [0, 1]
+
+
+async def test_an_error_is_not_kept() -> None:
+    client = ApiClient()
+    assert (await client.raw("GET", "/v1/jobs/1", headers=SHARED)).status_code == 404
+    await client.post("/v1/jobs", MOVE)
+    assert (await client.raw("GET", "/v1/jobs/1", headers=SHARED)).status_code == 200

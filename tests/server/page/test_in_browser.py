@@ -1,120 +1,16 @@
 """The page in a browser, with a running server. Skipped where there is no Chromium."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
-from tests.reassignd.shell import SLOW, started
-from tests.server.page.chromium import MISSING, PATIENCE_SECONDS, Browser, Page, chromium
-from tools.processes import Reassignd
+from tests.server.page.site import FAST, Open, Site, refreshed
+from tools.chromium import MISSING, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
 MARKUP = "<img src=x onerror='document.title=1'>"
-
-
-class Site:
-    """A server and a browser."""
-
-    def __init__(self, server: Reassignd, browser: Browser) -> None:
-        self.server = server
-        self.url = f"http://{server.http}/"
-        self.api = httpx.Client(base_url=f"{self.url}v1/", timeout=PATIENCE_SECONDS)
-        self._browser = browser
-
-    def open(self, path: str = "", before: str = "") -> Page:
-        """Open the page, and wait until it shows the cluster. The script `before` runs first."""
-        page = self.page(path, before)
-        page.wait("!document.getElementById('content').hidden")
-        return page
-
-    def page(self, path: str = "", before: str = "") -> Page:
-        page = self._browser.open("about:blank")
-        page.call("Page.addScriptToEvaluateOnNewDocument", source=before)
-        page.resize(1280)
-        page.go(self.url + path)
-        return page
-
-    def post(self, path: str, body: Any = None, **more: Any) -> Any:
-        answer = self.api.post(path, content=None if body is None else json.dumps(body), **more)
-        assert answer.status_code < 300, answer.text
-        return answer.json()
-
-    def submit(self, numbers: range, shift: int = 3, **more: Any) -> int:
-        """Submit a plan; return its job."""
-        rows = [
-            {"topic": "foo", "partition": n, "replicas": [(n + shift + place) % 6 + 1 for place in range(3)]}
-            for n in numbers
-        ]
-        number: int = self.post("jobs", {"partitions": rows}, **more)["job"]
-        return number
-
-    def job(self, number: int) -> Any:
-        return self.api.get(f"jobs/{number}", params={"limit": 0}).json()["job"]
-
-    def until(self, condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-
-    def limit(self, **limits: int | None) -> None:
-        assert self.api.put("limits", content=json.dumps(limits)).status_code == 200
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = chromium()
-    assert program is not None
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
-
-
-Open = Callable[..., Site]
-
-
-@pytest.fixture
-def start(tmp_path: Path, browser: Browser) -> Iterator[Open]:
-    """Start a cluster with 200 partitions, which take a second or more to move."""
-    with ExitStack() as stack:
-
-        def start(**settings: str) -> Site:
-            server = started(tmp_path / "data", SLOW | settings)
-            stack.callback(server.kill)
-            site = Site(server, browser)
-            stack.callback(site.api.close)
-            return site
-
-        yield start
-
-
-@pytest.fixture
-def site(start: Open) -> Site:
-    """A cluster in which one partition moves at a time."""
-    site = start()
-    site.limit(P=1)
-    return site
-
-
-FAST = """
-window.rounds = 0;
-const later = window.setTimeout.bind(window);
-window.setTimeout = (call, delay) => later(() => { window.rounds += 1; call(); }, delay > 1000 ? 50 : delay);
-"""
-"""Refreshes 40 times as often, and counts."""
-
-
-def refreshed(page: Page, times: int = 5) -> None:
-    """Wait until the page was refreshed several times."""
-    rounds = page.run("window.rounds")
-    page.wait(f"window.rounds >= {rounds + times}")
 
 
 def test_focus_and_selection_survive_refreshes(site: Site) -> None:

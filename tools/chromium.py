@@ -1,4 +1,4 @@
-"""Headless Chromium for tests of the page, driven by the Chrome DevTools Protocol over a pipe.
+"""Headless Chromium for tests of the page and its screenshots, driven by the Chrome DevTools Protocol over a pipe.
 
 The pipe needs no driver program and no port. A message is JSON that ends with a zero byte.
 """

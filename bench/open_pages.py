@@ -1,0 +1,103 @@
+"""What open pages cost the server: `python -m bench.open_pages [--partitions 100000] [--seconds 30]`.
+
+A server has one job with all partitions, ten of which move. Its CPU time is measured without a page, with one, and with
+50, in the same run. A page is a connection that sends the requests of `server/page/` at its pace; in some rows it shows
+the job's partitions as well. The difference to the server without a page is the cost of the pages.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import httpx
+
+from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
+from bench.queued_partitions import FEW, Subject, processor_seconds, show
+
+EVERY_SECONDS = 2.0
+"""Time between two refreshes of the page. On a busy machine the page takes longer (`page.js`); the bench does not."""
+
+OVERVIEW = ("/v1/status", "/v1/limits", "/v1/jobs?limit=20&offset=0")
+DETAIL = (*OVERVIEW, "/v1/jobs/1?limit=100&offset=0")
+ACCEPTED = {"cache-control": "max-age=2"}
+"""Header of a refresh: an answer may be as old as the time between two refreshes."""
+
+ONE_PAGE, FIFTY_PAGES = 1.0, 10.0
+"""Highest cost in percent of a core."""
+
+
+async def _page(client: httpx.AsyncClient, paths: tuple[str, ...], until: float) -> int:
+    """Refresh until the time; return how often."""
+    tags: dict[str, str] = {}
+    refreshes = 0
+    await asyncio.sleep(random.random() * EVERY_SECONDS)
+    while perf_counter() < until:
+        due = perf_counter() + EVERY_SECONDS
+        for path in paths:
+            headers = ACCEPTED | ({"if-none-match": tags[path]} if path in tags else {})
+            answer = await client.get(path, headers=headers)
+            assert answer.status_code in (200, 304), answer.text
+            tags[path] = answer.headers.get("etag", tags.get(path, ""))
+        refreshes += 1
+        await asyncio.sleep(max(0, due - perf_counter()))
+    return refreshes
+
+
+async def _pages(http: str, count: int, paths: tuple[str, ...], seconds: float) -> int:
+    until = perf_counter() + seconds
+    async with httpx.AsyncClient(base_url=f"http://{http}", timeout=60) as client:
+        return sum(await asyncio.gather(*(_page(client, paths, until) for _ in range(count))))
+
+
+def busy_percent(subject: Subject, pages: int, paths: tuple[str, ...], seconds: float) -> tuple[float, int]:
+    """Return the CPU time of the server in percent of a core while the pages are open, and their refreshes."""
+    before, began = processor_seconds(subject.server.pid), perf_counter()
+    refreshes = asyncio.run(_pages(subject.server.http, pages, paths, seconds))
+    if not pages:
+        asyncio.run(asyncio.sleep(seconds))
+    took = perf_counter() - began
+    return 100 * (processor_seconds(subject.server.pid) - before) / took, refreshes
+
+
+def measure(partitions: int, seconds: float, folder: Path) -> Iterator[bool]:
+    """Print one row per number of pages. Yield whether each target is reached."""
+    topics = partitions // PARTITIONS_PER_TOPIC
+    subject = Subject(folder)
+    subject.start()
+    try:
+        create(subject.connection, topics)
+        subject.limit(FEW)
+        subject.connection.timed(alter(topics, (1, 3)))
+        subject.wait_until_idle()
+        idle, _ = busy_percent(subject, 0, (), seconds)
+        show("no page, % of a core", partitions, idle)
+        for pages, most in ((1, ONE_PAGE), (50, FIFTY_PAGES)):
+            for what, paths in (("overview", OVERVIEW), ("a job's partitions", DETAIL)):
+                busy, refreshes = busy_percent(subject, pages, paths, seconds)
+                name = f"{pages} x {what}, {refreshes:,} refreshes, % of a core above no page"
+                yield show(name, partitions, busy - idle, most)
+        after, _ = busy_percent(subject, 0, (), seconds)
+        show("no page again, % of a core", partitions, after)
+    finally:
+        subject.server.kill()
+
+
+def main() -> int:
+    """Print the table. Return 1 if a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.open_pages", description=__doc__)
+    parser.add_argument("--partitions", type=int, default=100_000, help="a multiple of 1,000")
+    parser.add_argument("--seconds", type=float, default=30, help="time of each measurement")
+    options = parser.parse_args()
+    print("| what | partitions | measured | wanted |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        passed = list(measure(options.partitions, options.seconds, Path(folder)))
+    return int(not all(passed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Encoded answers that several clients share: an open page does not need newer numbers than the page next to it.
+
+A client says with `cache-control: max-age=2` (RFC 9111) that the answer may be two seconds old. Other clients get a new
+answer. A change through this API makes all answers too old.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from hashlib import blake2b
+from typing import NamedTuple
+
+MAX_ANSWERS = 100
+"""Answers that are kept; the oldest are dropped."""
+
+MAX_AGE_SECONDS = 10
+"""The greatest age that a client can accept."""
+
+
+class KeptAnswer(NamedTuple):
+    """The body of an answer, and its ETag. Equal bodies have equal tags."""
+
+    body: bytes
+    tag: str
+    made: float
+
+
+class _Slot:
+    """An answer, and the lock of the request that makes it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.answer: KeptAnswer | None = None
+
+
+class KeptAnswers:
+    """Keeps answers by a key. `now` returns seconds."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._slots: dict[Hashable, _Slot] = {}
+
+    async def get(self, key: Hashable, max_age: float, make: Callable[[], Awaitable[bytes]]) -> KeptAnswer:
+        """Return the answer of this key that is at most `max_age` seconds old; `make` makes a new one.
+
+        Requests for the same key wait for each other, so that one of them makes the answer.
+        """
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._slots[key] = _Slot()
+            while len(self._slots) > MAX_ANSWERS:
+                del self._slots[next(iter(self._slots))]
+        async with slot.lock:
+            if slot.answer is None or self._now() - slot.answer.made > max_age:
+                began = self._now()
+                body = await make()
+                slot.answer = KeptAnswer(body, f'"{blake2b(body, digest_size=12).hexdigest()}"', began)
+            return slot.answer
+
+    def clear(self) -> None:
+        """Forget all answers. Requests in progress end with the answer that they make."""
+        self._slots.clear()
+
+
+def accepted_age(cache_control: str) -> int:
+    """Return the age in seconds that the header of a request accepts; 0 without `max-age`."""
+    for directive in cache_control.split(","):
+        name, _, value = directive.strip().partition("=")
+        if name.lower() == "max-age" and value.isascii() and value.isdecimal() and len(value) <= 9:
+            return min(int(value), MAX_AGE_SECONDS)
+    return 0

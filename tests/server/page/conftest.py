@@ -1,0 +1,43 @@
+"""A browser for all tests of the page, and servers. The tests are skipped where there is no Chromium."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.reassignd.shell import SLOW, started
+from tests.server.page.site import Open, Site
+from tools.chromium import Browser, chromium
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = chromium()
+    assert program is not None
+    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def start(tmp_path: Path, browser: Browser) -> Iterator[Open]:
+    """Start a cluster with 200 partitions, which take a second or more to move."""
+    with ExitStack() as stack:
+
+        def start(**settings: str) -> Site:
+            server = started(tmp_path / "data", SLOW | settings)
+            stack.callback(server.kill)
+            site = Site(server, browser)
+            stack.callback(site.api.close)
+            return site
+
+        yield start
+
+
+@pytest.fixture
+def site(start: Open) -> Site:
+    """A cluster in which one partition moves at a time."""
+    site = start()
+    site.limit(P=1)
+    return site
