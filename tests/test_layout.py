@@ -31,7 +31,6 @@ TESTED_ELSEWHERE = {
     "reassignd/runtime/gateway.py": "tests/upstream/test_gateway_serves.py",
     "reassignd/runtime/runtimes.py": "tests/reassignd/test_serve.py",
     "server/metrics/sources.py": "tests/server/scraping.py",
-    "server/api/models.py": "tests/server/api/test_openapi.py",
     "server/api/views/rollback.py": "tests/server/api/resources/test_jobs.py",
     "server/api/roles.py": "tests/server/api/test_access.py",
     "server/api/table.py": "tests/server/api/test_openapi.py",

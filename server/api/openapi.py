@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from server.api.models import Error
+from server.api.models.shared import Error
 from server.api.table import Endpoint
 
 NAMES_IN_PATH = re.compile(r"{(\w+)}")

@@ -15,7 +15,7 @@ from common.json.models import explain, fields_of, without_null
 from server.api.access import Access, require_role
 from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
-from server.api.models import Error
+from server.api.models.shared import Error
 from server.api.openapi import document
 from server.api.resources import (
     audit,

@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from controller.model.audit import AuditAction, AuditEntry, AuditFilter
 from server.api.call import Call
 from server.api.errors import HttpError
-from server.api.models import Audit, AuditMatch, AuditPage, AuditRow
+from server.api.models.audit import Audit, AuditMatch, AuditPage, AuditRow
 from server.api.table import Endpoint
 from server.audit.detail import AuditDetail
 from server.ports import AuditLog

@@ -6,7 +6,7 @@ Other backends have no brokers of their own, so these endpoints answer 404 there
 from common.json.text import abbreviated
 from server.api.call import Call
 from server.api.errors import HttpError
-from server.api.models import Broker, Brokers, FailLogDir, LogDir, Slow, StopOptions
+from server.api.models.brokers import Broker, Brokers, FailLogDir, LogDir, Slow, StopOptions
 from server.api.table import Endpoint
 from server.ports import OwnedBrokers
 

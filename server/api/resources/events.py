@@ -6,7 +6,7 @@ from starlette.responses import Response, StreamingResponse
 
 from server.api.call import Call
 from server.api.errors import HttpError
-from server.api.models import EventModel
+from server.api.models.events import EventModel
 from server.api.table import Endpoint
 from server.events.hub import EventHub, Reader, TooManyReadersError
 

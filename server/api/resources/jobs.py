@@ -15,19 +15,18 @@ from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
 from server.api.call import Call
 from server.api.errors import HttpError, require
-from server.api.models import (
+from server.api.models.jobs import (
     Accepted,
     JobDetail,
     JobOptions,
     Jobs,
-    Page,
     PartsPage,
-    Paused,
     Priority,
     RollbackPreview,
     RolledBack,
     Skipped,
 )
+from server.api.models.shared import Page, Paused
 from server.api.streams import streamed
 from server.api.table import Endpoint
 from server.api.views.parts import part_page

@@ -14,7 +14,7 @@ from controller.scheduling.plan_limits import LETTERS
 from controller.views.jobs import broker_loads
 from server.api.call import MAX_SMALL_BODY, Call
 from server.api.errors import HttpError, require
-from server.api.models import BrokerLoad, Limit, LimitChanges, Limits
+from server.api.models.limits import BrokerLoad, Limit, LimitChanges, Limits
 from server.api.table import Endpoint
 from server.api.views.rows import limit_rows
 

@@ -9,7 +9,7 @@ from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from server.api.call import Call
 from server.api.errors import HttpError, require
-from server.api.models import Placement, PlacementBroker, PlacementChange
+from server.api.models.placement import Placement, PlacementBroker, PlacementChange
 from server.api.table import Endpoint
 
 

@@ -14,8 +14,9 @@ from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from server.api.call import Call
 from server.api.errors import HttpError
-from server.api.models import Accepted, JobOptions, SnapshotPartition
-from server.api.proposal_models import Proposal, ProposalRequest, Proposals, ProposalState
+from server.api.models.jobs import Accepted, JobOptions
+from server.api.models.proposals import Proposal, ProposalRequest, Proposals, ProposalState
+from server.api.models.snapshot import SnapshotPartition
 from server.api.resources import snapshot
 from server.api.resources.jobs import submit_entries
 from server.api.resources.placement import alter_excluded

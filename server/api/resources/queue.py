@@ -2,7 +2,8 @@
 
 from controller.views import jobs as views
 from server.api.call import Call, skip_rows
-from server.api.models import Page, Queue, QueueEntry
+from server.api.models.queue import Queue, QueueEntry
+from server.api.models.shared import Page
 from server.api.table import Endpoint
 
 

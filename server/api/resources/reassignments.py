@@ -18,7 +18,7 @@ from controller.throttle.direct import throttled_by_others
 from controller.views.reassignments import ongoing
 from server.api.call import Call
 from server.api.errors import HttpError
-from server.api.models import (
+from server.api.models.reassignments import (
     Cancel,
     Cancelled,
     CancelThrottle,

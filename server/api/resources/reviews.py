@@ -13,8 +13,8 @@ from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from server.api.call import Call
 from server.api.errors import HttpError
+from server.api.models.reviews import RateOrigin, Review, ReviewOptions
 from server.api.resources.snapshot import rows
-from server.api.review_models import RateOrigin, Review, ReviewOptions
 from server.api.streams import encoded_lines
 from server.api.table import Endpoint
 from server.api.views.plans import check_plan

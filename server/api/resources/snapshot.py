@@ -7,7 +7,7 @@ from starlette.responses import Response
 from controller.model.cluster import Partition, Replicas
 from controller.state.state import State
 from server.api.call import Call
-from server.api.models import SnapshotBroker, SnapshotCluster, SnapshotPartition, SnapshotRow
+from server.api.models.snapshot import SnapshotBroker, SnapshotCluster, SnapshotPartition, SnapshotRow
 from server.api.streams import json_lines
 from server.api.table import Endpoint
 from server.ports import Sizes

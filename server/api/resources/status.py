@@ -9,12 +9,12 @@ from controller.views.jobs import totals
 from controller.views.reassignments import counts
 from server.api.call import Call
 from server.api.errors import require
-from server.api.models import (
+from server.api.models.shared import Paused
+from server.api.models.status import (
     BrokerCounts,
     ClusterHealth,
     Incoming,
     PartitionCounts,
-    Paused,
     Status,
     Throttle,
     Totals,

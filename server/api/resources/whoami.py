@@ -1,7 +1,7 @@
 """`/v1/whoami`: the client as the server knows it."""
 
 from server.api.call import Call
-from server.api.models import Whoami
+from server.api.models.shared import Whoami
 from server.api.table import Endpoint
 
 

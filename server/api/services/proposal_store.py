@@ -9,7 +9,7 @@ import msgspec
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from server.api.errors import HttpError
-from server.api.proposal_models import Proposal, ProposalFigures, ProposalState
+from server.api.models.proposals import Proposal, ProposalFigures, ProposalState
 
 MAX_OPEN = 4
 """Most proposals that are being computed or wait for it."""

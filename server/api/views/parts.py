@@ -9,9 +9,9 @@ from controller.model.cluster import Pending, Replicas, TopicPartition
 from controller.model.names import without
 from controller.state.state import State
 from controller.views.jobs import Part, PartRef, PartState, part_of, part_refs
-from server.api import models
 from server.api.call import Call, skip_rows
-from server.api.models import PartSort, PartsPage
+from server.api.models import jobs as models
+from server.api.models.jobs import PartSort, PartsPage
 
 
 async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tuple[list[models.Part], int]:

@@ -4,7 +4,7 @@ from controller.model.cluster import Job
 from controller.model.names import without
 from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.call import Call
-from server.api.models import RollbackPreview, Skipped
+from server.api.models.jobs import RollbackPreview, Skipped
 
 EXAMPLES = 100
 """Skipped partitions that are listed."""

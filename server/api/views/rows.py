@@ -11,7 +11,9 @@ from controller.state.state import State
 from controller.views import jobs as views
 from controller.views.jobs import PartState
 from server.api.call import Call
-from server.api.models import Copied, Job, JobKindName, Limit, Reason, Refused
+from server.api.models.jobs import Copied, Job, JobKindName
+from server.api.models.limits import Limit
+from server.api.models.shared import Reason, Refused
 from server.api.services.counts import Tally
 from server.api.services.progress import CopyRate
 

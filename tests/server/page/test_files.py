@@ -5,8 +5,10 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from controller.views.jobs import PartState
-from server.api import models
-from server.api.proposal_models import Proposal, ProposalFigures, ProposalRequest
+from server.api.models.jobs import Job, Part
+from server.api.models.limits import Limit
+from server.api.models.proposals import Proposal, ProposalFigures, ProposalRequest
+from server.api.models.status import ClusterHealth, Status, Totals
 from server.page.files import SCRIPTS, assets, document
 
 
@@ -98,12 +100,12 @@ async def test_every_table_has_a_caption_and_every_field_a_label() -> None:
 async def test_the_scripts_read_fields_of_the_models_only() -> None:
     script = await scripts()
     shown = (
-        ("status", models.Status),
-        ("job", models.Job),
-        ("part", models.Part),
-        ("moves", models.Totals),
-        ("health", models.ClusterHealth),
-        ("limit", models.Limit),
+        ("status", Status),
+        ("job", Job),
+        ("part", Part),
+        ("moves", Totals),
+        ("health", ClusterHealth),
+        ("limit", Limit),
     )
     for variable, model in shown:
         used = set(re.findall(rf"\b{variable}\.(\w+)(?!\()\b", script))

@@ -3,7 +3,7 @@
 import json
 
 from controller.state.upstream import Disk
-from server.api.models import SnapshotPartition
+from server.api.models.snapshot import SnapshotPartition
 from server.api.resources.snapshot import rows
 from tests.server.api.api_client import MOVE, ApiClient
 

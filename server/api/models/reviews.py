@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from controller.model.names import Replicas
-from server.api.proposal_models import ProposedLoad
+from server.api.models.proposals import ProposedLoad
 
 
 class ReviewOptions(Struct, forbid_unknown_fields=True):

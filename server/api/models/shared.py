@@ -1,0 +1,78 @@
+"""Models that several resources have in common."""
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+Replicas: TypeAlias = Annotated[tuple[int, ...], Meta(description="Broker ids, the preferred leader first.")]
+
+
+CopiedBytes: TypeAlias = Annotated[int, Meta(description="Bytes copied until now, of all replicas together.")]
+
+
+TotalBytes: TypeAlias = Annotated[int, Meta(description="Bytes to copy in total.")]
+
+
+CopyBytesPerSecond: TypeAlias = Annotated[
+    int | None,
+    Meta(
+        description="Bytes per second, the mean of 10 s or more in which steps were in flight; null before that,"
+        " and while nothing is copied."
+    ),
+]
+
+
+SecondsLeft: TypeAlias = Annotated[
+    int | None,
+    Meta(
+        description="Time left at that rate, and at that of the slowest broker; null without a rate, during a pause,"
+        " and while a part cannot start."
+    ),
+]
+
+
+OtherReasons: TypeAlias = Annotated[
+    int, Meta(description="Partitions with reasons that are not listed: there are more than 100 reasons.")
+]
+
+
+class Error(Struct):
+    """A refused request."""
+
+    error: Annotated[str, Meta(description="One line that names the problem.")]
+
+
+class Whoami(Struct):
+    """The client of the request."""
+
+    principal: Annotated[str, Meta(description="The name that jobs and the audit log record.")]
+    role: Annotated[str, Meta(description="`viewer`: may read; `operator`: may also change.")]
+
+
+class Refused(Struct):
+    """A partition that the controller refused."""
+
+    topic: str
+    partition: int
+    error: Annotated[str, Meta(description="The name of the Kafka error code.")]
+    message: str
+
+
+class Reason(Struct):
+    """A reason, and the number of partitions that it applies to."""
+
+    reason: str
+    partitions: int
+
+
+class Paused(Struct):
+    """Whether the job, or the server, starts no new steps."""
+
+    paused: bool
+
+
+class Page(Struct, forbid_unknown_fields=True):
+    """Query parameters of a list in pages."""
+
+    offset: Annotated[int, Meta(ge=0, le=2**31 - 1, description="Number of rows to skip.")] = 0
+    limit: Annotated[int, Meta(ge=0, le=10_000, description="Maximum number of rows to return.")] = 100

@@ -1,0 +1,120 @@
+"""The models of `/v1/status`."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from server.api.models.jobs import Job
+from server.api.models.limits import Limit
+from server.api.models.shared import (
+    CopiedBytes,
+    CopyBytesPerSecond,
+    OtherReasons,
+    Reason,
+    SecondsLeft,
+    TotalBytes,
+)
+from server.api.services.spark import Spark
+
+
+class Totals(Struct):
+    """Numbers of reassignments. `moving`, `waiting` and `queued` add up to `ongoing`."""
+
+    ongoing: int
+    moving: int
+    waiting: int
+    queued: int
+    pending: Annotated[
+        int, Meta(description="Partitions of queued plans that wait for an earlier reassignment.")
+    ]
+    others: Annotated[int, Meta(description="Reassignments that reassignd did not start.")]
+
+
+class BrokerCounts(Struct):
+    """Numbers of brokers."""
+
+    registered: int
+    live: int
+    offline: Annotated[list[int], Meta(description="The ids of the offline brokers.")]
+    excluded: Annotated[
+        list[int] | None,
+        Meta(description="The brokers that get no new partitions; null where Kafka places partitions."),
+    ]
+
+
+class PartitionCounts(Struct):
+    """Numbers of partitions."""
+
+    total: int
+    offline: int
+    under_replicated: int
+    under_min_isr: int
+
+
+class ClusterHealth(Struct):
+    """What is wrong with the cluster, and the state of the health guard."""
+
+    problems: Annotated[
+        list[str],
+        Meta(
+            description="Offline brokers, and offline, under-min-ISR and under-replicated partitions; empty when healthy."
+        ),
+    ]
+    trouble: Annotated[
+        str | None, Meta(description="What the health guard found; null when nothing, or without a guard.")
+    ]
+    holds: Annotated[
+        int | None,
+        Meta(
+            description="Number of steps, other than repairs, that may be in flight: 0 (hold), 1 (slow), or null when"
+            " the guard restricts nothing."
+        ),
+    ]
+
+
+class Incoming(Struct):
+    """Progress of the data that is copied to a broker."""
+
+    broker: int
+    bytes: CopiedBytes
+    total: TotalBytes
+    rate: CopyBytesPerSecond
+    seconds_left: SecondsLeft
+
+
+class Throttle(Struct):
+    """The replication throttle."""
+
+    bytes_per_second: int | None
+    leases: Annotated[int, Meta(description="Number of throttle configs that reassignd has set.")]
+
+
+class Status(Struct):
+    """The state of the server and the cluster."""
+
+    version: str
+    cluster_id: str
+    paused: bool
+    brokers: BrokerCounts
+    partitions: PartitionCounts
+    health: ClusterHealth
+    reassignments: Totals
+    jobs: Annotated[list[Job], Meta(description="The jobs that have not ended, the oldest first.")]
+    incoming: Annotated[
+        list[Incoming],
+        Meta(description="Data of the jobs that have not ended, by the broker that receives it."),
+    ]
+    reasons: Annotated[
+        list[Reason],
+        Meta(
+            description="Why partitions do not move or make no progress, of all of them, the most frequent first."
+        ),
+    ]
+    other_reasons: OtherReasons
+    limits: list[Limit]
+    throttle: Throttle
+    cancel_mode: Annotated[
+        Literal["rollback", "stop"],
+        Meta(description="What a cancel does: `reassignment.cancel.mode`."),
+    ]
+    spark: Spark
