@@ -53,6 +53,7 @@ OF_MANY_MODULES = {
     "backends/zookeeper/test_bad_znodes.py",
     "backends/zookeeper/test_cancel_and_queue.py",
     "backends/zookeeper/test_memory_tree.py",
+    "backends/state_topic/test_simulation.py",
     "backends/test_crashes.py",
     "controller/test_cases.py",
     "controller/test_gateway_properties.py",

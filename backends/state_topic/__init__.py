@@ -1,0 +1,1 @@
+"""Records in a compacted topic of the cluster: several instances, one active, fenced by the producer epoch."""

@@ -1,0 +1,58 @@
+"""The claim: the record by which an instance becomes the active one."""
+
+import msgspec
+
+from protocol.record_batch import BatchRecord, Producer
+
+CLAIM_KEY = b'["claim"]'
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is active. The newest claim in the log is valid."""
+
+    instance: str
+    """The id of the process; a new one at each start."""
+    term: int
+    """Increases with each claim. It is the epoch of the controller."""
+    producer_id: int
+    producer_epoch: int
+    replaces: tuple[int, int] | None
+    """Producer id and epoch of the claim that was valid when this one was written; None if there was none."""
+    session_ms: int
+    peer: str = ""
+    """Address at which the active instance accepts requests that standbys forward."""
+    url: str = ""
+    """Address of its HTTP API."""
+    version: str = ""
+    released: bool = False
+    """The instance has ended its term: a standby need not wait for a session."""
+
+    @property
+    def producer(self) -> Producer:
+        """The producer whose batches are valid during the term."""
+        return Producer(self.producer_id, self.producer_epoch)
+
+    def follows(self, last: "Claim | None") -> bool:
+        """Tell whether this claim is valid after `last`.
+
+        Within a producer id the broker orders the epochs, and refuses the batches of the older one. An id is replaced
+        when its epochs are used up or when the coordinator has forgotten it. The new id fences nobody; therefore its
+        claim must name the last one, so of two such claims at the same time only the first is valid.
+        """
+        if last is None or last.producer == self.producer:
+            return True
+        if last.producer_id == self.producer_id:
+            return self.producer_epoch > last.producer_epoch
+        return self.replaces == last.producer
+
+    def encode(self) -> BatchRecord:
+        """Return the record of the claim."""
+        return BatchRecord(CLAIM_KEY, msgspec.json.encode(self))
+
+
+def decode_claim(value: bytes) -> Claim | None:
+    """Return the claim, or None if the value is no claim: a foreign batch can have any bytes."""
+    try:
+        return msgspec.json.decode(value, type=Claim)
+    except msgspec.DecodeError:
+        return None

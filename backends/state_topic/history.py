@@ -1,0 +1,93 @@
+"""The rows of the state topic after the order rule.
+
+After a claim only the batches of its producer are valid, until the next claim. All instances read the same log, so
+they drop the same batches. A transaction is valid from its commit marker on; its batches are held until then.
+
+Compaction does not know the rule: it keeps the newest value of a key, also one of a dropped batch, and it removes old
+claims. Therefore the active instance writes its own value of each key of a dropped batch again (`take_repairs`), and
+a reader that has seen no claim yet accepts all batches.
+"""
+
+from collections.abc import Iterable
+
+from backends.state_topic.claim import CLAIM_KEY, Claim, decode_claim
+from protocol.errors import DecodeError
+from protocol.record_batch import Batch, BatchRecord
+
+
+class History:
+    """Applies batches in order. `rows` has the values by key, without the claim."""
+
+    def __init__(self) -> None:
+        self.rows: dict[bytes, bytes] = {}
+        self.claim: Claim | None = None
+        self.last_term = 0
+        """The term of the claim that the present one replaced."""
+        self.next_offset = 0
+        """The offset to read from."""
+        self.foreign_batches = 0
+        """Number of batches that the order rule has dropped."""
+        self._open: dict[int, list[BatchRecord]] = {}
+        """Records of transactions without a marker, by producer id."""
+        self._repairs: set[bytes] = set()
+
+    def apply(self, batches: Iterable[Batch]) -> None:
+        """Apply the batches. Raises DecodeError; everything before the unreadable batch is applied."""
+        for batch in batches:
+            if batch.header.last_offset >= self.next_offset:
+                self._apply_batch(batch)
+                self.next_offset = batch.header.last_offset + 1
+
+    def take_repairs(self) -> list[BatchRecord]:
+        """Return the valid rows of the keys of dropped batches, and forget these keys.
+
+        A key without a valid row gives a tombstone.
+        """
+        keys, self._repairs = self._repairs, set()
+        claim = self.claim.encode() if self.claim else BatchRecord(CLAIM_KEY, None)
+        return [claim if key == CLAIM_KEY else BatchRecord(key, self.rows.get(key)) for key in sorted(keys)]
+
+    def _apply_batch(self, batch: Batch) -> None:
+        header = batch.header
+        if header.control:
+            held = self._open.pop(header.producer.id, [])
+            if held and batch.commits():
+                self._put(held)
+            return
+        records = [record for _, record in batch.records()]
+        if self._claims(batch, records):
+            return
+        if self.claim is not None and header.producer != self.claim.producer:
+            self._drop(records)
+        elif header.transactional:
+            self._open.setdefault(header.producer.id, []).extend(records)
+        else:
+            self._put(records)
+
+    def _claims(self, batch: Batch, records: list[BatchRecord]) -> bool:
+        """Apply a claim; return whether the batch is one."""
+        if batch.header.transactional or len(records) != 1 or records[0].key != CLAIM_KEY:
+            return False
+        claim = decode_claim(records[0].value or b"")
+        if claim is None or claim.producer != batch.header.producer or not claim.follows(self.claim):
+            return False
+        if self.claim is not None and claim.producer != self.claim.producer:
+            for held in self._open.values():
+                self._drop(held)
+            self._open.clear()
+            self.last_term = self.claim.term
+        self.claim = claim
+        return True
+
+    def _put(self, records: list[BatchRecord]) -> None:
+        for key, value in records:
+            if key is None or key == CLAIM_KEY:
+                raise DecodeError("a row of the state topic has no key, or that of the claim")
+            if value is None:
+                self.rows.pop(key, None)
+            else:
+                self.rows[key] = value
+
+    def _drop(self, records: list[BatchRecord]) -> None:
+        self.foreign_batches += 1
+        self._repairs.update(key for key, _ in records if key is not None)

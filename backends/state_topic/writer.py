@@ -1,0 +1,178 @@
+"""The writer of the active instance: commits, beats and the lease.
+
+What waits goes into the next batch; one batch is in flight. A commit that does not fit into a batch is a transaction.
+An attempt without an answer is repeated with the same sequence, so the batch is in the log once.
+
+A term ends in two cases. The broker refuses a batch, because a newer epoch has written. Or a batch is answered after
+the lease has lapsed: a standby may have seen silence for a session meanwhile, and its claim may come at any time. If
+the coordinator has given it another producer id, the broker would refuse neither of the two.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from backends.state_topic.candidate import Term
+from backends.state_topic.lease import Lease
+from backends.state_topic.ports import FencedError, StateLog, Timings
+from common.clock import Clock, within
+from controller.ports import StoreLostError
+from protocol.record_batch import BatchRecord
+
+MAX_BATCH_BYTES = 900_000
+"""Less than Kafka's default for the largest batch, `max.message.bytes`."""
+
+RECORD_OVERHEAD = 20
+"""Bytes of a record besides key and value, at most."""
+
+TRANSACTION_SECONDS = 3600.0
+"""A transactional beat is written this often: only transactions keep the transactional id from expiring."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between attempts; doubled after each."""
+
+_SEQUENCES = 2**31
+
+
+class _Commit(NamedTuple):
+    records: Sequence[BatchRecord]
+    size: int
+    done: asyncio.Future[None]
+
+
+class TermWriter:
+    """Writes under the claim of a term. A batch with the claim again is a beat: it only extends the lease."""
+
+    def __init__(
+        self,
+        log: StateLog,
+        term: Term,
+        lease: Lease,
+        timings: Timings,
+        clock: Clock,
+    ) -> None:
+        self._log, self._sequence = log, term.sequence
+        self._producer, self._beat = term.claim.producer, term.claim.encode()
+        self._lease, self._timings, self._clock = lease, timings, clock
+        self._waiting: deque[_Commit] = deque()
+        self._wake = asyncio.Event()
+        self._closing = False
+        self._lost: StoreLostError | None = None
+        self._transaction_at = clock.now()
+
+    def commit(self, records: Sequence[BatchRecord]) -> asyncio.Future[None]:
+        """Queue the records; the future completes when they are in the log, all or none.
+
+        It fails with StoreLostError when another instance has claimed the term.
+        """
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._lost is not None or self._closing:
+            done.set_exception(self._lost or StoreLostError("the term of this instance has ended"))
+            return done
+        self._waiting.append(_Commit(records, _size(records), done))
+        self._wake.set()
+        return done
+
+    async def run(self) -> None:
+        """Write until `close` and all commits are written. Raises StoreLostError when the term is lost."""
+        try:
+            while not (self._closing and not self._waiting):
+                if not self._waiting and not await within(self._clock, self._timings.beat, self._wake):
+                    await self._write_beat()
+                self._wake.clear()
+                while self._waiting:
+                    await self._write_group(self._next_group())
+        except FencedError as error:
+            self._lost = StoreLostError(str(error))
+            self._lease.end()
+            self._fail_all()
+            raise self._lost from error
+
+    def close(self) -> None:
+        """Accept no more commits; `run` ends when the waiting ones are written."""
+        self._closing = True
+        self._wake.set()
+
+    def _next_group(self) -> list[_Commit]:
+        """Take the commits of the next batch; a commit that is larger than a batch is alone."""
+        group = [self._waiting.popleft()]
+        size = group[0].size
+        while self._waiting and size + self._waiting[0].size <= MAX_BATCH_BYTES:
+            size += self._waiting[0].size
+            group.append(self._waiting.popleft())
+        return group
+
+    async def _write_group(self, group: list[_Commit]) -> None:
+        records = [record for commit in group for record in commit.records]
+        try:
+            if group[0].size > MAX_BATCH_BYTES:
+                await self._write_transaction(records)
+            else:
+                await self._append(records)
+        except FencedError:
+            self._waiting.extendleft(reversed(group))
+            raise
+        for commit in group:
+            if not commit.done.done():
+                commit.done.set_result(None)
+
+    async def _write_beat(self) -> None:
+        if self._clock.now() - self._transaction_at >= TRANSACTION_SECONDS:
+            await self._write_transaction([self._beat])
+        else:
+            await self._append([self._beat])
+
+    async def _write_transaction(self, records: Sequence[BatchRecord]) -> None:
+        await self._retried(lambda: self._log.begin_transaction(self._producer))
+        for batch in _batches(records):
+            await self._append(batch, transactional=True)
+        await self._retried(lambda: self._log.end_transaction(self._producer))
+        self._transaction_at = self._clock.now()
+
+    async def _append(self, records: Sequence[BatchRecord], *, transactional: bool = False) -> None:
+        sequence = self._sequence
+        self._sequence = (sequence + len(records)) % _SEQUENCES
+        sent = await self._retried(
+            lambda: self._log.append(records, self._producer, sequence, transactional=transactional)
+        )
+        if not self._lease.valid:
+            raise FencedError("the state topic did not answer within the lease")
+        # Only batches extend the lease, because only batches are read by standbys.
+        self._lease.renew(sent)
+
+    async def _retried(self, attempt: Callable[[], Awaitable[None]]) -> float:
+        """Repeat the attempt until it is answered; return when the answered one was sent."""
+        pause = FIRST_PAUSE
+        while True:
+            sent = self._clock.now()
+            try:
+                await attempt()
+            except OSError:
+                await self._clock.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                return sent
+
+    def _fail_all(self) -> None:
+        for commit in self._waiting:
+            if not commit.done.done():
+                commit.done.set_exception(self._lost or StoreLostError())
+        self._waiting.clear()
+
+
+def _size(records: Sequence[BatchRecord]) -> int:
+    return sum(len(key or b"") + len(value or b"") + RECORD_OVERHEAD for key, value in records)
+
+
+def _batches(records: Sequence[BatchRecord]) -> Iterator[list[BatchRecord]]:
+    """Divide the records into batches of at most MAX_BATCH_BYTES; a longer record is alone."""
+    batch: list[BatchRecord] = []
+    size = 0
+    for record in records:
+        size += (more := _size([record]))
+        if batch and size > MAX_BATCH_BYTES:
+            yield batch
+            batch, size = [], more
+        batch.append(record)
+    yield batch

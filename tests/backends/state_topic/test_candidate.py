@@ -1,0 +1,143 @@
+"""A standby claims the term when the active instance is silent; see also `test_simulation`."""
+
+import asyncio
+from math import inf
+from random import Random
+
+import pytest
+
+from backends.state_topic.candidate import Candidate, Term
+from backends.state_topic.claim import Claim
+from backends.state_topic.history import History
+from backends.state_topic.ports import Fetched, Timings
+from common.clock import ManualClock
+from protocol.record_batch import Producer
+from tests.backends.state_topic.builders import FENCED, Log, ScriptedLog, a_claim, row
+
+OTHER, OURS = Producer(7, 0), Producer(7, 1)
+
+
+class Rig(ScriptedLog):
+    """A candidate on a scripted log. `reads` has what each fetch appends to the log before its answer."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self.log, self.clock = log, ManualClock()
+        self.unreachable = False
+        self.before_claim = Log.add
+        self.task: asyncio.Task[Term]
+        self.history = History()
+
+    def start(self) -> "Rig":
+        candidate = Candidate(self, self.history, new_claim, Timings(6.0), self.clock, Random(1))
+        self.task = asyncio.create_task(candidate.claim_term())
+        return self
+
+    async def fetch(self, offset: int) -> Fetched:
+        await self.clock.sleep(0.25)
+        if self.unreachable:
+            raise OSError("no answer")
+        return Fetched([batch for batch in self.log.batches if batch.header.offset >= offset], self.log.end)
+
+    async def new_epoch(self) -> Producer:
+        return OURS
+
+    async def append(self, records, producer, sequence, *, transactional=False) -> None:  # type: ignore[no-untyped-def]
+        self.calls.append("append")
+        if self.failures and (failure := self.failures.pop(0)) is not None:
+            raise failure
+        self.log.add(*records, producer=producer, sequence=sequence)
+
+    async def run(self, seconds: float) -> None:
+        for _ in range(round(seconds / 0.125)):
+            await self.clock.advance(0.125)
+
+
+def new_claim(last: Claim | None, producer: Producer) -> Claim:
+    return a_claim(last.term + 1 if last else 1, producer, replaces=last and last.producer, instance="ours")
+
+
+async def test_an_empty_log_is_claimed_at_once() -> None:
+    rig = Rig(Log()).start()
+    await rig.run(2)
+    term = rig.task.result()
+    assert (term.claim.term, term.sequence, term.steps_from) == (1, 1, -inf)
+
+
+async def test_a_silent_instance_is_replaced_after_a_session() -> None:
+    rig = Rig(Log().claim(a_claim(4, OTHER))).start()
+    await rig.run(5.9)
+    assert not rig.calls
+    await rig.run(2.5)
+    assert rig.task.result().claim == a_claim(5, OURS, replaces=OTHER, instance="ours")
+
+
+async def test_an_instance_that_writes_is_not_replaced() -> None:
+    rig = Rig(Log().claim(a_claim(1, OTHER))).start()
+    for _ in range(10):
+        await rig.run(4)
+        rig.log.add(row("a"), producer=OTHER)
+    assert not rig.calls
+
+
+async def test_a_released_term_is_claimed_at_once() -> None:
+    rig = Rig(Log().claim(a_claim(1, OTHER, released=True))).start()
+    await rig.run(1.5)
+    assert rig.task.done()
+
+
+async def test_after_an_outage_of_the_log_the_active_instance_may_write_first() -> None:
+    rig = Rig(Log().claim(a_claim(1, OTHER))).start()
+    await rig.run(1)
+    rig.unreachable = True
+    await rig.run(30)
+    rig.unreachable = False
+    await rig.run(1.9)
+    assert not rig.calls
+    await rig.run(3)
+    assert rig.task.done()
+
+
+async def test_a_claim_without_an_answer_is_repeated() -> None:
+    rig = Rig(Log()).start()
+    rig.failures = [OSError("no answer")]
+    await rig.run(2)
+    assert (rig.calls, rig.task.result().claim.term) == (["append"] * 2, 1)
+
+
+async def test_a_fenced_claim_goes_on_following() -> None:
+    rig = Rig(Log().claim(a_claim(1, OTHER))).start()
+    rig.failures = [FENCED]
+    await rig.run(9)
+    assert rig.calls == ["append"]
+    assert not rig.task.done()
+    await rig.run(7)
+    assert rig.task.done()
+
+
+@pytest.mark.parametrize("kind", ["row", "claim"])
+async def test_steps_wait_when_another_instance_wrote_before_the_claim(kind: str) -> None:
+    rig = Rig(Log().claim(a_claim(1, OTHER))).start()
+    late = row("late") if kind == "row" else a_claim(2, OTHER).encode()
+
+    async def new_epoch() -> Producer:
+        rig.log.add(late, producer=OTHER)
+        return OURS
+
+    rig.new_epoch = new_epoch  # type: ignore[method-assign]
+    await rig.run(9)
+    term = rig.task.result()
+    assert term.steps_from > rig.clock.now()
+    assert (rig.history.rows == {b"late": b"row"}) == (kind == "row")
+
+
+async def test_terms_increase_when_two_instances_claim_the_same() -> None:
+    rig = Rig(Log().claim(a_claim(1, Producer(6, 9)))).start()
+
+    async def new_epoch() -> Producer:
+        rig.log.claim(a_claim(2, OTHER, replaces=(6, 9)))
+        return OURS
+
+    rig.new_epoch = new_epoch  # type: ignore[method-assign]
+    await rig.run(9)
+    assert (rig.task.result().claim.term, rig.task.result().sequence) == (3, 2)

@@ -1,0 +1,31 @@
+"""The lease is valid for some seconds from the sending of an acknowledged batch."""
+
+from backends.state_topic.lease import Lease
+from common.clock import ManualClock
+
+
+async def test_a_lease_lasts_from_the_sending() -> None:
+    clock = ManualClock()
+    lease = Lease(clock, 4.0)
+    lease.renew(sent=0.0)
+    validity = []
+    for seconds in (3.9, 0.2):
+        await clock.advance(seconds)
+        validity.append(lease.valid)
+    assert validity == [True, False]
+
+
+async def test_a_late_answer_to_an_earlier_batch_does_not_shorten_the_lease() -> None:
+    clock = ManualClock()
+    lease = Lease(clock, 4.0)
+    lease.renew(sent=2.0)
+    lease.renew(sent=1.0)
+    await clock.advance(5.5)
+    assert lease.valid
+
+
+def test_an_ended_lease_cannot_be_renewed() -> None:
+    lease = Lease(ManualClock(), 4.0)
+    lease.end()
+    lease.renew(sent=0.0)
+    assert not lease.valid

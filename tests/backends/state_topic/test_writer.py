@@ -1,0 +1,140 @@
+"""The writer: batches, transactions, beats, retries, and the end of a term."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from math import inf
+
+import pytest
+
+from backends.state_topic.candidate import Term
+from backends.state_topic.lease import Lease
+from backends.state_topic.ports import Timings
+from backends.state_topic.writer import TRANSACTION_SECONDS, TermWriter
+from common.clock import ManualClock
+from controller.ports import StoreLostError
+from protocol.record_batch import BatchRecord
+from tests.backends.state_topic.builders import FENCED, ScriptedLog, a_claim, row
+
+BEAT = a_claim().encode()
+LOST = OSError("no answer")
+
+
+class Rig:
+    """A writer with its log, clock and lease."""
+
+    def __init__(self, *failures: Exception | None, on_append: Callable[[], None] = lambda: None) -> None:
+        self.clock = ManualClock()
+        self.log = ScriptedLog(*failures, on_append=on_append)
+        timings = Timings(6.0)
+        self.lease = Lease(self.clock, timings.lease)
+        self.lease.renew(0.0)
+        self.writer = TermWriter(self.log, Term(a_claim(), 1, 0.0, -inf), self.lease, timings, self.clock)
+
+    def commit(self, *records: BatchRecord) -> asyncio.Future[None]:
+        return self.writer.commit(records)
+
+    @property
+    def appended(self) -> list[tuple[int, list[BatchRecord]]]:
+        return [(sequence, records) for sequence, records, _ in self.log.appended]
+
+
+@asynccontextmanager
+async def running(rig: Rig) -> AsyncIterator[asyncio.Task[None]]:
+    task = asyncio.create_task(rig.writer.run())
+    await rig.clock.advance(0)
+    yield task
+    rig.writer.close()
+    with suppress(StoreLostError):
+        await rig.clock.advance(2.0)
+        await task
+
+
+def many(count: int, size: int) -> Sequence[BatchRecord]:
+    return [row(f"k{number}", "x" * size) for number in range(count)]
+
+
+async def test_waiting_commits_share_a_batch() -> None:
+    rig = Rig()
+    commits = [rig.commit(row("a")), rig.commit(row("b"), row("c"))]
+    async with running(rig):
+        assert rig.appended == [(1, [row("a"), row("b"), row("c")])]
+        assert all(commit.done() for commit in commits)
+
+
+async def test_sequences_count_records() -> None:
+    rig = Rig()
+    async with running(rig):
+        for records in ([row("a"), row("b")], [row("c")]):
+            commit = rig.commit(*records)
+            await rig.clock.advance(0)
+            assert commit.done()
+        assert [sequence for sequence, _ in rig.appended] == [1, 3]
+
+
+async def test_a_batch_without_an_answer_is_repeated_with_its_sequence() -> None:
+    rig = Rig(LOST, LOST)
+    async with running(rig):
+        commit = rig.commit(row("a"))
+        await rig.clock.advance(0.2)
+        assert (rig.appended, rig.log.calls, commit.done()) == ([(1, [row("a")])], ["append"] * 3, True)
+
+
+async def test_without_commits_a_beat_is_written() -> None:
+    rig = Rig()
+    async with running(rig):
+        await rig.clock.advance(1.1)
+        assert rig.appended == [(1, [BEAT])]
+        await rig.clock.advance(4.5)
+        assert rig.lease.valid
+
+
+async def test_once_an_hour_a_beat_is_a_transaction() -> None:
+    rig = Rig()
+    async with running(rig):
+        while rig.clock.now() < TRANSACTION_SECONDS + 1:
+            await rig.clock.advance(1.0)
+        assert rig.log.calls.count("begin") == rig.log.calls.count("end") == 1
+
+
+async def test_a_commit_larger_than_a_batch_is_one_transaction() -> None:
+    rig = Rig()
+    large = rig.commit(*many(30, 100_000))
+    small = rig.commit(row("a"))
+    async with running(rig):
+        assert rig.log.calls == ["begin", *["append"] * 4, "end", "append"]
+        assert [transactional for *_, transactional in rig.log.appended] == [True] * 4 + [False]
+        assert large.done()
+        assert small.done()
+
+
+async def test_a_newer_epoch_ends_the_term_and_fails_all_commits() -> None:
+    rig = Rig(FENCED)
+    commits = [rig.commit(row("a")), rig.commit(*many(10, 100_000))]
+    async with running(rig) as task:
+        assert isinstance(task.exception(), StoreLostError)
+        assert not rig.lease.valid
+        for commit in [*commits, rig.commit(row("b"))]:
+            assert isinstance(commit.exception(), StoreLostError)
+
+
+async def test_an_answer_after_the_lease_has_lapsed_ends_the_term() -> None:
+    rig = Rig(*[LOST] * 20)
+    async with running(rig) as task:
+        commit = rig.commit(row("a"))
+        for _ in range(20):
+            await rig.clock.advance(1.0)
+        assert rig.appended
+        assert isinstance(task.exception(), StoreLostError)
+        with pytest.raises(StoreLostError, match="within the lease"):
+            await commit
+
+
+async def test_a_closed_writer_writes_what_waits_and_refuses_more() -> None:
+    rig = Rig()
+    commit = rig.commit(row("a"))
+    rig.writer.close()
+    async with running(rig) as task:
+        assert commit.done()
+        assert task.done()
+        assert isinstance(rig.commit(row("b")).exception(), StoreLostError)
