@@ -68,6 +68,10 @@ def _continue(d: Decision, _: events.Continue) -> Iterator[None]:
     yield from resume_deletions(d)
 
 
+def _period_changed(d: Decision, _: events.PeriodChanged) -> None:
+    """Do nothing: `fill` follows the schedule in every decision, and the throttle follows after it."""
+
+
 def _handler(kind: type[E], handler: Handler[E]) -> tuple[type[AnyEvent], Handler[Any]]:
     """Pair a class of events with its handler; mypy checks that the handler takes such events."""
     return kind, handler
@@ -97,6 +101,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(job_events.Prune, prune),
         _handler(events.Stalled, _stalled),
         _handler(events.Continue, _continue),
+        _handler(events.PeriodChanged, _period_changed),
         _handler(upstream_events.UpstreamPolled, upstream_polled),
         _handler(upstream_events.Unreachable, unreachable),
         _handler(upstream_events.Submitted, submitted),

@@ -217,6 +217,7 @@ class InMemoryController:
     def restart(self, live: Iterable[int] | None = None) -> "InMemoryController":
         """Start another controller on the records of this one. By default the same brokers are live."""
         other = InMemoryController(())
+        other.now_ms = self.now_ms
         other.put(*records(self.state))
         brokers = sorted(self.state.live) if live is None else live
         other.do(ControllerStarted([registration(broker) for broker in brokers]))

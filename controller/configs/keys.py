@@ -24,11 +24,13 @@ from controller.configs.names import (
     PARTITION_BYTES,
     PRODUCE_RATE,
     REPLICATION_FACTOR,
+    SCHEDULE,
     STEP_TIMEOUT,
     THROTTLE,
     UNCLEAN_ELECTION,
 )
 from controller.model.configs import list_items
+from controller.schedule.periods import EXAMPLE, ScheduleError, parse_schedule
 from controller.scheduling.limits import PREFIX
 
 INT_MAX = 2**31 - 1
@@ -109,6 +111,16 @@ def broker_ids(value: str) -> str | None:
     """Accept a list of broker ids."""
     valid = all(_BROKER_ID.fullmatch(item) and int(item) <= INT_MAX for item in list_items(value))
     return None if valid else "a list of broker ids"
+
+
+def schedule(value: str) -> str | None:
+    """Accept a schedule, or an empty text for none."""
+    try:
+        if value.strip():
+            parse_schedule(value)
+    except ScheduleError as error:
+        return f"periods such as {EXAMPLE}, and {error}"
+    return None
 
 
 _BOOLEAN = one_of("true", "false")
@@ -327,6 +339,14 @@ _CLUSTER_WIDE = [
         "for instance because they are drained. Not in a "
         "gateway: Kafka places partitions there.",
         broker_ids,
+    ),
+    ConfigKey(
+        SCHEDULE,
+        ConfigType.STRING,
+        "",
+        "Periods in which steps may start, with their throttles and one time zone, by default UTC. "
+        "Steps in flight continue after a period.",
+        schedule,
     ),
     _int(NUM_PARTITIONS, 1, "Default number of partitions of a new topic.", 1),
     _int(REPLICATION_FACTOR, 1, "Default replication factor of a new topic.", 1),

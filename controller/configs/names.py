@@ -23,6 +23,7 @@ MAX_DISK_USAGE = "reassignment.max.disk.usage"
 STEP_TIMEOUT = "reassignment.step.timeout.ms"
 CANCEL_MODE = "reassignment.cancel.mode"
 EXCLUDED_BROKERS = "reassignment.excluded.brokers"
+SCHEDULE = "reassignment.schedule"
 
 # Topic configs of the embedded cluster. They override the server's settings of the same names.
 PARTITION_BYTES = "embedded.partition.bytes"

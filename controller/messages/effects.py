@@ -104,6 +104,12 @@ class Wake(NamedTuple):
     """Submit a `Continue` event as background work."""
 
 
+class WakeAt(NamedTuple):
+    """Submit a `PeriodChanged` event at that time. It replaces an earlier `WakeAt`."""
+
+    at_ms: int
+
+
 BrokerCommand = Publish | DropReplica | BrokerJoined | BrokerLeft
 """Effects that become requests to brokers, where reassignd is the controller."""
 
@@ -115,4 +121,4 @@ UpstreamEffect = Submit | Elect | ReadThrottle | AlterThrottle | ConfigsChanged
 
 BackendEffect = ControllerEffect | UpstreamEffect
 
-Effect = BackendEffect | Wake
+Effect = BackendEffect | Wake | WakeAt

@@ -249,5 +249,10 @@ class Stalled(Event[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class PeriodChanged(Event[None]):
+    """A period of the schedule begins or ends about now (`WakeAt`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Continue(Event[None]):
     """Start the steps that exceeded the size of one decision, and resume deletions."""

@@ -5,9 +5,11 @@ Every decision ends with `fill`, because steps that ended in the decision have f
 
 from itertools import islice
 
-from controller.messages.effects import Wake
+from controller.messages.effects import Wake, WakeAt
 from controller.model.cluster import TopicPartition
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
+from controller.schedule.openings import opening_at
+from controller.schedule.periods import Schedule
 from controller.scheduling.limits import LEADS
 from controller.state.decision import Decision
 
@@ -24,7 +26,9 @@ def fill(d: Decision) -> None:
     """
     state = d.state
     backlog = state.backlog
-    stopped = state.paused or backlog.halted
+    if state.schedule is not None:
+        _follow_schedule(d, state.schedule)
+    stopped = state.paused or backlog.halted or not state.opening.is_open
     budget = 0 if stopped else STEPS_PER_DECISION - d.rows
     if backlog.to_plan:
         for key, alone in backlog.next_to_plan(budget):
@@ -40,6 +44,15 @@ def fill(d: Decision) -> None:
     if (more or state.deletable) and not state.woken:
         state.woken = True
         d.effects.append(Wake())
+
+
+def _follow_schedule(d: Decision, schedule: Schedule) -> None:
+    """Bring `State.opening` up to date, and request to be woken at the next change."""
+    state = d.state
+    if not state.opening.holds_at(d.now_ms):
+        state.opening = opening_at(schedule, d.now_ms)
+        if state.opening.until_ms is not None:
+            d.effects.append(WakeAt(state.opening.until_ms))
 
 
 def _fire_unless_paused(d: Decision, key: TopicPartition, trigger: Trigger) -> None:

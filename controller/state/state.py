@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.configs.names import MIN_ISR, THROTTLE
+from controller.configs.names import MIN_ISR, SCHEDULE, THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
@@ -36,6 +36,8 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.profile import EMBEDDED, ClusterProfile
+from controller.schedule.openings import ANY_TIME, STALE, Opening
+from controller.schedule.periods import Schedule, read_schedule
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.in_flight import MOVING
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
@@ -74,6 +76,9 @@ class State(UpstreamState):
     """Number of a job's partitions by ending. Jobs without one are absent."""
     pending: dict[TopicPartition, Pending] = field(default_factory=dict)
     paused: bool = False
+    schedule: Schedule | None = None
+    opening: Opening = ANY_TIME
+    """What the schedule permits. Each decision that needs it brings it up to date."""
     leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
     throttle: int | None = None
     """The rate for which the leases were made."""
@@ -324,3 +329,7 @@ class State(UpstreamState):
             self.default_min_isr = int(configs.get(MIN_ISR, 1))
             self.cluster_throttle = int(configs[THROTTLE]) if THROTTLE in configs else None
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
+            text = configs.get(SCHEDULE, "").strip()
+            schedule = read_schedule(text) if text else None
+            if schedule != self.schedule:
+                self.schedule, self.opening = schedule, STALE if schedule else ANY_TIME

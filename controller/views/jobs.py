@@ -19,6 +19,7 @@ from controller.model.cluster import (
     Replicas,
     TopicPartition,
 )
+from controller.schedule.openings import closed_reason
 from controller.scheduling.buckets import Bucket
 from controller.scheduling.limits import CONFIGS, Capacity, Cost, LimitKind, Usage, capacities_of
 from controller.scheduling.plan_limits import LETTERS
@@ -173,12 +174,20 @@ def waiting_reason(state: State, reassignment: Reassignment) -> str:
     return queued_reason(state, reassignment.job, state.backlog.bucket_of(reassignment.key))
 
 
-def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
-    """Return why steps of the job in this bucket of the backlog do not start; None if not planned yet."""
+def stopped_reason(state: State) -> str:
+    """Return why no step of any job starts; empty if steps start."""
     if state.paused:
         return "all reassignments are paused"
     if state.backlog.halted:
         return "no step starts while the cancel znode exists"
+    return "" if state.opening.is_open else closed_reason(state.schedule, state.opening)
+
+
+def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
+    """Return why steps of the job in this bucket of the backlog do not start; None if not planned yet."""
+    stopped = stopped_reason(state)
+    if stopped:
+        return stopped
     job = state.jobs.get(number)
     if job is not None and job.paused:
         return f"job {job.id} is paused"
@@ -268,11 +277,8 @@ class Totals(NamedTuple):
 def totals(state: State) -> Totals:
     """Return the counts of reassignments in constant time."""
     others = len(state.external)
-    ongoing, moving, waiting = (
-        len(state.reassignments),
-        len(state.backlog.costs) - others,
-        len(state.waiting),
-    )
+    ongoing, moving = len(state.reassignments), len(state.backlog.costs) - others
+    waiting = len(state.waiting) if state.opening.is_open else ongoing - moving
     return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending), others)
 
 
@@ -282,7 +288,13 @@ def _ongoing_ref(state: State, key: TopicPartition, number: int) -> PartRef | No
         return None
     if key in state.in_flight:
         return PartRef(key, PartState.MOVING, reassignment)
-    return PartRef(key, PartState.WAITING if key in state.waiting else PartState.QUEUED, reassignment)
+    return PartRef(key, _not_moving(state, key), reassignment)
+
+
+def _not_moving(state: State, key: TopicPartition) -> PartState:
+    """Return the state of an ongoing reassignment without a step in flight."""
+    waits = key in state.waiting or not state.opening.is_open
+    return PartState.WAITING if waits else PartState.QUEUED
 
 
 def _ongoing_part(state: State, reassignment: Reassignment) -> Part | None:
@@ -293,7 +305,7 @@ def _ongoing_part(state: State, reassignment: Reassignment) -> Part | None:
     if key in state.in_flight:
         part_state, step, reason = PartState.MOVING, partition.next, ""
     else:
-        part_state = PartState.WAITING if key in state.waiting else PartState.QUEUED
+        part_state = _not_moving(state, key)
         step, reason = None, waiting_reason(state, reassignment)
     current, target, original = partition.current, reassignment.target, reassignment.original
     return Part(*key, part_state, current, target, original, step, reason)

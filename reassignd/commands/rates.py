@@ -1,21 +1,8 @@
-"""Rates on the command line: `50MB`, `50MB/s`, `48MiB` or a number of bytes per second."""
-
-import re
-from fractions import Fraction
+"""Rates as options of the command line; see `common.rates`."""
 
 import click
 
-_RATE = re.compile(r"(\d{1,18}(?:\.\d{1,6})?) ?(?:([kmgt])(i?))?b?(?:/s)?", re.IGNORECASE)
-EXPECTED = "expected bytes per second, such as 50MB, 48MiB or 1000000"
-
-
-def read_rate(text: str) -> int:
-    """Return bytes per second. Units are decimal (MB) or binary (MiB). Raises ValueError."""
-    match = _RATE.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(EXPECTED)
-    power = "kmgt".index(match[2].lower()) + 1 if match[2] else 0
-    return int(Fraction(match[1]) * (1024 if match[3] else 1000) ** power)
+from common.rates import read_rate
 
 
 def rate(_: click.Context, __: click.Parameter, text: str | None) -> int | None:

@@ -28,8 +28,10 @@ from server.api.resources import (
     queue,
     reassignments,
     reviews,
+    schedule,
     snapshot,
     status,
+    throughput,
     whoami,
 )
 from server.api.roles import Identity
@@ -64,10 +66,12 @@ def _encoded_document(version: str) -> bytes:
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *status.ENDPOINTS,
+    *throughput.ENDPOINTS,
     *jobs.ENDPOINTS,
     *reviews.ENDPOINTS,
     *reassignments.ENDPOINTS,
     *limits.ENDPOINTS,
+    *schedule.ENDPOINTS,
     *placement.ENDPOINTS,
     *proposals.ENDPOINTS,
     *queue.ENDPOINTS,

@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter, time_ns
 from typing import Any, NamedTuple, cast
 
-from controller.messages.effects import BackendEffect, Effect, Wake
+from controller.messages.effects import BackendEffect, Effect, Wake, WakeAt
 from controller.messages.event import AnyEvent, Event, Reply
-from controller.messages.events import Continue
+from controller.messages.events import Continue, PeriodChanged
 from controller.ports import AnyBackend, Backend, Store, StoreLostError
 from controller.state.decision import Decision
 from controller.state.state import State
+from server.driver.alarm import Alarm
 from server.driver.event_queue import EventQueue, QueuedEvent
 from server.ports import Stats
 
@@ -90,6 +91,7 @@ class Driver:
         self._on_decision = on_decision
         self._capacity = asyncio.Semaphore(capacity)
         self._queue = EventQueue()
+        self._alarm = Alarm(now_ms, lambda: self._queue.add(QueuedEvent(PeriodChanged(), None)))
         self._undelivered: asyncio.Queue[_Decided | None] = asyncio.Queue()
         self._unanswered = 0
         """Decisions that are not answered yet; while it is 0, a decision without records is answered at once.
@@ -114,6 +116,7 @@ class Driver:
     async def stop(self) -> None:
         """Accept no more events, complete those that were submitted, and end."""
         self._stopped = True
+        self._alarm.cancel()
         self._queue.add(None)
         if self._task is not None:
             await self._task
@@ -196,12 +199,16 @@ class Driver:
 
     def _perform(self, effects: Sequence[Effect]) -> None:
         if effects:
-            self._backend.perform([effect for effect in effects if not isinstance(effect, Wake)])
-            if any(isinstance(effect, Wake) for effect in effects) and not self._stopped:
-                self._queue.add(QueuedEvent(Continue(), None))
+            self._backend.perform([effect for effect in effects if not isinstance(effect, Wake | WakeAt)])
+            for effect in effects if not self._stopped else ():
+                if type(effect) is Wake:
+                    self._queue.add(QueuedEvent(Continue(), None))
+                elif type(effect) is WakeAt:
+                    self._alarm.set(effect.at_ms)
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True
+        self._alarm.cancel()
         for reply in [reply for reply in self._replies if not reply.done()]:
             reply.set_exception(DriverStoppedError("the controller has stopped"))
         self._on_failure(failure)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.rates import read_rate
 from controller.scheduling.plan_limits import MEANING
 from reassignd.commands.completion import limit_names
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.rates import read_rate
 from reassignd.commands.text import columns, echo
 from reassignd.printable import as_json
 

@@ -31,6 +31,47 @@ class Limits(Struct):
     brokers: list[BrokerLoad]
 
 
+class LimitEffect(Struct):
+    """A limit before and after the change."""
+
+    name: str
+    config: str
+    before: int | None
+    after: int | None
+    excess: Annotated[
+        int | None,
+        Meta(
+            description="What steps in flight use above the new limit; they continue. For R the steps that add more"
+            " replicas. Null for the throttle."
+        ),
+    ]
+
+
+class BrokerEffect(Struct):
+    """Replicas that move to and from a broker."""
+
+    id: int
+    incoming: Annotated[int, Meta(description="In flight.")]
+    outgoing: int
+    starting_in: Annotated[int, Meta(description="Of waiting steps that would start.")]
+    starting_out: int
+    excess_in: Annotated[int, Meta(description="In flight, above the new limit B.")]
+    excess_out: int
+
+
+class LimitPreview(Struct):
+    """What a change of limits would do now. Nothing was changed."""
+
+    starts: Annotated[int, Meta(description="Waiting steps that would start now.")]
+    more: Annotated[bool, Meta(description="More steps would start: only so many were examined.")]
+    stopped: Annotated[
+        str | None, Meta(description="Why no step starts at all, such as a pause; null while steps start.")
+    ]
+    throttle: Annotated[int | None, Meta(description="The throttle in force after the change.")]
+    limits: list[LimitEffect]
+    brokers: list[BrokerEffect]
+
+
 LimitChanges: TypeAlias = Annotated[
     dict[str, int | None],
     Meta(

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from server.api.models.jobs import Job
 from server.api.models.limits import Limit
+from server.api.models.schedule import ScheduleState
 from server.api.models.shared import (
     CopiedBytes,
     CopyBytesPerSecond,
@@ -113,6 +114,7 @@ class Status(Struct):
     other_reasons: OtherReasons
     limits: list[Limit]
     throttle: Throttle
+    schedule: Annotated[ScheduleState | None, Meta(description="Null without a schedule.")]
     cancel_mode: Annotated[
         Literal["rollback", "stop"],
         Meta(description="What a cancel does: `reassignment.cancel.mode`."),

@@ -9,12 +9,22 @@ from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from controller.scheduling.limits import ALIASES, CONFIGS
+from controller.scheduling.limits import ALIASES, CONFIGS, limits_of
 from controller.scheduling.plan_limits import LETTERS
+from controller.scheduling.steps import UNLIMITED
 from controller.views.jobs import broker_loads
+from controller.views.limit_preview import preview_limits
 from server.api.call import MAX_SMALL_BODY, Call
 from server.api.errors import HttpError, require
-from server.api.models.limits import BrokerLoad, Limit, LimitChanges, Limits
+from server.api.models.limits import (
+    BrokerEffect,
+    BrokerLoad,
+    Limit,
+    LimitChanges,
+    LimitEffect,
+    LimitPreview,
+    Limits,
+)
 from server.api.table import Endpoint
 from server.api.views.rows import limit_rows
 
@@ -40,6 +50,36 @@ async def change(call: Call) -> Limits:
     [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
     require(outcome)
     return await limits(call)
+
+
+async def preview(call: Call) -> LimitPreview:
+    """Return what the change would do now. Nothing is changed."""
+    changes = await call.read_body(_read, MAX_SMALL_BODY)
+    state = call.state
+    configs = {change.config: change.value for change in changes}
+    before = state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
+    after = {name: value for name, value in {**before, **configs}.items() if value is not None}
+    effect = preview_limits(state, after)
+    rates = [None if (rate := each.get(THROTTLE)) is None else int(rate) for each in (before, after)]
+    new = limits_of(after).by_letter()
+    rows = [
+        LimitEffect(
+            row.name,
+            row.config,
+            row.limit,
+            None if new[row.name.lower()] == UNLIMITED else new[row.name.lower()],
+            effect.excess[row.name],
+        )
+        for row in limit_rows(state)
+    ]
+    return LimitPreview(
+        effect.starts,
+        effect.more,
+        effect.stopped or None,
+        effect.throttle,
+        [*rows, LimitEffect("throttle", THROTTLE, rates[0], rates[1], None)],
+        [BrokerEffect(*each) for each in effect.brokers],
+    )
 
 
 def _read(value: object) -> list[ConfigChange]:
@@ -74,6 +114,14 @@ ENDPOINTS = (
         "Change limits. If one value is invalid, none is changed.",
         change,
         Limits,
+        LimitChanges,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/limits/preview",
+        "Get what a change of limits would do now. Nothing is changed.",
+        preview,
+        LimitPreview,
         LimitChanges,
     ),
 )

@@ -93,7 +93,15 @@ class JobCounts:
         jobs = tuple(
             (number, job.paused) for number in state.open if (job := state.jobs.get(number)) is not None
         )
-        return state.paused, backlog.halted, backlog.usage.held, backlog.usage.limits, jobs, state.last_job
+        return (
+            state.paused,
+            backlog.halted,
+            state.opening,
+            backlog.usage.held,
+            backlog.usage.limits,
+            jobs,
+            state.last_job,
+        )
 
     async def _count(self, stalled: Mapping[TopicPartition, str]) -> Tally:
         tally, queued = Tally(), Counter[tuple[int, Bucket | None]]()
@@ -105,6 +113,8 @@ class JobCounts:
             await asyncio.sleep(0)
         for (job, bucket), count in queued.items():
             tally.add(job, queued_reason(state, job, bucket), count)
+            if not state.opening.is_open:
+                tally.waiting[job] += count
         async for pending in in_slices(list(state.pending.values())):
             tally.add(pending.job, why_pending(state, pending))
         return tally

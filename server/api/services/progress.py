@@ -6,13 +6,14 @@ number of reassignments so that measuring takes a few percent of the time. Reque
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 from common.clock import Clock, RealClock
 from controller.model.cluster import (
+    NO_LEADER,
     Ending,
     Finished,
     JobKind,
@@ -22,9 +23,12 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.state.state import State
+from controller.throttle.desired import throttle_rate
 from server.api.services.meter import Meter, rounded, seconds_left
 from server.api.services.stalled_steps import StalledSteps
+from server.api.services.throughput import Copied, Throughput
 from server.api.streams import in_slices
+from server.driver.driver import wall_clock
 from server.ports import Sizes
 
 INTERVAL_SECONDS = 1.0
@@ -60,6 +64,11 @@ class _Copied:
     """The part of `left` that no step in flight copies."""
     waiting: Bytes = field(default_factory=Counter)
     """The part of `queued` that cannot start now, for another reason than the limits."""
+    sent: Bytes = field(default_factory=Counter)
+    """What is in `moved`, by the broker that sent it."""
+    unknown_in: set[int] = field(default_factory=set)
+    """Brokers with an adding replica of unknown size; `unknown_out` are the leaders that send it."""
+    unknown_out: set[int] = field(default_factory=set)
     receiving: set[int] = field(default_factory=set)
     """The brokers to which steps in flight copy data."""
     moving: bool = False
@@ -84,12 +93,19 @@ class _Ended(NamedTuple):
 
     rows: int
     moved: Bytes
+    sent: Bytes
 
 
 class Progress:
     """Measures the progress of jobs while `run` runs."""
 
-    def __init__(self, state: State, sizes: Sizes, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        state: State,
+        sizes: Sizes,
+        clock: Clock | None = None,
+        now_ms: Callable[[], int] = wall_clock,
+    ) -> None:
         self._state, self._sizes = state, sizes
         self._clock = RealClock() if clock is None else clock
         self._last: _Measurement | None = None
@@ -99,6 +115,10 @@ class Progress:
         """As `_broker_meters`, but only of the time in which steps copy data to the broker."""
         self._stalled = StalledSteps(state, sizes)
         self._ended: dict[int, _Ended] = {}
+        self.throughput = Throughput(now_ms)
+        self._sources: dict[tuple[TopicPartition, int], int] = {}
+        """The leader from which a replica that was added was copied, as it was first measured."""
+        self._new_sources: dict[tuple[TopicPartition, int], int] = {}
 
     async def run(self) -> None:
         """Measure until cancelled. A measurement costs nothing while no job is open."""
@@ -114,9 +134,11 @@ class Progress:
         jobs = {number: _Copied() for number in recent if number in self._state.jobs}
         rows = 0
         self._stalled.begin_round()
+        self._new_sources = {}
         async for _ in in_slices(self._rows(jobs)):
             rows += 1
         self._stalled.end_round()
+        self._sources = self._new_sources
         self._keep_totals(jobs)
         before, self._last = self._last, _Measurement(self._clock.now(), open_jobs, jobs)
         if before is not None:
@@ -204,6 +226,7 @@ class Progress:
         return (
             self._state.paused
             or backlog.halted
+            or not self._state.opening.is_open
             or backlog.usage.held == 0
             or (job is not None and job.paused)
         )
@@ -230,6 +253,7 @@ class Progress:
             if number in moved:
                 meter.add(seconds, moved[number].total(), before.jobs[number].moving, now.jobs[number].moving)
         to_brokers = sum(moved.values(), Counter[int]())
+        self.throughput.add(seconds, _copied(before, now, to_brokers), throttle_rate(self._state))
         self._broker_meters = _metered(
             self._broker_meters, seconds, to_brokers, _busy_brokers(before), _busy_brokers(now)
         )
@@ -265,22 +289,31 @@ class Progress:
     def _add_ended(self, number: int, copied: _Copied) -> Iterator[None]:
         """Add the partitions that have ended. The sum is kept, so that each row is read once."""
         finished = self._state.finished.get(number, {})
-        rows, moved = self._ended.get(number, _Ended(0, Counter()))
+        rows, moved, sent = self._ended.get(number, _Ended(0, Counter(), Counter()))
         for row in list(islice(finished.values(), rows, None)):
             if row.ending is Ending.DONE:
-                _add(moved, _added(row.target, row.original), self._size(_key_of(row)))
+                key, added = _key_of(row), _added(row.target, row.original)
+                _add(moved, added, self._size(key))
+                _add(sent, [self._source(key, broker, row.original) for broker in added], self._size(key))
             rows += 1
             yield
-        self._ended[number] = _Ended(rows, moved)
+        self._ended[number] = _Ended(rows, moved, sent)
         copied.moved.update(moved)
+        copied.sent.update(sent)
 
     def _add_ongoing(self, reassignment: Reassignment, partition: Partition, copied: _Copied) -> None:
         key, size = reassignment.key, self._size(reassignment.key)
         waits = key in self._state.waiting
         for broker in reassignment.target:
             if broker in partition.adding:
-                received = min(size, self._sizes.arrived(key, broker) or 0)
+                arrived = self._sizes.arrived(key, broker)
+                received = min(size, arrived or 0)
+                source = self._source(key, broker, reassignment.original)
+                if not size or arrived is None:
+                    copied.unknown_in.add(broker)
+                    copied.unknown_out.add(source)
                 copied.moved[broker] += received
+                copied.sent[source] += received
                 copied.left[broker] += size - received
                 copied.receiving.add(broker)
             elif broker not in partition.replicas:
@@ -290,6 +323,17 @@ class Progress:
                     copied.waiting[broker] += size
             elif broker not in reassignment.original:
                 copied.moved[broker] += size
+                copied.sent[self._source(key, broker, reassignment.original)] += size
+
+    def _source(self, key: TopicPartition, broker: int, original: Replicas) -> int:
+        """Return the leader from which the broker copied the partition: it does not change with later leaders."""
+        source = self._sources.get((key, broker))
+        if source is None:
+            partition = self._state.partition(*key)
+            leader = NO_LEADER if partition is None else partition.leader
+            source = leader if leader not in (NO_LEADER, broker) else original[0]
+        self._new_sources[key, broker] = source
+        return source
 
     def _keep_totals(self, jobs: Mapping[int, _Copied]) -> None:
         """Set what rollbacks have copied to what they no longer have to copy.
@@ -312,6 +356,17 @@ class Progress:
 def _increase(before: Bytes, now: Bytes) -> Bytes:
     """Return the bytes that were copied in between. Data that a cancel dropped does not count as negative."""
     return Counter({broker: size - before[broker] for broker, size in now.items() if size > before[broker]})
+
+
+def _copied(before: _Measurement, now: _Measurement, received: Bytes) -> Copied:
+    """Return what brokers received and sent between two measurements. What was not known before would be a jump."""
+    pairs = [(before.jobs[number], copied) for number, copied in now.jobs.items() if number in before.jobs]
+    return Copied(
+        received,
+        sum((_increase(old.sent, new.sent) for old, new in pairs), Counter[int]()),
+        {broker for pair in pairs for copied in pair for broker in copied.unknown_in},
+        {broker for pair in pairs for copied in pair for broker in copied.unknown_out},
+    )
 
 
 def _metered(
@@ -343,7 +398,7 @@ def _added(target: Replicas, replicas: Replicas) -> Replicas:
     return tuple(broker for broker in target if broker not in replicas)
 
 
-def _add(counted: Bytes, brokers: Replicas, size: int) -> None:
+def _add(counted: Bytes, brokers: Iterable[int], size: int) -> None:
     for broker in brokers:
         counted[broker] += size
 

@@ -1,7 +1,8 @@
-from controller.messages.effects import Wake
-from controller.messages.events import AlterReassignments, Continue
+from controller.configs.names import SCHEDULE
+from controller.messages.effects import Wake, WakeAt
+from controller.messages.events import AlterReassignments, Continue, PeriodChanged
 from controller.messages.job_events import AlterRow, AlterTopic
-from controller.model.cluster import TopicPartition
+from controller.model.cluster import Config, ResourceType, TopicPartition
 from controller.reassignment.phases import Phase
 from controller.reassignment.window import STEPS_PER_DECISION, fill
 from controller.scheduling.buckets import Rank
@@ -133,3 +134,88 @@ def test_the_sent_data_is_counted_at_the_present_leader() -> None:
     controller.alter({"foo-1": (6, 3)})
     assert controller.in_flight() == ["foo-0"]
     assert controller.state.backlog.usage.taken(Capacity(LimitKind.OUTGOING, 2)) == 1
+
+
+# ---- the schedule ---------------------------------------------------------------------------------------------
+
+NIGHT = "00:00-06:00 throttle=5MB"
+"""1970-01-01, where the times of these tests begin, is a Thursday."""
+HOUR = 3_600_000
+
+
+def scheduled(hour: int, text: str = NIGHT) -> InMemoryController:
+    """Return a controller at this hour whose partitions may move one at a time, in the periods of the schedule."""
+    controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(3)))
+    controller.now_ms = hour * HOUR
+    controller.with_limits(partitions=1).default(SCHEDULE, text)
+    controller.alter({f"foo-{n}": (3, 4) for n in range(3)})
+    return controller
+
+
+def later(controller: InMemoryController, hour: int) -> InMemoryController:
+    controller.now_ms = hour * HOUR
+    controller.do(PeriodChanged())
+    return controller
+
+
+def test_steps_start_within_a_period_only() -> None:
+    assert moving(scheduled(1)) == 1
+    assert moving(scheduled(7)) == 0
+
+
+def test_steps_start_when_a_period_begins() -> None:
+    controller = scheduled(7)
+    assert moving(later(controller, 23)) == 0
+    assert moving(later(controller, 24)) == 1
+
+
+def test_a_step_in_flight_continues_after_the_period_and_no_other_starts() -> None:
+    controller = later(scheduled(5), 6)
+    assert controller.in_flight() == ["foo-0"]
+    controller.settle()
+    assert (controller.in_flight(), len(controller.state.reassignments)) == ([], 2)
+
+
+def test_a_cancel_is_carried_out_outside_of_the_schedule() -> None:
+    controller = later(scheduled(5), 6)
+    controller.alter({"foo-0": None})
+    assert (controller.in_flight(), controller.replicas("foo-0")) == ([], (1, 2))
+
+
+def test_the_controller_asks_to_be_woken_at_each_change_once() -> None:
+    controller = scheduled(1)
+    assert controller.effects.count(WakeAt(6 * HOUR)) == 1
+    later(controller, 6)
+    assert controller.effects.count(WakeAt(24 * HOUR)) == 1
+
+
+def test_without_a_schedule_there_is_no_timer_and_everything_starts() -> None:
+    controller = scheduled(7)
+    controller.default(SCHEDULE, None)
+    assert moving(controller) == 1
+    controller.effects.clear()
+    assert not any(isinstance(each, WakeAt) for each in later(controller, 24).effects)
+
+
+def test_an_empty_schedule_is_none() -> None:
+    assert moving(scheduled(7, "")) == 1
+
+
+def test_a_clock_that_is_set_back_is_followed() -> None:
+    assert moving(later(scheduled(31), 25)) == 1
+
+
+def test_after_a_restart_the_schedule_applies_from_the_first_decision_on() -> None:
+    controller = scheduled(7)
+    assert moving(controller.restart()) == 0
+    controller.now_ms = 25 * HOUR
+    restarted = controller.restart()
+    assert (moving(restarted), WakeAt(30 * HOUR) in restarted.effects) == (1, True)
+
+
+def test_a_schedule_that_cannot_be_read_lets_nothing_start() -> None:
+    controller = scheduled(1, "")
+    controller.settle()
+    controller.put(Config(ResourceType.BROKER, "", SCHEDULE, "at night"))
+    controller.alter({"foo-0": (5, 6)})
+    assert moving(controller) == 0

@@ -1,5 +1,7 @@
-from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, THROTTLE
-from controller.messages.events import AlterConfigs, DeleteTopics, ResourceChanges
+import pytest
+
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, SCHEDULE, THROTTLE
+from controller.messages.events import AlterConfigs, DeleteTopics, PeriodChanged, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from tests.builders import InMemoryController, partition
@@ -142,3 +144,55 @@ def test_a_cluster_wide_rate_is_not_overridden() -> None:
     controller.default(RATES[1], "10")
     controller.alter({"foo-0": [1, 3]})
     assert rates(controller) == {}
+
+
+HOUR = 3_600_000
+
+
+def at_hour(controller: InMemoryController, hour: int) -> InMemoryController:
+    controller.now_ms = hour * HOUR
+    controller.do(PeriodChanged())
+    return controller
+
+
+def test_the_rate_follows_the_periods_of_the_schedule() -> None:
+    controller = throttled(None)
+    controller.default(SCHEDULE, "00:00-06:00 throttle=5MB; 06:00-08:00 throttle=1MB; 08:00-09:00")
+    controller.alter({"foo-0": [1, 3]})
+    found = [set(rates(at_hour(controller, hour)).values()) for hour in (1, 6, 8, 24)]
+    assert found == [{"5000000"}, {"1000000"}, set(), {"5000000"}]
+
+
+def test_the_rate_of_the_last_period_remains_until_the_steps_end() -> None:
+    controller = throttled(None)
+    controller.default(SCHEDULE, "00:00-06:00 throttle=5MB")
+    controller.alter({"foo-0": [1, 3]})
+    assert rates(at_hour(controller, 7)) == {1: "5000000", 3: "5000000"}
+    controller.settle()
+    assert (rates(controller), controller.state.leases) == ({}, {})
+
+
+def test_the_lower_rate_of_schedule_and_limit_applies() -> None:
+    controller = throttled(1_000)
+    controller.default(SCHEDULE, "00:00-24:00 throttle=5kB")
+    controller.alter({"foo-0": [1, 3]})
+    assert rates(controller) == {1: "1000", 3: "1000"}
+    controller.default(THROTTLE, "9000")
+    assert rates(controller) == {1: "5000", 3: "5000"}
+
+
+@pytest.mark.parametrize(("hour", "rate"), [(5, "5000000"), (7, "5000000"), (24, "5000000"), (32, "1000")])
+def test_a_restart_at_any_time_has_the_rate_of_that_time(hour: int, rate: str) -> None:
+    controller = throttled(None)
+    controller.default(SCHEDULE, "00:00-06:00 throttle=5MB; 08:00-09:00 throttle=1kB")
+    controller.alter({"foo-0": [1, 3]})
+    controller.now_ms = hour * HOUR
+    assert set(rates(controller.restart()).values()) == {rate}
+
+
+def test_a_restart_after_the_schedule_was_deleted_leaves_no_rate() -> None:
+    controller = throttled(None)
+    controller.default(SCHEDULE, "00:00-24:00 throttle=5MB")
+    controller.alter({"foo-0": [1, 3]})
+    controller.default(SCHEDULE, None)
+    assert rates(controller.restart()) == {}

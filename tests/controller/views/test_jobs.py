@@ -1,5 +1,6 @@
 """Views of jobs, the queue and the limits."""
 
+from controller.configs.names import SCHEDULE
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.views.jobs import (
     BrokerLoad,
@@ -122,6 +123,14 @@ def test_a_pause_is_the_reason() -> None:
     made = controller()
     made.do(Pause(None, True))
     assert reason(move(made)) == "all reassignments are paused"
+
+
+def test_the_schedule_is_the_reason_and_partitions_wait() -> None:
+    made = controller()
+    made.default(SCHEDULE, "22:00-23:00")
+    assert reason(move(made)) == "outside of the schedule until 22:00 (UTC)"
+    assert set(states(made, 1).values()) == {"waiting"}
+    assert totals(made.state)[1:4] == (0, len(states(made, 1)), 0)
 
 
 def test_a_paused_job_is_the_reason() -> None:

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from controller.messages.effects import BrokerLeft
+from controller.messages.effects import BrokerLeft, WakeAt
 from controller.messages.event import AnyEvent
-from controller.messages.events import BrokerStopped, RebalanceLeaders
+from controller.messages.events import BrokerStopped, PeriodChanged, RebalanceLeaders
 from controller.model.cluster import ControllerEpoch
 from controller.ports import StoreLostError
 from controller.state.decision import Decision
@@ -295,3 +295,24 @@ async def test_the_clock_is_a_parameter() -> None:
     driver.start(rig)
     assert await driver.submit(RebalanceLeaders(1)) == 42
     await driver.stop()
+
+
+async def test_the_controller_is_woken_at_the_time_that_it_asked_for(rig: Rig) -> None:
+    def ask_once(decision: Decision, event: AnyEvent) -> None:
+        if not isinstance(event, PeriodChanged):
+            decision.effects.append(WakeAt(wall_clock() + 5))
+
+    rig.decide = ask_once
+    await rig.submit(1)
+    while PeriodChanged() not in [event for event, _ in rig.decided]:
+        await asyncio.sleep(0.001)
+    assert rig.log == []
+    assert rig.decided[-1][1] is None
+
+
+async def test_a_stopped_driver_is_not_woken(rig: Rig) -> None:
+    rig.decide = lambda decision, _: decision.effects.append(WakeAt(wall_clock() + 5))
+    await rig.submit(1)
+    await rig.driver.stop()
+    await asyncio.sleep(0.02)
+    assert rig.driver.queue_length == 0

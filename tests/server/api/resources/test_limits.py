@@ -73,3 +73,31 @@ async def test_one_invalid_limit_refuses_all() -> None:
     client = ApiClient()
     await client.refusal("PUT", "/v1/limits", {"R": 5, "P": 0})
     assert (await names(client))["R"] is None
+
+
+async def test_a_preview_shows_what_would_start_and_changes_nothing() -> None:
+    client = ApiClient()
+    await client.ask("PUT", "/v1/limits", {"P": 1, "throttle": 5_000})
+    await client.post("/v1/jobs", MOVE)
+    answer = await client.post("/v1/limits/preview", {"P": 2, "throttle": None})
+    assert (answer["starts"], answer["more"], answer["stopped"], answer["throttle"]) == (1, False, None, None)
+    limits = {each["name"]: (each["before"], each["after"], each["excess"]) for each in answer["limits"]}
+    assert (limits["P"], limits["throttle"], limits["C"]) == ((1, 2, 0), (5_000, None, None), (None, None, 0))
+    assert {each["id"]: each["starting_in"] for each in answer["brokers"]} == {1: 0, 4: 1, 5: 1, 6: 1}
+    assert (await names(client))["P"] == 1
+
+
+async def test_a_preview_counts_what_exceeds_the_new_limit() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    answer = await client.post("/v1/limits/preview", {"p": 1, "B": 1})
+    excess = {each["name"]: each["excess"] for each in answer["limits"]}
+    assert (answer["starts"], excess) == (0, {"R": 0, "P": 1, "L": 0, "C": 0, "B": 5, "throttle": None})
+    assert [each["excess_out"] for each in answer["brokers"] if each["id"] == 1] == [5]
+
+
+async def test_a_preview_refuses_what_the_change_refuses() -> None:
+    for body in ({"P": 0}, {"Q": 5}, {}):
+        assert await ApiClient().refusal("POST", "/v1/limits/preview", body) == await ApiClient().refusal(
+            "PUT", "/v1/limits", body
+        )

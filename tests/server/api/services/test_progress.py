@@ -1,8 +1,10 @@
 """Progress in bytes. Partition n has 100 + n bytes."""
 
+from controller.configs.names import THROTTLE
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from server.api.services.meter import WINDOW_SECONDS
 from server.api.services.progress import INTERVAL_SECONDS, INTERVAL_SECONDS_PER_ROW, CopyRate
+from server.api.services.throughput import SAMPLE_SECONDS
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 
@@ -198,3 +200,77 @@ async def test_an_ended_job_counts_for_rates_within_the_window() -> None:
 
 def test_a_million_rows_are_measured_rarely() -> None:
     assert 1_000_000 * INTERVAL_SECONDS_PER_ROW > 20 * INTERVAL_SECONDS
+
+
+# ---- throughput of brokers ------------------------------------------------------------------------------------
+
+
+async def sample(client: ApiClient) -> tuple[dict[int, int | None], dict[int, int | None]]:
+    """Measure until a sample is complete; return its incoming and outgoing rates."""
+    await measure(client, SAMPLE_SECONDS)
+    [*_, last] = client.progress.throughput.samples()
+    return last.incoming, last.outgoing
+
+
+async def test_the_leader_sends_what_the_others_receive() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    await copy(client, 1, 0, (4, 5, 6))
+    client.sizes.received_bytes |= {("foo-0", 4): 30, ("foo-0", 5): 60}
+    assert await sample(client) == ({4: 2, 5: 4}, {1: 6})
+
+
+async def test_the_rest_of_a_step_that_has_ended_counts_for_the_leader_that_sent_it() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", plan(foo_0=[4, 2, 3]))
+    client.sizes.received_bytes["foo-0", 4] = 40
+    await measure(client)
+    client.controller.settle()
+    assert client.controller["foo-0"].leader == 4
+    assert await sample(client) == ({4: 4}, {1: 4})
+
+
+async def test_a_step_between_two_measurements_counts() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", plan(foo_0=[1, 2, 4], foo_1=[1, 2, 4]))
+    client.sizes.received_bytes["foo-0", 4] = 0
+    await measure(client)
+    client.controller.settle()
+    assert await sample(client) == ({4: 13}, {1: 13})
+
+
+async def test_replicas_of_unknown_size_make_the_rates_of_their_brokers_unknown() -> None:
+    client = ApiClient(three_partitions().with_partitions(partition("unknown-0", [3, 2])))
+    await client.post("/v1/jobs", plan(foo_0=[1, 2, 4], unknown_0=[5, 2]))
+    client.sizes.received_bytes["foo-0", 4] = 0
+    await measure(client)
+    client.sizes.received_bytes["foo-0", 4] = 60
+    assert await sample(client) == ({4: 4, 5: None}, {1: 4, 3: None})
+
+
+async def test_what_was_copied_before_it_was_first_measured_is_no_jump() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", plan(foo_0=[1, 2, 4]))
+    await measure(client)
+    client.sizes.received_bytes["foo-0", 4] = 90
+    assert await sample(client) == ({4: None}, {1: None})
+    assert await sample(client) == ({}, {})
+
+
+async def test_the_throttle_of_a_sample_is_that_of_its_end() -> None:
+    client = ApiClient()
+    await measure(client)
+    client.controller.default(THROTTLE, "7000")
+    await sample(client)
+    assert [each.throttle for each in client.progress.throughput.samples()] == [7_000]
+
+
+async def test_sources_of_ended_reassignments_are_forgotten() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    await measure(client)
+    assert len(client.progress._sources) == 6
+    client.controller.settle()
+    for _ in range(2):
+        await measure(client)
+    assert client.progress._sources == {}

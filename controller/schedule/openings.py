@@ -1,0 +1,160 @@
+"""When the periods of a schedule begin and end, in milliseconds since 1970.
+
+The times of a period are on the clock of the schedule's zone. A time that the clock skips counts as the moment of
+the jump, and a time that occurs twice counts at its first occurrence. So periods that adjoin on the clock adjoin
+in time, and a period that lies in a skipped hour does not take place.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+from controller.schedule.periods import DAYS, Schedule, zone_of
+
+REACHES = (timedelta(days=4), timedelta(days=22))
+"""How far around a time changes are searched; further if none is found. Each period takes place at least every other
+week."""
+LONGEST = timedelta(days=400)
+"""How far a forecast looks."""
+MARGIN_DAYS = 3
+"""A period of one day can end on the next, and a zone can be a day ahead."""
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+class Opening(NamedTuple):
+    """What the schedule permits from `since_ms` until `until_ms`."""
+
+    is_open: bool
+    """Whether steps may start."""
+    throttle: int | None
+    """Bytes per second: the lowest throttle of the present periods. Between two periods, that of the last one remains
+    for the steps in flight."""
+    since_ms: int = 0
+    until_ms: int | None = None
+    """None: there is no next change."""
+
+    def holds_at(self, now_ms: int) -> bool:
+        """Return whether this is what the schedule permits at that time."""
+        return self.since_ms <= now_ms and (self.until_ms is None or now_ms < self.until_ms)
+
+
+ANY_TIME = Opening(is_open=True, throttle=None)
+"""Without a schedule."""
+STALE = Opening(is_open=False, throttle=None, until_ms=0)
+"""The schedule was set, and has not been followed yet. Holds at no time."""
+
+
+def opening_at(schedule: Schedule, now_ms: int) -> Opening:
+    """Return what the schedule permits at that time, and until when."""
+    if schedule.problem:
+        return Opening(is_open=False, throttle=None)
+    found: Opening | None = None
+    for reach in REACHES:
+        found = None
+        for opening in openings(schedule, now_ms, reach):
+            if opening.since_ms <= now_ms:
+                found = opening
+            elif found is not None:
+                return found._replace(until_ms=opening.since_ms)
+    # Always the same: look again next week.
+    always = found or Opening(is_open=False, throttle=None, since_ms=now_ms)
+    return always._replace(until_ms=now_ms + 7 * DAY_MS)
+
+
+def openings(schedule: Schedule, now_ms: int, reach: timedelta) -> Iterator[Opening]:
+    """Yield the changes in order of time, from `reach` before now, but 22 days at most, until `reach` after it. `until_ms` is not set."""
+    today = datetime.fromtimestamp(now_ms / 1000, zone_of(schedule.zone)).date()
+    before: Opening | None = None
+    running = Counter[int | None]()
+    for at_ms, group in groupby(sorted(_edges(schedule, today, reach), key=itemgetter(0)), itemgetter(0)):
+        if at_ms > now_ms + reach / timedelta(milliseconds=1):
+            return
+        ending = list[int | None]()
+        for _, change, throttle in group:
+            running[throttle] += change
+            if change < 0:
+                ending.append(throttle)
+        running = +running
+        throttles: Iterable[int | None] = running or ending
+        opening = Opening(bool(running), min(filter(None, throttles), default=None), at_ms)
+        if before is None or opening[:2] != before[:2]:
+            yield opening
+            before = opening
+
+
+def seconds_until_done(schedule: Schedule, now_ms: int, seconds: float, rate: float) -> float | None:
+    """Return how long work takes that needs `seconds` at `rate` bytes per second, if it runs in the periods only.
+
+    A lower throttle of a period makes it slower. None: longer than `LONGEST`.
+    """
+    begins = [now_ms]
+    found = [opening_at(schedule, now_ms)]
+    for opening in openings(schedule, now_ms, LONGEST):
+        if opening.since_ms > now_ms:
+            begins.append(opening.since_ms)
+            found.append(opening)
+    left = seconds
+    for opening, begin, end in zip(found, begins, [*begins[1:], float("inf")], strict=True):
+        if not opening.is_open:
+            continue
+        speed = 1.0 if opening.throttle is None else min(1.0, opening.throttle / rate)
+        if left / speed <= (end - begin) / 1000:
+            return (begin - now_ms) / 1000 + left / speed
+        left -= speed * (end - begin) / 1000
+    return None
+
+
+def closed_reason(schedule: Schedule | None, opening: Opening) -> str:
+    """Return why no step may start. A time that is more than a day after the last period has its day."""
+    if schedule is None or opening.until_ms is None:
+        return f"the schedule is not valid: {schedule.problem}" if schedule else "outside of the schedule"
+    moment = datetime.fromtimestamp(opening.until_ms / 1000, zone_of(schedule.zone))
+    day = "" if opening.until_ms - opening.since_ms < DAY_MS else f"{DAYS[moment.weekday()]} "
+    return f"outside of the schedule until {day}{moment:%H:%M} ({schedule.zone})"
+
+
+def instant(wall: datetime, zone: tzinfo) -> int:
+    """Return when the clock of the zone first shows this time, which has no zone, or a later one."""
+    first, second = (_ms(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
+    if first <= second:
+        return first
+    # Skipped: the clock jumps between the two, by the offset that `second` assumes.
+    after = wall.replace(tzinfo=zone, fold=1).utcoffset()
+    low, high = second, first
+    while high - low > 1:
+        middle = (low + high) // 2
+        if datetime.fromtimestamp(middle / 1000, zone).utcoffset() == after:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+Edge = tuple[int, int, int | None]
+"""Time, +1 for the start of a period or -1 for its end, and its throttle."""
+
+
+def _edges(schedule: Schedule, today: date, reach: timedelta) -> Iterable[Edge]:
+    zone = zone_of(schedule.zone)
+    for number in range(-min(reach, REACHES[-1]).days, reach.days + MARGIN_DAYS):
+        day = today + timedelta(days=number)
+        midnight = datetime.combine(day, time.min)
+        for period in schedule.periods:
+            if day.weekday() in period.days:
+                start, end = (
+                    instant(midnight + timedelta(minutes=minutes), zone)
+                    for minutes in (period.start, period.end)
+                )
+                if start < end:
+                    yield start, 1, period.throttle
+                    yield end, -1, period.throttle
+
+
+def _ms(moment: datetime) -> int:
+    return round((moment - _EPOCH) / timedelta(milliseconds=1))
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,0 +1,117 @@
+"""The effect that other limits would have now: the steps that would start, and those in flight that exceed them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from copy import copy
+from typing import NamedTuple
+
+from controller.configs.names import THROTTLE
+from controller.model.cluster import TopicPartition
+from controller.reassignment.next_step import plan_step
+from controller.reassignment.phases import Phase, phase_of
+from controller.scheduling.buckets import Planned
+from controller.scheduling.limits import Capacity, Cost, LimitKind, capacities_of, limits_of
+from controller.scheduling.plan_limits import LETTERS, PlanLimits
+from controller.scheduling.trial import Trial
+from controller.state.state import State
+from controller.throttle.desired import throttle_rate
+from controller.views.jobs import broker_loads, stopped_reason
+
+MOST = 2_000
+"""Steps that are examined. That takes a few hundredths of a second."""
+
+
+class BrokerEffect(NamedTuple):
+    """Replicas to and from a broker: of steps in flight, of steps that would start, and above the new limit B."""
+
+    broker: int
+    incoming: int
+    outgoing: int
+    starting_in: int
+    starting_out: int
+    excess_in: int
+    excess_out: int
+
+
+class LimitPreview(NamedTuple):
+    """The effect of limits."""
+
+    starts: int
+    """Waiting steps that would start."""
+    more: bool
+    """`MOST` steps were examined, and there are more."""
+    stopped: str
+    """Why no step starts at all, whatever the limits; empty if steps start."""
+    throttle: int | None
+    """The throttle in force then."""
+    excess: dict[str, int]
+    """By letter: what steps in flight use above the new limit. For R, the steps that add more replicas."""
+    brokers: list[BrokerEffect]
+
+
+def preview_limits(state: State, configs: Mapping[str, str]) -> LimitPreview:
+    """Return the effect if these were the limits and the throttle of the cluster-wide configs now. The state does not change."""
+    limits, stopped = limits_of(configs), stopped_reason(state)
+    trial, assumed = Trial(state.backlog, limits), copy(state)
+    assumed.backlog = trial
+    assumed.cluster_throttle = int(configs[THROTTLE]) if THROTTLE in configs else None
+    started, more = ([], False) if stopped else _started(assumed, trial)
+    incoming, outgoing = Counter[int](), Counter[int]()
+    for cost in started:
+        incoming.update(cost.incoming)
+        outgoing[cost.source] += len(cost.incoming)
+    loads = {load.broker: load[1:] for load in broker_loads(state)}
+    brokers = [
+        BrokerEffect(
+            broker,
+            *(used := loads.get(broker, (0, 0))),
+            incoming[broker],
+            outgoing[broker],
+            *(max(0, each - limits.per_broker) for each in used),
+        )
+        for broker in sorted({*loads, *incoming, *(each for each in outgoing if outgoing[each])})
+    ]
+    excess = _excess(state, limits)
+    return LimitPreview(len(started), more, stopped, throttle_rate(assumed), excess, brokers)
+
+
+def _started(state: State, trial: Trial) -> tuple[list[Cost], bool]:
+    """Return the costs of the steps that would start, and whether there are more of them."""
+    started: list[Cost] = []
+    for examined, step in enumerate(trial.candidates()):
+        if examined == MOST:
+            return started, True
+        cost = None if step is None else _start(state, trial, step[0])
+        if cost is not None:
+            started.append(cost)
+    return started, False
+
+
+def _start(state: State, trial: Trial, key: TopicPartition) -> Cost | None:
+    """Count the step as started, as `controller.reassignment.reassignments.start` does; None if it cannot start."""
+    partition = state.partition(*key)
+    if partition is None or phase_of(state, key) is not Phase.QUEUED:
+        return None
+    reassignment = state.reassignments[key]
+    job = state.jobs.get(reassignment.job)
+    plan = plan_step(state, partition, reassignment)
+    if plan.waits_for or (job is not None and job.paused):
+        return None
+    if trial.usage.exhausted(capacities_of(plan.cost)) is not None:
+        waves = trial.planned.get(key)
+        trial.add(key, plan.rank, plan.cost, Planned(reassignment.job, waves[0]) if waves else None)
+        return None
+    trial.charge(key, plan.cost)
+    return plan.cost
+
+
+def _excess(state: State, limits: PlanLimits) -> dict[str, int]:
+    usage, costs = state.backlog.usage, state.backlog.costs
+    used = {
+        "partitions": usage.taken(Capacity(LimitKind.PARTITIONS)),
+        "leaders": usage.taken(Capacity(LimitKind.LEADERS)),
+        "replicas": usage.taken(Capacity(LimitKind.REPLICAS)),
+        "per_broker": max((max(load[1:]) for load in broker_loads(state)), default=0),
+    }
+    excess = {LETTERS[field]: max(0, count - getattr(limits, field)) for field, count in used.items()}
+    return {"R": sum(len(cost.incoming) > limits.per_partition for cost in costs.values()), **excess}

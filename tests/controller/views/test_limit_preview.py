@@ -1,0 +1,113 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.configs.names import SCHEDULE, THROTTLE
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.events import AlterConfigs, ResourceChanges
+from controller.messages.job_events import Pause
+from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
+from controller.scheduling.limits import CONFIGS
+from controller.views import limit_preview
+from controller.views.limit_preview import BrokerEffect, LimitPreview, preview_limits
+from tests.builders import InMemoryController, partition, records
+from tests.examples import examples
+
+NAMES = {field: config for config, field in CONFIGS.items()}
+
+
+def controller(count: int = 8, /, **limits: int) -> InMemoryController:
+    """Return a controller whose partitions are to move from brokers 1 and 2 to 3 to 6, as far as the limits allow."""
+    made = InMemoryController().with_limits(**limits)
+    made.with_partitions(*(partition(f"foo-{n}", (1 + n % 2, 2 - n % 2)) for n in range(count)))
+    made.alter({f"foo-{n}": (3 + n % 4, 3 + (n + 1) % 4) for n in range(count)})
+    return made
+
+
+def preview(made: InMemoryController, **limits: int) -> LimitPreview:
+    configs = dict(made.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {}))
+    return preview_limits(made.state, configs | {NAMES[field]: str(value) for field, value in limits.items()})
+
+
+def test_a_greater_limit_starts_steps() -> None:
+    assert preview(controller(partitions=2), partitions=5).starts == 3
+
+
+def test_the_state_does_not_change() -> None:
+    made = controller(partitions=2)
+    before = records(made.state), made.in_flight(), made.state.backlog.size
+    preview(made, partitions=5)
+    assert (records(made.state), made.in_flight(), made.state.backlog.size) == before
+    made.with_limits(partitions=5)
+    assert len(made.in_flight()) == 5
+
+
+def test_steps_in_flight_above_the_new_limit_are_counted() -> None:
+    found = preview(controller(partitions=4), partitions=3, per_broker=2, per_partition=1, leaders=9)
+    assert (found.starts, found.excess) == (0, {"R": 4, "P": 1, "L": 0, "C": 0, "B": 2})
+
+
+def test_brokers_show_what_is_in_flight_what_would_start_and_what_exceeds() -> None:
+    found = preview(controller(partitions=1), partitions=2)
+    assert found.brokers == [
+        BrokerEffect(1, 0, 2, 0, 0, 0, 0),
+        BrokerEffect(2, 0, 0, 0, 2, 0, 0),
+        BrokerEffect(3, 1, 0, 0, 0, 0, 0),
+        BrokerEffect(4, 1, 0, 1, 0, 0, 0),
+        BrokerEffect(5, 0, 0, 1, 0, 0, 0),
+    ]
+
+
+def test_during_a_pause_nothing_starts_and_the_reason_is_given() -> None:
+    made = controller(partitions=1)
+    made.do(Pause(None, True))
+    found = preview(made, partitions=5)
+    assert (found.starts, found.stopped) == (0, "all reassignments are paused")
+
+
+def test_outside_of_the_schedule_nothing_starts_and_the_reason_is_given() -> None:
+    made = controller(partitions=1)
+    made.default(SCHEDULE, "22:00-23:00")
+    assert preview(made, partitions=5).stopped == "outside of the schedule until 22:00 (UTC)"
+
+
+def test_steps_of_a_paused_job_do_not_count() -> None:
+    made = controller(partitions=1)
+    made.do(Pause(1, True))
+    assert preview(made, partitions=5).starts == 0
+
+
+def test_the_throttle_is_the_lowest_one_after_the_change() -> None:
+    made = controller(partitions=1)
+    made.default(SCHEDULE, "00:00-24:00 throttle=5MB")
+    for rate, throttle in (("9000000", 5_000_000), ("1000000", 1_000_000)):
+        assert preview_limits(made.state, {THROTTLE: rate}).throttle == throttle
+
+
+def test_only_so_many_steps_are_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit_preview, "MOST", 3)
+    found = preview(controller(partitions=1), partitions=100)
+    assert (found.starts, found.more) == (3, True)
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(
+    st.integers(1, 30),
+    st.fixed_dictionaries({"partitions": st.integers(1, 5)}, optional={"per_broker": st.integers(1, 4)}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            field: st.integers(1, 12) for field in ("per_partition", "partitions", "per_broker", "replicas")
+        },
+    ),
+)
+def test_as_many_steps_start_as_the_preview_says(
+    count: int, before: dict[str, int], after: dict[str, int]
+) -> None:
+    made = controller(count, **before)
+    expected = preview(made, **after)
+    in_flight = len(made.in_flight())
+    changes = [ConfigChange(NAMES[field], ConfigOp.SET, str(value)) for field, value in after.items()]
+    made.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)]))
+    assert len(made.in_flight()) - in_flight == expected.starts
