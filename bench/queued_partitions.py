@@ -1,7 +1,7 @@
 """Up to a million queued partitions: `python -m bench.queued_partitions [--sizes 100000,1000000]`.
 
 Two requests reassign all partitions, while a limit allows ten steps. Measured are the memory per queued partition, the
-time until a new limit takes effect, and the restart after kill -9. For the core alone, the CPU time to start the next
+time until a new limit takes effect, and the restart after kill -9. For the controller alone, the CPU time to start the next
 step is measured; the other numbers depend on other work on the machine.
 """
 
@@ -159,12 +159,12 @@ def show(what: str, partitions: int, value: float, most: float | None = None) ->
     return passed
 
 
-def measure_core(sizes: list[int]) -> Iterator[bool]:
-    """Measure the start of the next step in the core, with few and with many queued partitions."""
+def measure_controller(sizes: list[int]) -> Iterator[bool]:
+    """Measure the start of the next step in the controller, with few and with many queued partitions."""
     for waiting in (1_000, *sizes):
         typical, longest = milliseconds_per_step(waiting)
-        yield show("start the next step, core, median ms", waiting, typical, TARGET_MS)
-        show("start the next step, core, longest ms", waiting, longest)
+        yield show("start the next step, controller, median ms", waiting, typical, TARGET_MS)
+        show("start the next step, controller, longest ms", waiting, longest)
 
 
 def main() -> int:
@@ -175,7 +175,7 @@ def main() -> int:
     sizes = [int(size) for size in options.sizes.split(",")]
     collect_young_only()
     print("| what | partitions | measured | wanted |\n|---|---|---|---|")
-    passed = list(measure_core(sizes))
+    passed = list(measure_controller(sizes))
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             passed += measure(size, Path(folder))

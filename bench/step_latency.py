@@ -1,4 +1,4 @@
-"""CPU time of the core to start the next step, by the number of queued partitions. Part of `bench.queued_partitions`.
+"""CPU time of the controller to start the next step, by the number of queued partitions. Part of `bench.queued_partitions`.
 
 A round is one decision: the ISR change that completes a step, and the start of the next step. CPU time does not depend on
 other work on the machine.

@@ -1,7 +1,7 @@
 """The upstream backend (`--backend upstream`): sends effects to a running Kafka, and polls it.
 
 The upstream carries out the reassignments (KIP-455). Steps (KIP-435) and cancellation (KIP-236) are the
-core's.
+controller's.
 """
 
 import asyncio
@@ -45,9 +45,9 @@ async def _ignore_brokers(_: Mapping[int, tuple[str, int]]) -> None:
 
 
 class UpstreamBackend:
-    """Implements `controller.ports.Backend`. `submit` passes events to the core.
+    """Implements `controller.ports.Backend`. `submit` passes events to the controller.
 
-    `on_brokers` is called with the brokers' addresses before the core gets them. `on_failure` is called once,
+    `on_brokers` is called with the brokers' addresses before the controller gets them. `on_failure` is called once,
     with the first unexpected error of a task.
     """
 
@@ -126,7 +126,7 @@ class UpstreamBackend:
     async def refresh_topics(self, topics: Iterable[str]) -> None:
         """Submit the present state of these topics and their sizes.
 
-        On failure the core uses the last known state.
+        On failure the controller uses the last known state.
         """
         names = sorted(set(topics))
         try:

@@ -80,7 +80,7 @@ class UpstreamPoller:
         self._wake = asyncio.Event()
 
     def poll_soon(self) -> None:
-        """End the pause before the next poll, because the core has decided something."""
+        """End the pause before the next poll, because the controller has decided something."""
         self._wake.set()
 
     async def poll(self) -> None:

@@ -60,7 +60,7 @@ class Progress(Enum):
 
 
 class ThrottleConfigs:
-    """Carries out `ReadThrottle` and `AlterThrottle`. `submit` gives events to the core."""
+    """Carries out `ReadThrottle` and `AlterThrottle`. `submit` gives events to the controller."""
 
     def __init__(self, client: BrokerClient, state: State, submit: SubmitEvent, clock: Clock) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock

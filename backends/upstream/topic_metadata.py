@@ -1,4 +1,4 @@
-"""Convert a Metadata response of the upstream to the core's types."""
+"""Convert a Metadata response of the upstream to the controller's types."""
 
 from common.error_codes import ErrorCode
 from controller.messages.upstream_events import UpstreamPartition, UpstreamTopic

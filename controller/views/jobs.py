@@ -197,10 +197,10 @@ def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
         return "waits for its turn"
     if capacity.kind is LimitKind.HEALTH:
         return f"the cluster is unhealthy: {state.health_problem}"
-    return in_words(usage, capacity, bucket.cost)
+    return exhausted_text(usage, capacity, bucket.cost)
 
 
-def in_words(usage: Usage, capacity: Capacity, cost: Cost) -> str:
+def exhausted_text(usage: Usage, capacity: Capacity, cost: Cost) -> str:
     """Return a text for an exhausted capacity: its use, its limit, and how much of it a step needs."""
     name = f"limit {_LETTER[capacity.kind]}" if capacity.kind in _LETTER else f"limit of {capacity}"
     text = f"{name}: {usage.taken(capacity)} of {usage.limit(capacity)} {capacity}"

@@ -240,7 +240,7 @@ KEYS: dict[str, Key[Any]] = {
 }
 
 
-def in_words(key: str) -> str:
+def key_and_option(key: str) -> str:
     """Return the key with its command-line option, for messages."""
     flags = [f" ({flag} {KEYS[key].kind.metavar})" for flag, name in FLAGS.items() if name == key]
     return f"`{key}`" + "".join(flags)
@@ -280,7 +280,7 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
     """
     settings = Settings({each.key: _parse(each) for each in assignments})
     if settings.backend == UPSTREAM and not settings.upstream_bootstrap_servers:
-        raise ConfigError(f"the upstream backend needs {in_words('upstream.bootstrap.servers')}")
+        raise ConfigError(f"the upstream backend needs {key_and_option('upstream.bootstrap.servers')}")
     if settings.backend == UPSTREAM and settings.listener in settings.upstream_bootstrap_servers:
         raise ConfigError(
             f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; set the addresses of Kafka's brokers"

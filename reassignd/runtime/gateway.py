@@ -114,9 +114,9 @@ class GatewayAdapter:
             security.tls,
             security.sasl is not None,
         )
-        core = GatewayServices(router.answer, router.refuse, self._state, self.submit)
+        services = GatewayServices(router.answer, router.refuse, self._state, self.submit)
         try:
-            self._gateway = Gateway(core, gateway_settings, limits(settings), stats, settings.data_dir)
+            self._gateway = Gateway(services, gateway_settings, limits(settings), stats, settings.data_dir)
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
 

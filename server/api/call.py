@@ -82,7 +82,7 @@ class ApiServices:
 class Call(NamedTuple):
     """An authorized request. `path` has a value for every name in the endpoint's path."""
 
-    core: ApiServices
+    services: ApiServices
     identity: Identity
     client_id: str
     path: Mapping[str, str]
@@ -92,7 +92,7 @@ class Call(NamedTuple):
 
     @property
     def state(self) -> State:
-        return self.core.state
+        return self.services.state
 
     @property
     def principal(self) -> str:
@@ -105,9 +105,9 @@ class Call(NamedTuple):
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event to the controller; return its reply once the decision is durable."""
         try:
-            return await self.core.driver.submit(event)
+            return await self.services.driver.submit(event)
         finally:
-            self.core.kept.clear()
+            self.services.kept.clear()
 
     async def body(self, model: type[T]) -> T:
         """Return the small JSON body as an instance of the model. Raises HttpError."""
@@ -118,12 +118,12 @@ class Call(NamedTuple):
 
         The lists of a large body are empty afterwards, so `read` must not return them. `max_bytes` is MAX_BODY by default. Raises HttpError.
         """
-        with self.core.bodies.counted() as count:
+        with self.services.bodies.counted() as count:
             chunks = await _received(self.request, MAX_BODY if max_bytes is None else max_bytes, count)
             try:
                 if sum(map(len, chunks)) <= LARGE_BODY:
                     return read(parse(b"".join(chunks)))
-                return await self.core.off_loop.run(_read, chunks, read)
+                return await self.services.off_loop.run(_read, chunks, read)
             except PlanError as error:
                 raise HttpError(400, str(error)) from error
 
@@ -131,7 +131,7 @@ class Call(NamedTuple):
         """Call the function, in the worker thread when it processes many rows."""
         if rows <= LARGE_ROWS:
             return function(*args, **kwargs)
-        return await self.core.off_loop.run(function, *args, **kwargs)
+        return await self.services.off_loop.run(function, *args, **kwargs)
 
     async def collect(self, rows: Iterable[T | None], limit: int | None = None) -> list[T]:
         """Return the rows that are not None, `limit` of them at most. Iterates in slices."""

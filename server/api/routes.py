@@ -56,7 +56,7 @@ OpenApi = Annotated[dict[str, Any], Meta(title="OpenApi")]
 
 async def openapi(call: Call) -> Response:
     """Return the OpenAPI document of this API."""
-    return Response(_encoded_document(call.core.version), media_type="application/json")
+    return Response(_encoded_document(call.services.version), media_type="application/json")
 
 
 @cache
@@ -85,10 +85,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 
 
 class Api:
-    """The API. It answers 503 with the reason until `core` is set, and while the server is not ready."""
+    """The API. It answers 503 with the reason until `services` is set, and while the server is not ready."""
 
     def __init__(self, health: Health, access: Access) -> None:
-        self.core: ApiServices | None = None
+        self.services: ApiServices | None = None
         self._health, self._access = health, access
 
     def routes(self) -> list[BaseRoute]:
@@ -128,12 +128,12 @@ class Api:
         return ""
 
     async def _answer(self, endpoint: Endpoint, identity: Identity, request: Request) -> Response:
-        if self.core is None or self._health.obstacle is not None:
+        if self.services is None or self._health.obstacle is not None:
             raise HttpError(503, self._health.obstacle or "the server is starting")
         client = request.headers.get("user-agent", "")[:CLIENT_ID_LENGTH]
         query = _query(endpoint.query, request.query_params.multi_items())
         call = Call(
-            self.core, identity, client, request.path_params, request, partial(self._refusal_of, request)
+            self.services, identity, client, request.path_params, request, partial(self._refusal_of, request)
         )
         max_age = accepted_age(request.headers.get("cache-control", "")) if endpoint.shared else 0
         if max_age:
@@ -149,7 +149,7 @@ async def _shared(call: Call, endpoint: Endpoint, query: tuple[Struct, ...], max
     async def make() -> bytes:
         return _encoder.encode(await endpoint.handle(call, *query))
 
-    kept = await call.core.kept.get((request.url.path, request.url.query), max_age, make)
+    kept = await call.services.kept.get((request.url.path, request.url.query), max_age, make)
     headers = {"etag": kept.tag}
     if request.headers.get("if-none-match") == kept.tag:
         return Response(status_code=304, headers=headers)

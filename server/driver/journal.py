@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, cast
 
 from common.clock import Clock
+from common.counted import counted
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
@@ -78,7 +79,7 @@ class Journal:
 def _accepted(job: Job) -> None:
     client = f" {job.client_id:.250}" if job.client_id else ""
     undone = f", takes back job {job.undoes}" if job.undoes else ""
-    size, verb = _count(job.total, "partition"), _ORDERS[job.kind]
+    size, verb = counted(job.total, "partition"), _ORDERS[job.kind]
     log.info("job %d %s: %s, from %.250s%s%s", job.id, verb, size, job.principal, client, undone)
 
 
@@ -100,13 +101,13 @@ def progress(state: State) -> str:
         return ""
     total = sum(job.total for number in state.open if (job := state.jobs.get(number)) is not None)
     now = totals(state)
-    parts = [f"{left} of {_count(max(left, total), 'partition')} left", f"{now.moving} moving"]
+    parts = [f"{left:,} of {counted(max(left, total), 'partition')} left", f"{now.moving:,} moving"]
     if now.queued:
-        parts.append(f"{now.queued} queued")
+        parts.append(f"{now.queued:,} queued")
     if state.paused:
         parts.append("paused")
     if now.waiting:
-        parts.append(f"{now.waiting} waiting: {_reasons(state)}")
+        parts.append(f"{now.waiting:,} waiting: {_reasons(state)}")
     return ", ".join(parts)
 
 
@@ -120,42 +121,42 @@ def _controller_started(state: State, _: events.ControllerStarted, __: Decision)
     if now.ongoing:
         log.info(
             "resuming %s, %s in flight; %d waiting",
-            _count(now.ongoing, "reassignment"),
-            _count(now.moving, "step"),
+            counted(now.ongoing, "reassignment"),
+            counted(now.moving, "step"),
             now.waiting,
         )
     lost = sorted(state.brokers.keys() - state.live)
     if lost:
-        offline = _count(len(state.offline), "partition")
+        offline = counted(len(state.offline), "partition")
         log.warning("the records know %s not started: %s offline", _were(lost), offline)
 
 
 def _broker_started(state: State, event: events.BrokerStarted, _: Decision) -> None:
     broker = event.broker
     rack = f", rack {broker.rack}" if broker.rack else ""
-    offline = _count(len(state.offline), "partition")
+    offline = counted(len(state.offline), "partition")
     log.info("broker %d registered: %s:%d%s; %s offline", broker.id, broker.host, broker.port, rack, offline)
 
 
 def _broker_stopped(state: State, event: events.BrokerStopped, d: Decision) -> None:
     if d.effects:
-        log.warning("broker %d lost: %s offline", event.broker, _count(len(state.offline), "partition"))
+        log.warning("broker %d lost: %s offline", event.broker, counted(len(state.offline), "partition"))
 
 
 def _log_dir_failed(_: State, event: events.LogDirFailed, __: Decision) -> None:
-    failed = _count(len(event.partitions), "replica")
+    failed = counted(len(event.partitions), "replica")
     log.warning("broker %d: a log directory failed with %s", event.broker, failed)
 
 
 def _stalled(_: State, event: events.Stalled, __: Decision) -> None:
-    steps = _count(len(event.partitions), "step")
+    steps = counted(len(event.partitions), "step")
     log.warning("%s made no progress for too long: %s", steps, _some([*map(str, event.partitions)]))
 
 
 def _altered(_: State, event: events.AlterReassignments, d: Decision) -> None:
     if d.cancelled:
         client = f" {event.client_id:.250}" if event.client_id else ""
-        log.info("%s cancelled, from %.250s%s", _count(d.cancelled, "partition"), event.principal, client)
+        log.info("%s cancelled, from %.250s%s", counted(d.cancelled, "partition"), event.principal, client)
 
 
 def _paused(_: State, event: job_events.Pause, d: Decision) -> None:
@@ -192,8 +193,8 @@ def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
     if not event.validate_only:
         created = [topic for topic in d.reply if topic.outcome.ok]
         if created:
-            size = _count(sum(topic.partitions for topic in created), "partition")
-            what = _count(len(created), "topic")
+            size = counted(sum(topic.partitions for topic in created), "partition")
+            what = counted(len(created), "topic")
             log.info("%s created: %s; %s", what, _some([topic.name for topic in created]), size)
 
 
@@ -211,7 +212,7 @@ def _partitions_created(_: State, event: events.CreatePartitions, d: Decision) -
 def _named(what: str, outcomes: Sequence[tuple[str, Outcome]]) -> None:
     names = [name for name, outcome in outcomes if outcome.ok]
     if names:
-        log.info("%s %s: %s", _count(len(names), "topic"), what, _some(names))
+        log.info("%s %s: %s", counted(len(names), "topic"), what, _some(names))
 
 
 # A dict cannot say that a class has a function for its own events.
@@ -244,7 +245,3 @@ def _some(texts: Sequence[str]) -> str:
 def _were(brokers: Iterable[int]) -> str:
     names = ", ".join(map(str, brokers))
     return f"brokers {names} that were" if "," in names else f"broker {names} that was"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -44,7 +44,7 @@ class ActiveController(NamedTuple):
 
 
 class ControllerOnlyApi(NamedTuple):
-    """An API that is answered without the core, in version 0 only."""
+    """An API that is answered without the controller, in version 0 only."""
 
     operation: Operation
     """Operation on the cluster that the principal needs."""

@@ -55,7 +55,7 @@ Json = Any
 _DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-class NotInCoreError(Exception):
+class NotInControllerError(Exception):
     """The case concerns a component that the controller does not have. This is not a failure."""
 
 
@@ -75,7 +75,7 @@ class Played:
     def __init__(self, given: Mapping[str, Json], actions: Sequence[Mapping[str, Json]]) -> None:
         for part in (*map(_verb, actions), *sorted(given.keys() - GIVEN)):
             if part not in GIVEN | _VERBS.keys():
-                raise NotInCoreError(part)
+                raise NotInControllerError(part)
         self.given = given
         self.controller = _controller(given)
         self.began = self._partitions()
@@ -187,7 +187,7 @@ class Played:
             "ReassigningPartitions": counts(self.controller.state).reassigning,
         }
         if action["read"] not in self.found:
-            raise NotInCoreError(action["read"])
+            raise NotInControllerError(action["read"])
         return Reply(Outcome())
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.controller.case_actions import Json, NotInCoreError, Played
+from tests.controller.case_actions import Json, NotInControllerError, Played
 from tests.controller.case_expectations import Difference, differences
 
 AREAS = {"alter-validate", "alter-run", "cancel", "override", "list", "failover", "metrics", "auth"}
@@ -28,7 +28,7 @@ class Case(NamedTuple):
     expect: Mapping[str, Json]
 
     @property
-    def concerns_the_core(self) -> bool:
+    def concerns_the_controller(self) -> bool:
         """Whether the case concerns the controller.
 
         Cases of Kafka's tools are tested with the tools, in tests/clients.
@@ -47,11 +47,11 @@ def run(case: Case) -> list[Difference]:
     try:
         played = Played(case.given, case.do if isinstance(case.do, list) else [case.do])
         return list(dict.fromkeys(differences(played, case.expect)))
-    except NotInCoreError as part:
+    except NotInControllerError as part:
         return [Difference("has", str(part), "none in the controller")]
 
 
-def in_words(found: Sequence[Difference]) -> tuple[str, str]:
+def behaviours(found: Sequence[Difference]) -> tuple[str, str]:
     """Return Kafka's behaviour and reassignd's, as two cells of a table."""
     kafka = "; ".join(f"{each.what} {each.kafka}" for each in found)
     return kafka, "; ".join(f"{each.what} {each.ours}" for each in found)

@@ -40,7 +40,7 @@ BATCH = 100
 
 
 class ReassignmentChildren:
-    """Keeps the children and the core's reassignments equal, in both directions, for one term.
+    """Keeps the children and the controller's reassignments equal, in both directions, for one term.
 
     The owner of the watch loop calls `synchronize` after each round.
     """
@@ -69,7 +69,7 @@ class ReassignmentChildren:
         self._watch_loop.add(paths.REASSIGNMENTS, self._read_topics)
 
     async def synchronize(self) -> None:
-        """Order what others wrote, unless reassignments are halted; then write the core's reassignments.
+        """Order what others wrote, unless reassignments are halted; then write the controller's reassignments.
 
         Does nothing while reads are due: the list of children is not complete then. Raises ConflictError.
         """
@@ -145,7 +145,7 @@ class ReassignmentChildren:
     # ---- writes -----------------------------------------------------------------------------------------------
 
     def _pending_writes(self) -> Iterator[tuple[TopicPartition, bytes | None]]:
-        """Yield the children that differ from the core's reassignments, with the data to write; None deletes.
+        """Yield the children that differ from the controller's reassignments, with the data to write; None deletes.
 
         While reassignments are halted, new orders of others are not accepted, so their children stay as they are.
         """

@@ -1,4 +1,4 @@
-"""Conversions between plan znodes and the core: entries to events, and the core's state to entries (KIP-236, KIP-455).
+"""Conversions between plan znodes and the controller: entries to events, and the controller's state to entries (KIP-236, KIP-455).
 
 The content of the plan znodes follows from the jobs alone. The principal of a job tells that it was ordered through
 ZooKeeper. So a plan znode cannot disagree with what is carried out.

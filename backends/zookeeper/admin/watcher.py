@@ -87,7 +87,7 @@ class AdminWatcher:
         """The mzxid of the queued plan whose delay was logged last."""
         self._first_round = True
         self._written_revision = -1
-        """The revision of the core's reassignments that the znodes show."""
+        """The revision of the controller's reassignments that the znodes show."""
         self._written: dict[TopicPartition, Entry] = {}
         """The entries of the plan that was written last."""
         self._children = (
@@ -114,7 +114,7 @@ class AdminWatcher:
             self._children.start()
 
     def wake(self) -> None:
-        """Write what is pending soon: the core has decided something."""
+        """Write what is pending soon: the controller has decided something."""
         self._watch_loop.wake()
 
     async def run(self) -> None:
@@ -297,7 +297,7 @@ class AdminWatcher:
         return {paths.REASSIGN: plan, paths.QUEUE: queue}
 
     def _completed_but_not_stored(self, pending: Sequence[Entry]) -> list[Entry]:
-        """Return written entries whose reassignment has ended in the core, but not yet in the topic's znode.
+        """Return written entries whose reassignment has ended in the controller, but not yet in the topic's znode.
 
         Kafka's tools read the plan before the topics. They report a partition that is neither in the plan nor at its
         target as failed, and remove its throttle. So an entry stays until the topic's znode shows the result.

@@ -66,7 +66,7 @@ class Loaded:
         self.chunks = RecordChunks()
 
     def records(self, epoch: int) -> Iterator[Record]:
-        """Yield all records in the order of `Store.load`. `epoch` is this term's; the core adds 1 when it starts."""
+        """Yield all records in the order of `Store.load`. `epoch` is this term's; the controller adds 1 when it starts."""
         yield ControllerEpoch(epoch - 1)
         topics = self.cache.topics
         for name, topic in topics.items():

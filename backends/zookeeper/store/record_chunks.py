@@ -54,7 +54,7 @@ class RecordChunks:
         return (change.kind if isinstance(change, Deleted) else type(change)) in CODECS
 
     def records(self) -> Iterator[Record]:
-        """Yield the core's records, in the order of `CODECS`."""
+        """Yield the controller's records, in the order of `CODECS`."""
         for kind in CODECS:
             yield from (each for each in self._of(kind) if not isinstance(each, Dropped))
 

@@ -46,7 +46,7 @@ class Dropped(NamedTuple):
 
 
 StoredRecord = Record | Dropped
-"""The core's records, and notes of this backend."""
+"""The controller's records, and notes of this backend."""
 
 
 class RecordCodec(NamedTuple):

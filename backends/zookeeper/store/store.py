@@ -88,7 +88,7 @@ class ZkStore:
         self._externally_changed: set[str] = set()
         """Entities whose configs others have changed since our last write of them.
 
-        Our next write merges both changes. The core does not know the result until `read_config` has returned it.
+        Our next write merges both changes. The controller does not know the result until `read_config` has returned it.
         """
         self._merged_configs: set[str] = set()
         """Entities whose merged configs were written, and not yet returned by `read_config`."""
@@ -130,7 +130,7 @@ class ZkStore:
             self._wake.set()
 
     async def read_config(self, entity: str) -> dict[str, str] | None:
-        """Read an entity's configs; return None if the core knows them already.
+        """Read an entity's configs; return None if the controller knows them already.
 
         The notifications of our own writes lead here too. They bring news only if the write has merged a change of others.
         """

@@ -1,6 +1,6 @@
 """Cache of Kafka's znodes: the base of the next writes, and the only source of what brokers are sent.
 
-The core's state is ahead of the cache while a commit is in progress. A partition's `partition_epoch` is the version of its
+The controller's state is ahead of the cache while a commit is in progress. A partition's `partition_epoch` is the version of its
 state znode; NO_STATE if that does not exist.
 """
 

@@ -21,7 +21,7 @@ class _Connection(NamedTuple):
 
 
 class TermBrokerClient:
-    """Implements `BrokerClient` with one connection for each broker, at the address that the core has for it."""
+    """Implements `BrokerClient` with one connection for each broker, at the address that the controller has for it."""
 
     def __init__(self, state: State, caller: Caller, clock: Clock) -> None:
         self.state, self._caller, self._clock = state, caller, clock

@@ -52,8 +52,8 @@ class BrokerDirectory:
                 changes.changed.append(broker)
         return changes
 
-    def core_registration(self, broker: RegisteredBroker) -> BrokerRegistration:
-        """Return the core's form of a registration. Raises ZnodeError when it has no listener for the controller."""
+    def broker_registration(self, broker: RegisteredBroker) -> BrokerRegistration:
+        """Return the registration for the controller's events. Raises ZnodeError when it has no listener for the controller."""
         endpoint = self.endpoint(broker.registration)
         return BrokerRegistration(
             broker.id, endpoint.host, endpoint.port, broker.registration.rack, broker.epoch

@@ -61,7 +61,7 @@ class TermContext(NamedTuple):
 class ZookeeperCluster:
     """Implements `controller.ports.Backend`. Clients' and brokers' events are submitted here.
 
-    `submit` passes an event to the core. `on_end` is called once with the reason when the term ends, unless it is stopped.
+    `submit` passes an event to the controller. `on_end` is called once with the reason when the term ends, unless it is stopped.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ZookeeperCluster:
         clock: Clock | None = None,
     ) -> None:
         self._context, self._on_end = context, on_end
-        self._state, self._submit_to_core = state, submit
+        self._state, self._submit_to_controller = state, submit
         self._store = context.store
         self._directory = BrokerDirectory(context.listener, context.security)
         self._links = self._broker_links(connect, clock)
@@ -116,8 +116,8 @@ class ZookeeperCluster:
         if not self._context.protocol.isr_by_request:
             stored = await refresh_isrs(self._store, self._state, event)
             if stored is not None:
-                await self._submit_to_core(stored)
-        return await self._submit_to_core(event)
+                await self._submit_to_controller(stored)
+        return await self._submit_to_controller(event)
 
     def perform(self, effects: Sequence[ControllerEffect]) -> None:
         """See `Backend.perform`."""
@@ -147,8 +147,8 @@ class ZookeeperCluster:
         await self._admin.begin()
         brokers = await self._observer.registered_brokers()
         self._directory.update(brokers)
-        started = ControllerStarted([self._directory.core_registration(each) for each in brokers])
-        await self._submit_to_core(started)
+        started = ControllerStarted([self._directory.broker_registration(each) for each in brokers])
+        await self._submit_to_controller(started)
         for number in sorted(self._state.unlisted_brokers):
             log.warning("broker %d has replicas but is not registered: it gets no new partitions", number)
         self._store.on_merged, self._store.on_written = self._observer.report, self._on_written

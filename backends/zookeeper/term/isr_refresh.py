@@ -31,7 +31,7 @@ def affected_partitions(state: State, event: AnyEvent) -> Iterator[TopicPartitio
         case ControlledShutdown(broker) | BrokerStopped(broker):
             yield from _hosted(state, broker)
         case BrokerStarted(registration) if registration.id in state.live:
-            # The broker has restarted before its session ended. The core stops it first, which elects new leaders.
+            # The broker has restarted before its session ended. The controller stops it first, which elects new leaders.
             yield from _hosted(state, registration.id)
         case LogDirFailed(_, keys):
             yield from keys

@@ -1,4 +1,4 @@
-"""The watches of Kafka's znodes, which become events for the core: brokers, topics, ISRs, configs, and requests of tools.
+"""The watches of Kafka's znodes, which become events for the controller: brokers, topics, ISRs, configs, and requests of tools.
 
 Kafka's controller watches the same znodes (KafkaController: BrokerChange, TopicChange, PartitionModifications,
 IsrChangeNotification, LogDirEventNotification, TopicDeletion, ApiPartitionReassignment, ReplicaLeaderElection).
@@ -64,15 +64,15 @@ class Observer:
         self.on_brokers: Callable[[], None] = lambda: None
         """Called when `/brokers/ids` may have changed."""
         self._observed: list[Partition] = []
-        """Partitions whose stored ISR is new to the core; submitted in one event after the round."""
+        """Partitions whose stored ISR is new to the controller; submitted in one event after the round."""
         self._read_notifications: set[str] = set()
         """Names of config change notifications that were read."""
         self._delayed: set[str] = set()
-        """Topics to which others added partitions during a reassignment. The core gets them when the topic is idle."""
+        """Topics to which others added partitions during a reassignment. The controller gets them when the topic is idle."""
         self._unplaced: set[str] = set()
         """Topics with new partitions on our own id, for which there are not enough brokers."""
         self.refused: set[str] = set()
-        """Topics that have a znode, but are not known to the core."""
+        """Topics that have a znode, but are not known to the controller."""
 
     def start(self) -> None:
         """Add all watches. The first read finds what was written before the term."""
@@ -116,7 +116,7 @@ class Observer:
                 if number is None:
                     raise ZnodeError("its name is not a broker id")
                 broker = RegisteredBroker(number, znode.czxid, decode_broker(znode.data))
-                self._directory.core_registration(broker)
+                self._directory.broker_registration(broker)
                 brokers.append(broker)
         return sorted(brokers)
 
@@ -129,9 +129,9 @@ class Observer:
             await self._submit(BrokerStopped(number))
         for broker in changes.started:
             log.info("broker %d has registered", broker.id)
-            await self._submit(BrokerStarted(self._directory.core_registration(broker)))
+            await self._submit(BrokerStarted(self._directory.broker_registration(broker)))
         for broker in changes.changed:
-            await self._submit(BrokerChanged(self._directory.core_registration(broker)))
+            await self._submit(BrokerChanged(self._directory.broker_registration(broker)))
         if changes.started:
             for name in self._unplaced:
                 self.watch_loop.schedule(paths.topic(name))
@@ -145,7 +145,7 @@ class Observer:
         self.watch_loop.add(paths.topic(name), lambda watch: self._read_topic(name, watch))
 
     async def _read_topic(self, name: str, watch: Watch) -> None:
-        """Read a topic's znode, and submit the partitions that the core does not know."""
+        """Read a topic's znode, and submit the partitions that the controller does not know."""
         cache = self._store.cache
         znode = await self._tree.get(paths.topic(name), watch)
         if znode is None:
@@ -188,7 +188,7 @@ class Observer:
     async def _add_topic(self, name: str) -> None:
         """Cache a topic that others have created.
 
-        A topic that the core has created is not read: its own commit fills the cache.
+        A topic that the controller has created is not read: its own commit fills the cache.
         """
         if name in self._state.topics:
             return
@@ -219,7 +219,7 @@ class Observer:
                 await self._submit(DeleteTopics([name]))
 
     async def _unplaced_znodes(self, name: str) -> list[str]:
-        """Return the znodes of a topic that could not be placed. It has no partitions, so the core cannot delete it."""
+        """Return the znodes of a topic that could not be placed. It has no partitions, so the controller cannot delete it."""
         if name not in self._unplaced or name in self._state.topics:
             return []
         candidates = (paths.config(f"topics/{name}"), paths.topic(name))

@@ -27,7 +27,7 @@ class Budget(NamedTuple):
     bytes: int
 
 
-class Kind(NamedTuple):
+class ExchangeKind(NamedTuple):
     """Which replicas an exchange takes: moving ones or those that stay, on either side."""
 
     moving: bool
@@ -36,12 +36,12 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind(True, None),
-    Kind(True, True),
-    Kind(False, None),
-    Kind(True, False),
-    Kind(False, True),
-    Kind(False, False),
+    ExchangeKind(True, None),
+    ExchangeKind(True, True),
+    ExchangeKind(False, None),
+    ExchangeKind(True, False),
+    ExchangeKind(False, True),
+    ExchangeKind(False, False),
 )
 """In order of preference: by the moves that they add."""
 
@@ -102,7 +102,7 @@ class _Balance:
         wanted = min(wanted, limit)
         return any(self._try(kind, heavy, light, wanted, limit) for kind in KINDS)
 
-    def _try(self, kind: Kind, heavy: int, light: int, wanted: int, limit: int) -> bool:
+    def _try(self, kind: ExchangeKind, heavy: int, light: int, wanted: int, limit: int) -> bool:
         if kind.back is None and not self._counts_allow(heavy, light):
             return False
         large = self._placement.entries[heavy][kind.moving]

@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 from common.address import Address
-from reassignd.config.config import in_words
+from reassignd.config.config import key_and_option
 from reassignd.config.setting_types import SocketPath
 from reassignd.errors import CommandError
 
@@ -40,7 +40,7 @@ def bind_path(path: SocketPath, setting: str) -> socket.socket:
     except OSError as error:
         listening.close()
         reason = "it is in use" if error.errno == errno.EADDRINUSE else str(error.strerror or error).lower()
-        raise CommandError(f"cannot listen on {path}: {reason}; change {in_words(setting)}") from error
+        raise CommandError(f"cannot listen on {path}: {reason}; change {key_and_option(setting)}") from error
     finally:
         os.umask(before)
     listening.setblocking(False)
@@ -58,7 +58,9 @@ def _remove_stale(path: Path) -> None:
 
 def refused(error: OSError, address: Address, setting: str) -> CommandError:
     """Return the error for an address that cannot be listened on; `setting` is the key to change."""
-    return CommandError(f"cannot listen on {address}: {_reason(error, address)}; change {in_words(setting)}")
+    return CommandError(
+        f"cannot listen on {address}: {_reason(error, address)}; change {key_and_option(setting)}"
+    )
 
 
 def allow_files(wanted: int) -> int:

@@ -28,7 +28,7 @@ async def audit(call: Call, page: AuditPage) -> Audit:
     """List the entries, newest first."""
     log, chosen = _log(call), _filter(page)
     before = None if page.before is UNSET else page.before
-    entries = await call.core.off_loop.run(log.newest, chosen, page.limit, before)
+    entries = await call.services.off_loop.run(log.newest, chosen, page.limit, before)
     more = entries and len(entries) == page.limit
     return Audit([_row(entry) for entry in entries], entries[-1].id if more else None)
 
@@ -40,8 +40,8 @@ async def export(call: Call, match: AuditMatch) -> StreamingResponse:
 
 async def _lines(call: Call, log: AuditLog, chosen: AuditFilter) -> AsyncIterator[bytes]:
     after = 0
-    while entries := await call.core.off_loop.run(log.oldest, chosen, EXPORT_PAGE, after):
-        yield await call.core.off_loop.run(_encoded, entries)
+    while entries := await call.services.off_loop.run(log.oldest, chosen, EXPORT_PAGE, after):
+        yield await call.services.off_loop.run(_encoded, entries)
         after = entries[-1].id
 
 
@@ -50,11 +50,11 @@ def _encoded(entries: list[AuditEntry]) -> bytes:
 
 
 def _log(call: Call) -> AuditLog:
-    if call.core.audit is None:
+    if call.services.audit is None:
         raise HttpError(
             409, "a controller in ZooKeeper mode keeps no audit log; its log lines name each request"
         )
-    return call.core.audit
+    return call.services.audit
 
 
 def _filter(match: AuditMatch) -> AuditFilter:

@@ -67,9 +67,9 @@ async def fail_log_dir(call: Call) -> Broker:
 
 
 def _owned(call: Call) -> OwnedBrokers:
-    if call.core.brokers is None:
+    if call.services.brokers is None:
         raise HttpError(404, "Only brokers of the embedded cluster can be listed and controlled here.")
-    return call.core.brokers
+    return call.services.brokers
 
 
 def _number(call: Call) -> int:

@@ -17,7 +17,7 @@ HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 async def events(call: Call) -> Response:
     """Stream the changes of jobs and partitions until the client closes the connection."""
-    hub = call.core.events
+    hub = call.services.events
     if hub is None:
         raise HttpError(503, "there is no event stream here")
     if call.request.method == "HEAD":

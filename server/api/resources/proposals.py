@@ -80,7 +80,7 @@ async def execute(call: Call, options: JobOptions) -> Response:
         raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
     if kept.figures is None or not kept.figures.partitions:
         raise HttpError(409, f"Proposal {kept.id} changes nothing.")
-    entries = await call.core.off_loop.run(_checked, state, kept)
+    entries = await call.services.off_loop.run(_checked, state, kept)
     if not state.profile.has_upstream:
         exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
         await alter_excluded(call, exclude, allow)
@@ -135,7 +135,7 @@ async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterat
     yield json.dumps(request).encode() + b"\n"
 
     def counted() -> Iterator[Struct]:
-        for row in snapshot.rows(call.core.cluster_id, call.state, call.core.sizes):
+        for row in snapshot.rows(call.services.cluster_id, call.state, call.services.sizes):
             kept.read += isinstance(row, SnapshotPartition)
             yield row
 
@@ -157,9 +157,9 @@ def _checked(state: State, kept: Kept) -> list[Entry]:
 
 
 def _store(call: Call) -> ProposalStore:
-    if call.core.proposals is None:
+    if call.services.proposals is None:
         raise HttpError(501, "This server computes no proposals.")
-    return call.core.proposals
+    return call.services.proposals
 
 
 def _kept(call: Call) -> Kept:

@@ -54,12 +54,12 @@ async def cancel(call: Call) -> Response:
     targets = await _targets(call, body, partitions)
     event = AlterReassignments(targets, principal=call.principal, client_id=call.client_id)
     reply = await call.submit(event)
-    await call.core.off_loop.run(clear_topics, targets or [])
+    await call.services.off_loop.run(clear_topics, targets or [])
     if body.topic is not UNSET:
         _require_topic(call.state, reply)
     state = call.state
     answer = Cancelled(
-        cancelled=await call.core.off_loop.run(count_accepted, reply.topics),
+        cancelled=await call.services.off_loop.run(count_accepted, reply.topics),
         partitions=await call.collect(_destinations(state, reply), NAMED),
         throttle=CancelThrottle(
             throttle_rate(state) if state.in_flight else None, throttled_by_others(state)

@@ -36,7 +36,7 @@ async def review(call: Call, options: ReviewOptions) -> Review:
         check_plan(call.state, entries)
         return entries
 
-    reviews = call.core.reviews
+    reviews = call.services.reviews
     if reviews is None:
         raise HttpError(501, "This server reviews no plans.")
     entries = await call.read_body(read)
@@ -59,7 +59,7 @@ def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> tuple[int, Ra
         return given, RateOrigin.GIVEN
     if throttle := throttle_rate(call.state):
         return throttle, RateOrigin.THROTTLE
-    measured = [each.rate for each in call.core.progress.to_brokers().values() if each.rate]
+    measured = [each.rate for each in call.services.progress.to_brokers().values() if each.rate]
     if measured:
         return max(measured), RateOrigin.MEASURED
     return unthrottled, RateOrigin.ASSUMED
@@ -72,7 +72,7 @@ def _head(state: State, entries: Sequence[Entry], bandwidth: int) -> bytes:
 
 async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:
     yield head
-    async for piece in encoded_lines(rows(call.core.cluster_id, call.state, call.core.sizes)):
+    async for piece in encoded_lines(rows(call.services.cluster_id, call.state, call.services.sizes)):
         yield piece
 
 

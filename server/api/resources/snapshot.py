@@ -15,9 +15,9 @@ from server.ports import Sizes
 
 async def snapshot(call: Call) -> Response:
     """Return the cluster, the brokers, then the partitions as they are after their last completed step."""
-    core = call.core
-    cluster_id = core.cluster_id if core.brokers_cluster_id is None else core.brokers_cluster_id()
-    return json_lines(rows(cluster_id, call.state, core.sizes))
+    services = call.services
+    cluster_id = services.cluster_id if services.brokers_cluster_id is None else services.brokers_cluster_id()
+    return json_lines(rows(cluster_id, call.state, services.sizes))
 
 
 def rows(

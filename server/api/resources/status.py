@@ -37,8 +37,8 @@ async def status(call: Call) -> Status:
     open_jobs = [job for number in sorted(state.open)[:JOBS] if (job := state.jobs.get(number)) is not None]
     rows = await job_rows(call, open_jobs)
     return Status(
-        version=call.core.version,
-        cluster_id=call.core.cluster_id,
+        version=call.services.version,
+        cluster_id=call.services.cluster_id,
         paused=state.paused,
         brokers=_broker_counts(call),
         partitions=_partition_counts(call),
@@ -52,7 +52,7 @@ async def status(call: Call) -> Status:
         throttle=Throttle(throttle_rate(state), len(state.leases)),
         schedule=None if state.schedule is None else state_of(state.schedule, state.opening),
         cancel_mode="stop" if state.cancel_stops else "rollback",
-        spark=call.core.spark(),
+        spark=call.services.spark(),
     )
 
 
@@ -101,7 +101,7 @@ def problems(state: State) -> list[str]:
 
 
 def _incoming(call: Call) -> list[Incoming]:
-    rates = call.core.progress.to_brokers()
+    rates = call.services.progress.to_brokers()
     return [Incoming(broker, *rate) for broker, rate in rates.items()]
 
 

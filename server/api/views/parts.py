@@ -74,7 +74,7 @@ def _bytes_of_ref(call: Call, ref: PartRef) -> int:
     if isinstance(record, Pending):
         part = part_of(call.state, ref)
         return 0 if part is None else _bytes(call, part) or 0
-    return (call.core.sizes.size(ref.key) or 0) * len(without(record.target, record.original))
+    return (call.services.sizes.size(ref.key) or 0) * len(without(record.target, record.original))
 
 
 def _row(call: Call, part: Part) -> models.Part:
@@ -82,7 +82,7 @@ def _row(call: Call, part: Part) -> models.Part:
     key = TopicPartition(topic, number)
     partition = call.state.partition(*key)
     if state is PartState.MOVING:
-        reason = call.core.progress.stalled.get(key, "")
+        reason = call.services.progress.stalled.get(key, "")
     return models.Part(
         topic,
         number,
@@ -99,18 +99,18 @@ def _row(call: Call, part: Part) -> models.Part:
 
 
 def _bytes(call: Call, part: Part) -> int | None:
-    size = call.core.sizes.size(TopicPartition(part.topic, part.partition))
+    size = call.services.sizes.size(TopicPartition(part.topic, part.partition))
     return None if size is None else size * len(_added(part))
 
 
 def _copied(call: Call, part: Part) -> int | None:
     """Return the bytes of the added replicas that are complete, and what the others have received."""
     key = TopicPartition(part.topic, part.partition)
-    size, partition = call.core.sizes.size(key), call.state.partition(*key)
+    size, partition = call.services.sizes.size(key), call.state.partition(*key)
     if size is None or partition is None:
         return None
     adding = partition.adding if part.state is PartState.MOVING else ()
-    received = sum(min(size, call.core.sizes.arrived(key, r) or 0) for r in _added(part) if r in adding)
+    received = sum(min(size, call.services.sizes.arrived(key, r) or 0) for r in _added(part) if r in adding)
     return received + size * sum(r in part.replicas for r in _added(part))
 
 

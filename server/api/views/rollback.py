@@ -28,5 +28,5 @@ async def rollback_preview(call: Call, job: Job) -> RollbackPreview:
 
 def _bytes(call: Call, row: RollbackRow) -> int:
     partition = call.state.partition(*row.key)
-    size = call.core.sizes.size(row.key)
+    size = call.services.sizes.size(row.key)
     return 0 if partition is None or size is None else size * len(without(row.replicas, partition.current))

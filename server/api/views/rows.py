@@ -29,7 +29,7 @@ KINDS: Mapping[JobKind, JobKindName] = {
 
 async def tally(call: Call) -> Tally:
     """Return the numbers of partitions of all open jobs by state and by reason."""
-    return await call.core.counts.tally(call.core.progress.stalled)
+    return await call.services.counts.tally(call.services.progress.stalled)
 
 
 async def job_rows(call: Call, jobs: Iterable[cluster.Job]) -> list[Job]:
@@ -38,7 +38,7 @@ async def job_rows(call: Call, jobs: Iterable[cluster.Job]) -> list[Job]:
     rollbacks = {job.undoes: job.id for job in call.state.jobs.values()}
     rows = []
     for job in jobs:
-        row = _job_row(call, job, counts, await call.core.counts.endings(job))
+        row = _job_row(call, job, counts, await call.services.counts.endings(job))
         row.rolled_back_by = rollbacks.get(job.id)
         rows.append(row)
     return rows
@@ -67,7 +67,7 @@ def _job_row(call: Call, job: cluster.Job, counts: Tally, endings: dict[str, int
         rolled_back_by=None,
         outcome=_outcome(endings) if job.ended_ms else None,
         endings=endings,
-        copied=None if job.ended_ms else _copied(call.core.progress.of_job(job.id)),
+        copied=None if job.ended_ms else _copied(call.services.progress.of_job(job.id)),
     )
 
 

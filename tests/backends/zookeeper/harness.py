@@ -1,4 +1,4 @@
-"""The contract's harness in ZooKeeper: the real core, store and backend on znodes in memory, before embedded brokers.
+"""The contract's harness in ZooKeeper: the real controller, store and backend on znodes in memory, before embedded brokers.
 
 The brokers report ISRs by AlterPartition, or store them by themselves as Kafka's did before inter-broker protocol 2.7.
 """

@@ -2,7 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from reassignd.config.config import KEYS, Assignment, Settings, in_words, parse_override, read_file, resolve
+from reassignd.config.config import (
+    KEYS,
+    Assignment,
+    Settings,
+    key_and_option,
+    parse_override,
+    read_file,
+    resolve,
+)
 from reassignd.errors import ConfigError
 
 
@@ -43,8 +51,8 @@ def test_an_unknown_key_unlike_any_other_is_referred_to_the_documentation() -> N
 
 
 def test_a_key_is_named_with_its_flag_where_it_has_one() -> None:
-    assert in_words("http.listener") == "`http.listener` (--http HOST:PORT)"
-    assert in_words("log.level") == "`log.level`"
+    assert key_and_option("http.listener") == "`http.listener` (--http HOST:PORT)"
+    assert key_and_option("log.level") == "`log.level`"
 
 
 @pytest.mark.parametrize("value", ["0", "1001", "six", "", "1.5"])

@@ -43,11 +43,11 @@ class Spark:
         return "".join(handover.answer(self.requests[-1], schedule)).encode()
 
 
-class Controller:
+class RecordingController:
     """Decides at once, and keeps what it was asked."""
 
-    def __init__(self, core: InMemoryController) -> None:
-        self.core = core
+    def __init__(self, cluster: InMemoryController) -> None:
+        self.cluster = cluster
         self.events: list[AnyEvent] = []
         self.stopped = False
 
@@ -55,19 +55,19 @@ class Controller:
         if self.stopped:
             raise DriverStoppedError("stopped")
         self.events.append(event)
-        return self.core.do(event).reply
+        return self.cluster.do(event).reply
 
 
 class Case:
     """A world with topics of twenty partitions, and the service on it."""
 
     def __init__(self, spark: Spark | None = None, least: int = 10, missing: str | None = None) -> None:
-        self.core = InMemoryController().with_limits(partitions=2, per_partition=1)
-        self.controller = Controller(self.core)
+        self.cluster = InMemoryController().with_limits(partitions=2, per_partition=1)
+        self.controller = RecordingController(self.cluster)
         self.spark = spark or Spark()
         self.missing = missing
         self.planning = SparkPlanning(
-            self.core.state,
+            self.cluster.state,
             self.controller,
             WorkerThread(),
             RATES,
@@ -78,9 +78,9 @@ class Case:
         )
 
     def submit(self, topic: str = "foo", count: int = 20, target: Replicas = (1, 4, 3)) -> None:
-        self.core.with_partitions(*(partition(f"{topic}-{n}", [1, 2, 3]) for n in range(count)))
+        self.cluster.with_partitions(*(partition(f"{topic}-{n}", [1, 2, 3]) for n in range(count)))
         rows = [AlterRow(n, target) for n in range(count)]
-        self.core.do(AlterReassignments([AlterTopic(topic, rows)]))
+        self.cluster.do(AlterReassignments([AlterTopic(topic, rows)]))
 
     async def served(self, condition: Callable[[], bool] = lambda: True) -> None:
         """Let it look until it has nothing to do and the condition holds."""
@@ -106,7 +106,7 @@ async def test_a_large_job_is_put_in_order_and_forecast() -> None:
     assert (view.job, view.partitions, view.since_ms) == (1, 18, 7)
     assert view.forecast is not None
     assert (view.forecast.partitions, view.forecast.bytes) == (20, 2000)
-    assert set(case.core.state.backlog.planned) == {key(f"foo-{n}") for n in range(2, 20)}
+    assert set(case.cluster.state.backlog.planned) == {key(f"foo-{n}") for n in range(2, 20)}
 
 
 async def test_a_small_job_is_not() -> None:
@@ -127,22 +127,22 @@ async def test_each_large_job_is_handed_over_once() -> None:
 
 async def test_a_job_that_is_still_being_accepted_is_left_until_it_is() -> None:
     case = Case()
-    case.core.with_partitions(*(partition(f"foo-{n}", [1, 2, 3]) for n in range(10)))
+    case.cluster.with_partitions(*(partition(f"foo-{n}", [1, 2, 3]) for n in range(10)))
     job = Job(1, JobKind.PLAN, 1, "User:ann", None)
-    case.core.put(job, *(Reassignment("foo", n, (1, 2, 3), (4, 5, 6), 1) for n in range(10)))
+    case.cluster.put(job, *(Reassignment("foo", n, (1, 2, 3), (4, 5, 6), 1) for n in range(10)))
     await case.served()
     assert case.spark.requests == []
-    case.core.put(job._replace(total=10))
+    case.cluster.put(job._replace(total=10))
     await case.served(case.in_state(SparkState.ORDERED))
 
 
 async def test_steps_taken_or_begun_meanwhile_come_off_the_order() -> None:
     case = Case()
-    case.spark.meanwhile = case.core.catch_up
+    case.spark.meanwhile = case.cluster.catch_up
     case.submit(target=(1, 4, 5))
-    assert case.core.in_flight() == ["foo-0", "foo-1"]
+    assert case.cluster.in_flight() == ["foo-0", "foo-1"]
     await case.served(case.in_state(SparkState.ORDERED))
-    state = case.core.state
+    state = case.cluster.state
     left = Counter(len({4, 5} - {*partition.next}) for partition in state.all_partitions())
     assert left[1] > 0
     assert Counter(map(len, state.backlog.planned.values())) == Counter({1: left[1], 2: left[2]})
@@ -150,10 +150,10 @@ async def test_steps_taken_or_begun_meanwhile_come_off_the_order() -> None:
 
 async def test_what_ends_meanwhile_is_passed_over() -> None:
     case = Case()
-    case.spark.meanwhile = case.core.settle
+    case.spark.meanwhile = case.cluster.settle
     case.submit()
     await case.served(case.in_state(SparkState.ORDERED))
-    assert (case.planning.view().partitions, case.core.state.backlog.planned) == (0, {})
+    assert (case.planning.view().partitions, case.cluster.state.backlog.planned) == (0, {})
 
 
 async def test_it_is_told_what_is_missing_and_everything_goes_on() -> None:
@@ -162,8 +162,8 @@ async def test_it_is_told_what_is_missing_and_everything_goes_on() -> None:
     await case.served()
     view = case.planning.view()
     assert (view.state, view.reason) == (SparkState.MISSING, "install it")
-    case.core.settle()
-    assert case.core.state.reassignments == {}
+    case.cluster.settle()
+    assert case.cluster.state.reassignments == {}
 
 
 async def test_what_was_missing_may_be_installed_later() -> None:

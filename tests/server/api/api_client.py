@@ -73,7 +73,7 @@ class ApiClient:
         self.progress = Progress(self.controller.state, self.sizes, self.clock)
         self.health = Health(None)
         self.api = Api(self.health, Access() if access is None else access)
-        self.api.core = ApiServices(
+        self.api.services = ApiServices(
             "1.2.3",
             "cluster-1",
             self.controller.state,

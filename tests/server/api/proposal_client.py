@@ -35,9 +35,9 @@ class ProposalClient(ApiClient):
         self.cancelled = 0
         self.answer = answer(foo_0=([1, 2, 3], [4, 2, 3]))
         self.store = ProposalStore(self.compute, lambda: self.obstacle, lambda: self.now_ms, self.clock)
-        core = self.api.core
-        assert core is not None
-        self.api.core = replace(core, proposals=self.store)
+        services = self.api.services
+        assert services is not None
+        self.api.services = replace(services, proposals=self.store)
 
     async def compute(self, request: AsyncIterable[bytes]) -> bytes:
         self.inputs.append([piece async for piece in request])

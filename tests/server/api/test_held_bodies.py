@@ -26,9 +26,9 @@ async def test_a_body_is_released_when_its_request_ends(monkeypatch: pytest.Monk
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)
     await client.refusal("POST", "/v1/jobs", b"{")
-    assert client.api.core is not None
-    assert client.api.core.bodies.size == 0
+    assert client.api.services is not None
+    assert client.api.services.bodies.size == 0
     monkeypatch.setattr(held_bodies, "MAX_HELD", 10)
     response = await client.raw("POST", "/v1/jobs", content=b"x" * 11)
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")
-    assert client.api.core.bodies.size == 0
+    assert client.api.services.bodies.size == 0

@@ -34,7 +34,7 @@ async def test_a_boolean_parameter_is_true_or_false() -> None:
 
 async def test_a_server_that_is_not_ready_answers_with_the_reason() -> None:
     client = ApiClient()
-    client.api.core, client.health.obstacle = None, "records are being loaded"
+    client.api.services, client.health.obstacle = None, "records are being loaded"
     assert await client.refusal("GET", "/v1/status") == (503, "records are being loaded")
 
 

@@ -17,8 +17,8 @@ from tests.builders import InMemoryController
 from tests.server.fakes import FakeBroker
 
 
-class FakeCore:
-    """A core that answers and refuses with the contents of the frame, over a real controller."""
+class FakeServices:
+    """Services that record frames and events, over a real controller."""
 
     def __init__(self, state: State | None = None) -> None:
         self.controller = InMemoryController((1,))
@@ -29,7 +29,7 @@ class FakeCore:
         self.make: Callable[[RequestFrame], Any] | None = None
 
     @property
-    def core(self) -> GatewayServices:
+    def services(self) -> GatewayServices:
         return GatewayServices(self._answer, self._refuse, self.state, self._submit)
 
     def _answer(self, frame: RequestFrame, _: Caller) -> bytes:

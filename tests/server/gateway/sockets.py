@@ -18,7 +18,7 @@ from protocol.messages.metadata_response import MetadataResponse, MetadataRespon
 from server.connections.limits import ConnectionLimits
 from server.gateway.gateway import Gateway, GatewaySettings
 from server.metrics.stats import Counters
-from tests.server.gateway.doubles import FakeCore
+from tests.server.gateway.doubles import FakeServices
 from tests.server.rig import settle
 from tests.server.sockets import Talk
 
@@ -89,7 +89,11 @@ async def gateway(
 ) -> AsyncIterator[Gateway]:
     """Run a gateway in front of these brokers, on free ports."""
     made = Gateway(
-        FakeCore().core, replace(SETTINGS, **settings), limits or ConnectionLimits(), Counters(), directory
+        FakeServices().services,
+        replace(SETTINGS, **settings),
+        limits or ConnectionLimits(),
+        Counters(),
+        directory,
     )
     try:
         await made.update(brokers)

@@ -16,7 +16,7 @@ from protocol.messages.list_partition_reassignments_request import ListPartition
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server.gateway.authorization_probe import answer_after_probe
 from tests.frames import decode_request
-from tests.server.gateway.doubles import FakeCore
+from tests.server.gateway.doubles import FakeServices
 from tests.server.relay.doubles import CORRELATION_ID, Talk, client, incoming, incoming_part
 
 ALTER = AlterPartitionReassignmentsRequest(
@@ -30,71 +30,71 @@ CASES = [
 
 
 @pytest.fixture
-def core() -> FakeCore:
-    return FakeCore()
+def fake() -> FakeServices:
+    return FakeServices()
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
 def test_the_upstream_gets_an_empty_request(
-    core: FakeCore, request_: Any, version: int, response: Any
+    fake: FakeServices, request_: Any, version: int, response: Any
 ) -> None:
-    upstream = Talk(answer_after_probe(core.core), request_, version).upstream
+    upstream = Talk(answer_after_probe(fake.services), request_, version).upstream
     asking = decode_request(upstream)
     assert asking.topics == ()
     assert asking.timeout_ms > 0
     assert (upstream.correlation_id, upstream.client_id) == (CORRELATION_ID, "me")
-    assert core.answered == []
+    assert fake.answered == []
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
 async def test_if_the_upstream_allows_it_the_clients_request_is_answered_here(
-    core: FakeCore, request_: Any, version: int, response: Any
+    fake: FakeServices, request_: Any, version: int, response: Any
 ) -> None:
-    core.make = lambda _: response(error_message="ours")
-    answer = await Talk(answer_after_probe(core.core), request_, version).answer(
+    fake.make = lambda _: response(error_message="ours")
+    answer = await Talk(answer_after_probe(fake.services), request_, version).answer(
         response(error_message="theirs")
     )
     assert answer.error_message == "ours"
-    (frame,) = core.answered
+    (frame,) = fake.answered
     assert (
         decode_request(frame).topics
         == decode_request(parse_request(bytes(incoming(request_, version).frame))).topics
     )
-    assert core.refused == []
+    assert fake.refused == []
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
 async def test_if_the_upstream_refuses_the_request_is_refused_with_an_own_message(
-    core: FakeCore, request_: Any, version: int, response: Any
+    fake: FakeServices, request_: Any, version: int, response: Any
 ) -> None:
-    core.make = lambda _: response()
+    fake.make = lambda _: response()
     theirs = response(
         error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message="User:bob at 10.0.0.1 ..."
     )
-    await Talk(answer_after_probe(core.core), request_, version).answer(theirs)
-    assert core.refused == [(31, "Cluster authorization failed.")]
+    await Talk(answer_after_probe(fake.services), request_, version).answer(theirs)
+    assert fake.refused == [(31, "Cluster authorization failed.")]
 
 
-async def test_other_errors_are_relayed(core: FakeCore) -> None:
-    core.make = lambda _: AlterPartitionReassignmentsResponse()
+async def test_other_errors_are_relayed(fake: FakeServices) -> None:
+    fake.make = lambda _: AlterPartitionReassignmentsResponse()
     theirs = AlterPartitionReassignmentsResponse(error_code=42, error_message="not I")
-    await Talk(answer_after_probe(core.core), ALTER, 1).answer(theirs)
-    assert core.refused == [(42, "not I")]
+    await Talk(answer_after_probe(fake.services), ALTER, 1).answer(theirs)
+    assert fake.refused == [(42, "not I")]
 
 
-def test_the_whole_request_is_read(core: FakeCore) -> None:
+def test_the_whole_request_is_read(fake: FakeServices) -> None:
     whole = incoming(ALTER, 1)
     assert (
-        answer_after_probe(core.core)(incoming_part(bytes(whole.frame[:20]), whole.size), client())
+        answer_after_probe(fake.services)(incoming_part(bytes(whole.frame[:20]), whole.size), client())
         == whole.size
     )
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
 async def test_the_answer_of_a_broker_that_is_not_the_controller_also_allows_it(
-    core: FakeCore, request_: Any, version: int, response: Any
+    fake: FakeServices, request_: Any, version: int, response: Any
 ) -> None:
-    core.make = lambda _: response(error_message="ours")
+    fake.make = lambda _: response(error_message="ours")
     theirs = response(error_code=ErrorCode.NOT_CONTROLLER)
-    answer = await Talk(answer_after_probe(core.core), request_, version).answer(theirs)
+    answer = await Talk(answer_after_probe(fake.services), request_, version).answer(theirs)
     assert (answer.error_code, answer.error_message) == (0, "ours")

@@ -8,10 +8,10 @@ from server.dispatch.registry import USUAL
 from server.gateway.interceptors import LARGEST_SEARCH, gateway_interceptors, pass_through, within_bounds
 from server.gateway.versions import SERVED
 from server.relay.exchange import PASSED
-from tests.server.gateway.doubles import FakeCore
+from tests.server.gateway.doubles import FakeServices
 from tests.server.relay.doubles import FakePorts, client, incoming, incoming_part
 
-RULES = gateway_interceptors(FakeCore().core, FakePorts())
+RULES = gateway_interceptors(FakeServices().services, FakePorts())
 
 
 def head(key: int, version: int) -> bytes:

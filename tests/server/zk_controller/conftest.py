@@ -1,4 +1,4 @@
-"""An endpoint of the ZooKeeper-mode controller, with the real router and handlers and a recording core."""
+"""An endpoint of the ZooKeeper-mode controller, with the real router and handlers and a recording controller."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def _state() -> State:
 
 
 class EndpointRig:
-    """The endpoint, its state, and the events that its core received."""
+    """The endpoint, its state, and the events that its controller received."""
 
     def __init__(self) -> None:
         self.endpoint = ControllerEndpoint()
@@ -31,7 +31,7 @@ class EndpointRig:
         self.altered: list[str] = []
 
     def activate(self, reply: Any = None) -> None:
-        """Make the endpoint the active controller. Its core answers with `reply`."""
+        """Make the endpoint the active controller. Its controller answers with `reply`."""
         self.driver = FakeDriver(reply)
         router = Router(services(self.state, self.driver), Counters())
         self.endpoint.active = ActiveController(router, self._allocate, self._alter_user, self.state)

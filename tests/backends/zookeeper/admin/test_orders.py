@@ -1,4 +1,4 @@
-"""Conversions between plan entries, events and the core's state."""
+"""Conversions between plan entries, events and the controller's state."""
 
 import pytest
 

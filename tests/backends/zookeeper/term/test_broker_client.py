@@ -1,4 +1,4 @@
-"""Requests of the controller go to the addresses in the core's state."""
+"""Requests of the controller go to the addresses in the controller's state."""
 
 from collections.abc import AsyncIterator
 

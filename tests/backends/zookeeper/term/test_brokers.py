@@ -21,13 +21,13 @@ def test_brokers_start_stop_restart_and_change() -> None:
 
 
 def test_the_endpoint_is_the_first_plaintext_listener_or_the_named_one() -> None:
-    assert BrokerDirectory().core_registration(ONE) == BrokerRegistration(1, "10.0.0.1", 9092, "rack-a", 70)
-    assert BrokerDirectory("OUTSIDE").core_registration(ONE).port == 9093
+    assert BrokerDirectory().broker_registration(ONE) == BrokerRegistration(1, "10.0.0.1", 9092, "rack-a", 70)
+    assert BrokerDirectory("OUTSIDE").broker_registration(ONE).port == 9093
 
 
 def test_a_broker_without_the_listener_is_rejected() -> None:
     with pytest.raises(ZnodeError, match="no listener named INTERNAL; set "):
-        BrokerDirectory("INTERNAL").core_registration(ONE)
+        BrokerDirectory("INTERNAL").broker_registration(ONE)
 
 
 def test_a_replica_on_the_controller_is_replaced() -> None:

@@ -164,7 +164,7 @@ async def test_an_isr_is_read_when_a_notification_names_it(harness: ZookeeperHar
     assert await harness.tree.children(paths.ISR_CHANGES) == []
 
 
-async def test_a_merged_config_reaches_the_core(harness: ZookeeperHarness) -> None:
+async def test_a_merged_config_reaches_the_controller(harness: ZookeeperHarness) -> None:
     await write_json(
         harness.tree, paths.config("topics/foo"), {"version": 1, "config": {"min.insync.replicas": "2"}}
     )

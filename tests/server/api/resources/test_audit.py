@@ -37,8 +37,8 @@ def log() -> Log:
 @pytest.fixture
 def client(log: Log) -> ApiClient:
     made = ApiClient()
-    assert made.api.core is not None
-    made.api.core = replace(made.api.core, audit=log)
+    assert made.api.services is not None
+    made.api.services = replace(made.api.services, audit=log)
     return made
 
 

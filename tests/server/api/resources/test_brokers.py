@@ -46,8 +46,8 @@ class Owned:
 
 def client() -> tuple[ApiClient, Owned]:
     made, owned = ApiClient(), Owned()
-    assert made.api.core is not None
-    made.api.core = dataclasses.replace(made.api.core, brokers=owned)
+    assert made.api.services is not None
+    made.api.services = dataclasses.replace(made.api.services, brokers=owned)
     return made, owned
 
 

@@ -16,9 +16,9 @@ class Streaming:
 
     def __init__(self, access: Access | None = None) -> None:
         self.client = ApiClient(access=access)
-        assert self.client.api.core is not None
+        assert self.client.api.services is not None
         self.hub = EventHub(self.client.controller.state, "cluster-1")
-        self.client.api.core = replace(self.client.api.core, events=self.hub)
+        self.client.api.services = replace(self.client.api.services, events=self.hub)
 
 
 async def test_the_stream_is_of_server_sent_events() -> None:

@@ -26,9 +26,9 @@ async def forecast(request: AsyncIterable[bytes]) -> bytes:
 class ReviewClient(ApiClient):
     def __init__(self, controller: InMemoryController | None = None) -> None:
         super().__init__(controller)
-        core = self.api.core
-        assert core is not None
-        self.api.core = replace(core, reviews=Reviews(forecast, lambda: UNTHROTTLED))
+        services = self.api.services
+        assert services is not None
+        self.api.services = replace(services, reviews=Reviews(forecast, lambda: UNTHROTTLED))
 
     async def review(self, *, query: str = "", **replicas: list[int]) -> Any:
         return await self.post(f"/v1/plans/review{query}", plan(**replicas))
