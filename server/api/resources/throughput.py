@@ -8,7 +8,7 @@ from server.api.table import Endpoint
 
 async def throughput(call: Call, query: ThroughputQuery) -> Throughput:
     """Return the samples of all registered brokers, and of others that took part."""
-    samples = call.core.progress.throughput.samples(query.since)
+    samples = call.services.progress.throughput.samples(query.since)
     brokers = set(call.state.brokers).union(*(each.incoming | each.outgoing for each in samples))
     rows = [
         BrokerThroughput(
