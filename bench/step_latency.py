@@ -8,7 +8,6 @@ from statistics import median
 from time import thread_time
 
 from controller.machine import decide
-from controller.messages.effects import Wake
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic
@@ -64,7 +63,7 @@ def order(state: State) -> None:
         for name, rows in state.partitions.items()
     ]
     d = decide_fully(state, AlterReassignments(topics))
-    while any(isinstance(effect, Wake) for effect in d.effects):
+    while d.more:
         d = decide_fully(state, Continue())
 
 

@@ -19,6 +19,11 @@ class Clock(Protocol):
         ...
 
 
+def wall_clock() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
 async def within(clock: Clock, seconds: float, event: asyncio.Event) -> bool:
     """Wait for the event, at most `seconds`; return whether it is set."""
     tasks = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))]

@@ -64,14 +64,6 @@ class Stats(Protocol):
         """
         ...
 
-    def decision(self, event: str, seconds: float) -> None:
-        """Count a decision on an event of this type and its duration."""
-        ...
-
-    def commit(self, changes: int, seconds: float) -> None:
-        """Count durable changes. `seconds` is the time since they were handed to the store."""
-        ...
-
     def loop_lag(self, seconds: float) -> None:
         """Record the delay of a timer of the event loop."""
         ...

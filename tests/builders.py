@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from controller.machine import decide
-from controller.messages.effects import DropReplica, Effect, Publish, Wake
+from controller.messages.effects import DropReplica, Effect, Publish
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
@@ -94,6 +94,8 @@ class InMemoryController:
         self.now_ms = 1_000
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
+        self.wakes: list[int] = []
+        """When the controller asked to be woken, in milliseconds."""
         self._replayed = State()
         self._seen = 0
         ids = list(brokers)
@@ -158,7 +160,7 @@ class InMemoryController:
     def do(self, event: AnyEvent) -> Decision:
         """Decide the event, then `Continue` as long as the controller asks to be woken."""
         first = d = self.decide(event)
-        while any(isinstance(effect, Wake) for effect in d.effects):
+        while d.more:
             d = self.decide(Continue())
         self._replay()
         return first
@@ -169,7 +171,9 @@ class InMemoryController:
         for _ in decide(d, event):
             pass
         self.changes += d.changes
-        self.effects += [effect for effect in d.effects if not isinstance(effect, Wake)]
+        self.effects += d.effects
+        if d.wake_at_ms is not None:
+            self.wakes.append(d.wake_at_ms)
         return d
 
     def _replay(self) -> None:

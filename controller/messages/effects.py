@@ -100,16 +100,6 @@ class AlterThrottle(NamedTuple):
     changes: Mapping[Resource, Sequence[ConfigChange]]
 
 
-class Wake(NamedTuple):
-    """Submit a `Continue` event as background work."""
-
-
-class WakeAt(NamedTuple):
-    """Submit a `PeriodChanged` event at that time. It replaces an earlier `WakeAt`."""
-
-    at_ms: int
-
-
 BrokerCommand = Publish | DropReplica | BrokerJoined | BrokerLeft
 """Effects that become requests to brokers, where reassignd is the controller."""
 
@@ -119,6 +109,4 @@ ControllerEffect = BrokerCommand | TopicDeleted | ConfigsChanged
 UpstreamEffect = Submit | Elect | ReadThrottle | AlterThrottle | ConfigsChanged
 """Effects where another controller carries out the steps."""
 
-BackendEffect = ControllerEffect | UpstreamEffect
-
-Effect = BackendEffect | Wake | WakeAt
+Effect = ControllerEffect | UpstreamEffect

@@ -250,7 +250,7 @@ class Stalled(Event[None]):
 
 @dataclass(frozen=True, slots=True)
 class PeriodChanged(Event[None]):
-    """A period of the schedule begins or ends about now (`WakeAt`)."""
+    """A period of the schedule begins or ends about now (`Decision.wake_at_ms`)."""
 
 
 @dataclass(frozen=True, slots=True)

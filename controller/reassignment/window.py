@@ -5,7 +5,6 @@ Every decision ends with `fill`, because steps that ended in the decision have f
 
 from itertools import islice
 
-from controller.messages.effects import Wake, WakeAt
 from controller.model.cluster import TopicPartition
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.schedule.openings import opening_at
@@ -19,7 +18,7 @@ the rest."""
 
 
 def fill(d: Decision) -> None:
-    """Plan enqueued partitions and start steps that the limits allow. Emit Wake if more are left.
+    """Plan enqueued partitions and start steps that the limits allow. Set `more` if more are left.
 
     At most STEPS_PER_DECISION of each. After a large request the number is smaller or 0, so that the request
     is answered before its steps start.
@@ -43,7 +42,7 @@ def fill(d: Decision) -> None:
     more = waiting and not backlog.idle
     if (more or state.deletable) and not state.woken:
         state.woken = True
-        d.effects.append(Wake())
+        d.more = True
 
 
 def _follow_schedule(d: Decision, schedule: Schedule) -> None:
@@ -51,8 +50,7 @@ def _follow_schedule(d: Decision, schedule: Schedule) -> None:
     state = d.state
     if not state.opening.holds_at(d.now_ms):
         state.opening = opening_at(schedule, d.now_ms)
-        if state.opening.until_ms is not None:
-            d.effects.append(WakeAt(state.opening.until_ms))
+        d.wake_at_ms = state.opening.until_ms
 
 
 def _fire_unless_paused(d: Decision, key: TopicPartition, trigger: Trigger) -> None:

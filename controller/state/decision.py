@@ -28,6 +28,10 @@ class Decision:
     changes: list[Change] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     """The driver carries them out in order, after the records are durable."""
+    more: bool = False
+    """Other steps can start, or topics can be deleted: the driver submits `Continue` as background work."""
+    wake_at_ms: int | None = None
+    """When the driver submits `PeriodChanged`; replaces an earlier time. None leaves that as it is."""
     reply: Any = None
     """Set by `answer`, which checks its type; None when the event has no reply."""
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from backends.datadir import StoreError
-from common.clock import Clock, RealClock
+from common.clock import Clock, RealClock, wall_clock
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.machine import decide
@@ -39,7 +39,7 @@ from server.audit.trail import AuditTrail
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.router import Router
-from server.driver.driver import Driver, wall_clock
+from server.driver.driver import Driver
 from server.driver.journal import Journal, report_progress_periodically
 from server.events.hub import EventHub
 from server.metrics.exposition import Metrics

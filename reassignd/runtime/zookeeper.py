@@ -38,7 +38,7 @@ from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
 from backends.zookeeper.znodes.rejections import Rejections
 from common.address import Address
-from common.clock import Clock, RealClock
+from common.clock import Clock, RealClock, wall_clock
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.model.profile import ZOOKEEPER
@@ -55,7 +55,7 @@ from reassignd.runtime.controller_term import ControllerCounters, ControllerTerm
 from reassignd.runtime.listeners.controller_listeners import ControllerListeners
 from reassignd.runtime.runtime import HttpContent, Publish
 from reassignd.runtime.watchdog import Watchdog
-from server.driver.driver import DriverStoppedError, wall_clock
+from server.driver.driver import DriverStoppedError
 from server.metrics.sources import Znodes
 from server.metrics.stats import Counters
 from server.zk_controller.endpoint import ActiveController, ControllerEndpoint

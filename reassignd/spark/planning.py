@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from common.clock import wall_clock
 from common.counted import counted
 from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
@@ -26,7 +27,7 @@ from planner.schedule import steps_of
 from planner.step_table import Move
 from reassignd.spark.helper_process import HelperError
 from server.api.services.spark import Forecast, Spark, SparkState
-from server.driver.driver import DriverStoppedError, wall_clock
+from server.driver.driver import DriverStoppedError
 
 log = logging.getLogger(__name__)
 

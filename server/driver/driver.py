@@ -12,11 +12,11 @@ the store makes them equal again.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from time import perf_counter, time_ns
 from typing import Any, NamedTuple, cast
 
-from controller.messages.effects import BackendEffect, Effect, Wake, WakeAt
+from controller.messages.effects import Effect
 from controller.messages.event import AnyEvent, Event, Reply
 from controller.messages.events import Continue, PeriodChanged
 from controller.ports import AnyBackend, Backend, Store, StoreLostError
@@ -24,7 +24,7 @@ from controller.state.decision import Decision
 from controller.state.state import State
 from server.driver.alarm import Alarm
 from server.driver.event_queue import EventQueue, QueuedEvent
-from server.ports import Stats
+from server.metrics.stats import Counters
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +45,6 @@ SLICE_SECONDS = 0.002
 """How long the driver decides small events before other tasks run."""
 
 
-def wall_clock() -> int:
-    """Return the time in milliseconds since 1970."""
-    return time_ns() // 1_000_000
-
-
 class DriverStoppedError(Exception):
     """The event was not decided, or it is unknown whether its decision is durable."""
 
@@ -67,7 +62,8 @@ class Driver:
     """Decides events with `decide` and owns `state`.
 
     The driver calls `on_failure` once if it stops by itself; it logs the failure, unless the store was lost.
-    `now_ms` gives the time of decisions.
+    `now_ns` gives the time of decisions in nanoseconds since 1970. It adds to the counters of decisions and
+    commits in `stats` itself.
     """
 
     def __init__(
@@ -76,22 +72,24 @@ class Driver:
         store: Store,
         decide: Decide,
         *,
-        stats: Stats,
+        stats: Counters,
         on_failure: Callable[[BaseException], None],
         on_decision: OnDecision = lambda _event, _decision: None,
         capacity: int = CAPACITY,
-        now_ms: Callable[[], int] = wall_clock,
+        now_ns: Callable[[], int] = time_ns,
     ) -> None:
         self._state = state
         self._store = store
         self._decide = decide
         self._stats = stats
         self._on_failure = on_failure
-        self._now_ms = now_ms
+        self._now_ns = now_ns
         self._on_decision = on_decision
         self._capacity = asyncio.Semaphore(capacity)
         self._queue = EventQueue()
-        self._alarm = Alarm(now_ms, lambda: self._queue.add(QueuedEvent(PeriodChanged(), None)))
+        self._alarm = Alarm(
+            lambda: now_ns() // 1_000_000, lambda: self._queue.add(QueuedEvent(PeriodChanged(), None))
+        )
         self._undelivered: asyncio.Queue[_Decided | None] = asyncio.Queue()
         self._unanswered = 0
         """Decisions that are not answered yet; while it is 0, a decision without records is answered at once.
@@ -100,7 +98,7 @@ class Driver:
         """Of all events. `submit` makes each one for the type of reply that its event declares."""
         self._stopped = False
         self._task: asyncio.Task[None] | None = None
-        self._backend: Backend[BackendEffect]
+        self._backend: Backend[Effect]
 
     @property
     def queue_length(self) -> int:
@@ -110,7 +108,7 @@ class Driver:
     def start(self, backend: AnyBackend) -> None:
         """Start to take events; `backend` carries out the effects."""
         # The profile of the state determines which effects the controller emits; a backend gets no others.
-        self._backend = cast(Backend[BackendEffect], backend)
+        self._backend = cast(Backend[Effect], backend)
         self._task = asyncio.create_task(self._run(), name=TASK)
 
     async def stop(self) -> None:
@@ -147,64 +145,60 @@ class Driver:
             await self._fail(failure)
 
     async def _decide_events(self) -> None:
-        yielded = perf_counter()
+        stats, yielded = self._stats, perf_counter()
         while (queued := await self._queue.take()) is not None:
-            decision = Decision(self._state, self._now_ms())
-            began = perf_counter()
+            decision = Decision(self._state, self._now_ns() // 1_000_000)
+            began, kind = perf_counter(), type(queued.event).__name__
             try:
                 for _ in self._decide(decision, queued.event) or ():
                     await asyncio.sleep(0)
             except Exception as error:
-                error.add_note(f"while deciding on {type(queued.event).__name__}")
+                error.add_note(f"while deciding on {kind}")
                 raise
             now = perf_counter()
-            self._stats.decision(type(queued.event).__name__, now - began)
-            self._commit(decision, queued, now)
+            stats.decisions[kind] += 1
+            stats.decision_seconds[kind] += now - began
+            if decision.changes or self._unanswered or len(decision.effects) > EFFECTS_PER_SLICE:
+                changes = decision.changes
+                commit = asyncio.ensure_future(self._store.commit(changes)) if changes else None
+                self._unanswered += 1
+                self._undelivered.put_nowait(_Decided(queued, decision, commit, now))
+            else:  # It depends on no commit.
+                self._deliver(queued, decision)
             if now - yielded > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 yielded = perf_counter()
         self._undelivered.put_nowait(None)
 
-    def _commit(self, decision: Decision, queued: QueuedEvent, now: float) -> None:
-        """Hand the records to the store; answer and carry out at once what depends on no commit."""
-        if decision.changes:
-            commit = asyncio.ensure_future(self._store.commit(decision.changes))
-        elif self._unanswered or len(decision.effects) > EFFECTS_PER_SLICE:
-            commit = None
-        else:
-            self._answer(decision, queued)
-            self._perform(decision.effects)
-            return
-        self._unanswered += 1
-        self._undelivered.put_nowait(_Decided(queued, decision, commit, now))
-
     async def _deliver_decisions(self) -> None:
+        stats = self._stats
         while (decided := await self._undelivered.get()) is not None:
-            decision = decided.decision
-            if decided.commit is not None:
-                await decided.commit
-                self._stats.commit(len(decision.changes), perf_counter() - decided.since)
-            self._answer(decision, decided.queued)
-            self._perform(decision.effects[:EFFECTS_PER_SLICE])
+            queued, decision, commit, since = decided
+            if commit is not None:
+                await commit
+                stats.commits += 1
+                stats.committed_changes += len(decision.changes)
+                stats.commit_seconds += perf_counter() - since
+            self._deliver(queued, decision)
             for start in range(EFFECTS_PER_SLICE, len(decision.effects), EFFECTS_PER_SLICE):
                 await asyncio.sleep(0)
-                self._perform(decision.effects[start : start + EFFECTS_PER_SLICE])
+                self._backend.perform(decision.effects[start : start + EFFECTS_PER_SLICE])
             self._unanswered -= 1
 
-    def _answer(self, decision: Decision, queued: QueuedEvent) -> None:
+    def _deliver(self, queued: QueuedEvent, decision: Decision) -> None:
+        """Answer the submitter and hand the first slice of effects to the backend."""
         event, reply = queued
         if reply is not None and not reply.done():
             reply.set_result(decision.reply)
         self._on_decision(event, decision)
-
-    def _perform(self, effects: Sequence[Effect]) -> None:
-        if effects:
-            self._backend.perform([effect for effect in effects if not isinstance(effect, Wake | WakeAt)])
-            for effect in effects if not self._stopped else ():
-                if type(effect) is Wake:
-                    self._queue.add(QueuedEvent(Continue(), None))
-                elif type(effect) is WakeAt:
-                    self._alarm.set(effect.at_ms)
+        if decision.effects:
+            self._backend.perform(decision.effects[:EFFECTS_PER_SLICE])
+        if self._stopped:
+            return
+        if decision.more:
+            self._queue.add(QueuedEvent(Continue(), None))
+        if decision.wake_at_ms is not None:
+            self._alarm.set(decision.wake_at_ms)
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True

@@ -8,7 +8,10 @@ from collections import Counter, defaultdict
 
 
 class Counters:
-    """Implements `server.ports.Stats` by adding. Seconds are totals."""
+    """Implements `server.ports.Stats` by adding. Seconds are totals.
+
+    The driver adds to the numbers of decisions and commits without a call.
+    """
 
     def __init__(self) -> None:
         self.requests: Counter[int] = Counter()
@@ -24,7 +27,9 @@ class Counters:
         self.decision_seconds: defaultdict[str, float] = defaultdict(float)
         self.commits = 0
         self.committed_changes = 0
+        """Durable changes, in all commits."""
         self.commit_seconds = 0.0
+        """From the hand-over to the store until the changes are durable."""
         self.connections = 0
         self.loop_lag_seconds = 0.0
         """The last measured value."""
@@ -36,15 +41,6 @@ class Counters:
         if seconds is not None:
             self.timed[api_key] += 1
             self.request_seconds[api_key] += seconds
-
-    def decision(self, event: str, seconds: float) -> None:
-        self.decisions[event] += 1
-        self.decision_seconds[event] += seconds
-
-    def commit(self, changes: int, seconds: float) -> None:
-        self.commits += 1
-        self.committed_changes += changes
-        self.commit_seconds += seconds
 
     def loop_lag(self, seconds: float) -> None:
         self.loop_lag_seconds = seconds

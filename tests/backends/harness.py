@@ -25,7 +25,8 @@ from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
 from controller.state.state import State
 from server.driver.driver import Driver
-from tests.backends.local import LocalNetwork, NoStats
+from server.metrics.stats import Counters
+from tests.backends.local import LocalNetwork
 from tests.builders import key
 
 SETTINGS = Settings(partition_bytes=1_000_000, network_bytes_per_second=1_000_000.0)
@@ -120,7 +121,9 @@ class EmbeddedHarness(Harness):
         self.state = State()
         self.state.apply(self.store.load())
         self.failures: list[BaseException] = []
-        self.driver = Driver(self.state, self.store, decide, stats=NoStats(), on_failure=self.failures.append)
+        self.driver = Driver(
+            self.state, self.store, decide, stats=Counters(), on_failure=self.failures.append
+        )
         self.network = LocalNetwork(self.state, self.driver)
         self.cluster = SimulatedCluster(
             settings,

@@ -1,7 +1,6 @@
 """Brokers that are called instead of connected to: the bytes are real, the sockets are not, and time stands still."""
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from backends.client.channel import Channel
@@ -21,13 +20,6 @@ from server.handlers import load
 load()
 
 FIRST_PORT = 9092
-
-
-class NoStats:
-    """Counts nothing."""
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return lambda *_: None
 
 
 class LocalNetwork:

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.machine import decide
-from controller.messages.effects import Wake
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, PlannedSteps, Reorder
@@ -61,7 +60,7 @@ class Simulation:
             d = Decision(self.state)
             for _ in decide(d, events.pop()):
                 pass
-            if any(isinstance(effect, Wake) for effect in d.effects):
+            if d.more:
                 events.append(Continue())
             self.check()
         for name in map(str, self.state.in_flight):

@@ -1,5 +1,6 @@
 """`/v1/schedule`: the periods in which steps may start, and their throttles."""
 
+from common.clock import wall_clock
 from controller.configs.names import SCHEDULE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
@@ -12,7 +13,6 @@ from server.api.call import Call
 from server.api.errors import HttpError, require
 from server.api.models.schedule import Schedule, ScheduleChange, SchedulePeriod, ScheduleState
 from server.api.table import Endpoint
-from server.driver.driver import wall_clock
 
 
 async def schedule(call: Call) -> Schedule:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from common.clock import Clock, RealClock
+from common.clock import Clock, RealClock, wall_clock
 from controller.model.cluster import (
     NO_LEADER,
     Ending,
@@ -28,7 +28,6 @@ from server.api.services.meter import Meter, rounded, seconds_left
 from server.api.services.stalled_steps import StalledSteps
 from server.api.services.throughput import Copied, Throughput
 from server.api.streams import in_slices
-from server.driver.driver import wall_clock
 from server.ports import Sizes
 
 INTERVAL_SECONDS = 1.0

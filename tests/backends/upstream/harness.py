@@ -11,8 +11,8 @@ from controller.messages.event import Event, Reply
 from controller.model.profile import GATEWAY
 from controller.state.state import State
 from server.driver.driver import Driver
+from server.metrics.stats import Counters
 from tests.backends.harness import EmbeddedHarness, Harness
-from tests.backends.local import NoStats
 from tests.backends.upstream.local_client import LocalClient
 from tests.builders import key
 
@@ -37,9 +37,9 @@ class GatewayHarness(Harness):
             self.state,
             own,
             decide,
-            stats=NoStats(),
+            stats=Counters(),
             on_failure=self.failures.append,
-            now_ms=lambda: int(self.clock.now() * 1000) + 1,
+            now_ns=lambda: (int(self.clock.now() * 1000) + 1) * 1_000_000,
         )
         self.client = LocalClient(inner)
         self.upstream = UpstreamBackend(

@@ -39,8 +39,9 @@ from controller.state.state import State
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from server.driver.driver import Driver
+from server.metrics.stats import Counters
 from tests.backends.harness import SETTINGS, EmbeddedHarness
-from tests.backends.local import LocalNetwork, NoStats
+from tests.backends.local import LocalNetwork
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
 OWN_ID = 1000
@@ -91,7 +92,7 @@ class ZookeeperHarness(EmbeddedHarness):
     def _wire(self, context: TermContext) -> None:
         state, clock = self.state, self.clock
         failed = self.failures.append
-        self.driver = Driver(state, self.zk_store, decide, stats=NoStats(), on_failure=failed)
+        self.driver = Driver(state, self.zk_store, decide, stats=Counters(), on_failure=failed)
         if context.protocol.isr_by_request:
             self.network = LocalNetwork(state, self.driver)
         else:

@@ -8,14 +8,15 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from controller.messages.effects import BrokerLeft, WakeAt
+from common.clock import wall_clock
+from controller.messages.effects import BrokerLeft
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, PeriodChanged, RebalanceLeaders
 from controller.model.cluster import ControllerEpoch
 from controller.ports import StoreLostError
 from controller.state.decision import Decision
 from controller.state.state import State
-from server.driver.driver import Driver, DriverStoppedError, wall_clock
+from server.driver.driver import Driver, DriverStoppedError
 from tests.server.rig import Rig, settle
 
 
@@ -267,8 +268,12 @@ async def test_a_crash_loses_nothing_that_was_acknowledged(survived: int) -> Non
 
 async def test_decisions_and_commits_are_counted(rig: Rig) -> None:
     await rig.submit(1)
-    assert rig.stats.decisions == {"BrokerStopped": 1}
-    assert (rig.stats.commits, rig.stats.committed_changes) == (1, 1)
+    first = rig.stats.decision_seconds["BrokerStopped"], rig.stats.commit_seconds
+    await rig.submit(2)
+    assert rig.stats.decisions == {"BrokerStopped": 2}
+    assert (rig.stats.commits, rig.stats.committed_changes) == (2, 2)
+    assert 0 < first[0] < rig.stats.decision_seconds["BrokerStopped"]
+    assert 0 < first[1] < rig.stats.commit_seconds
 
 
 async def test_decisions_have_the_current_time(rig: Rig) -> None:
@@ -290,7 +295,7 @@ async def test_the_clock_is_a_parameter() -> None:
         lambda decision, _: setattr(decision, "reply", decision.now_ms),
         stats=rig.stats,
         on_failure=rig.failures.append,
-        now_ms=lambda: 42,
+        now_ns=lambda: 42_999_999,
     )
     driver.start(rig)
     assert await driver.submit(RebalanceLeaders(1)) == 42
@@ -300,7 +305,7 @@ async def test_the_clock_is_a_parameter() -> None:
 async def test_the_controller_is_woken_at_the_time_that_it_asked_for(rig: Rig) -> None:
     def ask_once(decision: Decision, event: AnyEvent) -> None:
         if not isinstance(event, PeriodChanged):
-            decision.effects.append(WakeAt(wall_clock() + 5))
+            decision.wake_at_ms = wall_clock() + 5
 
     rig.decide = ask_once
     await rig.submit(1)
@@ -311,7 +316,7 @@ async def test_the_controller_is_woken_at_the_time_that_it_asked_for(rig: Rig) -
 
 
 async def test_a_stopped_driver_is_not_woken(rig: Rig) -> None:
-    rig.decide = lambda decision, _: decision.effects.append(WakeAt(wall_clock() + 5))
+    rig.decide = lambda decision, _: setattr(decision, "wake_at_ms", wall_clock() + 5)
     await rig.submit(1)
     await rig.driver.stop()
     await asyncio.sleep(0.02)

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from controller.messages.effects import Wake
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, Continue
 from controller.state.decision import Decision
@@ -20,13 +19,13 @@ async def rig() -> AsyncIterator[Rig]:
         yield rig
 
 
-async def test_wake_queues_a_continue_and_is_not_passed_to_the_backend(rig: Rig) -> None:
+async def test_a_decision_that_leaves_more_to_do_queues_a_continue(rig: Rig) -> None:
     events: list[AnyEvent] = []
 
     def waking(decision: Decision, event: AnyEvent) -> None:
         events.append(event)
         if isinstance(event, BrokerStopped):
-            decision.effects.append(Wake())
+            decision.more = True
 
     rig.decide = waking
     await rig.submit(1)
@@ -42,7 +41,7 @@ async def taken_after_a_wake(rig: Rig, later: int) -> list[AnyEvent]:
     def waking(decision: Decision, event: AnyEvent) -> None:
         events.append(event)
         if event == BrokerStopped(0):
-            decision.effects.append(Wake())
+            decision.more = True
 
     rig.decide = waking
     await asyncio.gather(*(rig.submit(number) for number in range(later + 1)))

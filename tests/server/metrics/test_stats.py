@@ -19,15 +19,6 @@ def test_only_requests_with_a_measured_time_count_for_the_average() -> None:
     assert (stats.requests[46], stats.timed[46], stats.request_seconds[46]) == (3, 2, 0.75)
 
 
-def test_decisions_and_commits_add_up_their_seconds() -> None:
-    stats = Counters()
-    stats.decision("Continue", 0.5)
-    stats.decision("Continue", 0.25)
-    stats.commit(3, 0.125)
-    assert (stats.decisions["Continue"], stats.decision_seconds["Continue"]) == (2, 0.75)
-    assert (stats.commits, stats.committed_changes, stats.commit_seconds) == (1, 3, 0.125)
-
-
 def test_gauges_show_the_current_values() -> None:
     stats = Counters()
     stats.loop_lag(0.5)

@@ -76,9 +76,9 @@ def test_reassignment_bytes_are_counted_by_broker() -> None:
 
 def test_decisions_and_commits_are_summed_up() -> None:
     stats = Counters()
-    stats.decision("AlterReassignments", 0.5)
-    stats.decision("AlterReassignments", 0.25)
-    stats.commit(7, 0.125)
+    stats.decisions["AlterReassignments"] = 2
+    stats.decision_seconds["AlterReassignments"] = 0.75
+    stats.committed_changes, stats.commit_seconds = 7, 0.125
     samples = scrape(stats=stats)
     assert value(samples, "reassignd_decision_seconds_count", event="AlterReassignments") == 2
     assert value(samples, "reassignd_decision_seconds_sum", event="AlterReassignments") == 0.75
