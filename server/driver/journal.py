@@ -15,7 +15,7 @@ from common.counted import counted
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
-from controller.model.cluster import Change, Config, Deleted, Ending, Job, JobKind, ResourceType
+from controller.model.cluster import Config, Deleted, Ending, Job, JobKind
 from controller.model.configs import ConfigName
 from controller.model.errors import Outcome
 from controller.state.decision import Decision
@@ -60,6 +60,8 @@ class Journal:
             self._upstream.observed(decision)
         elif isinstance(event, Submitted):
             self._upstream.submitted(event)
+        elif type(event) is events.AlterReassignments and decision.cancelled:
+            _cancelled(event, decision.cancelled)
         jobs = {change.id: change for change in decision.changes if type(change) is Job}
         for job in jobs.values():
             if job.id > self._last_job:
@@ -73,7 +75,9 @@ class Journal:
         endings = self._state.endings.get(job.id, Counter())
         counted = ((endings[ending], PartState[ending.name].value) for ending in Ending)
         parts = ", ".join(f"{number} {how}" for number, how in counted if number)
-        log.info("job %d ended after %s: %s", job.id, _seconds(job), parts)
+        took = max(0, job.ended_ms - job.created_ms)
+        time = f"{took} ms" if took < 1000 else f"{took // 1000} s"
+        log.info("job %d ended after %s: %s", job.id, time, parts)
 
 
 def _accepted(job: Job) -> None:
@@ -81,6 +85,11 @@ def _accepted(job: Job) -> None:
     undone = f", takes back job {job.undoes}" if job.undoes else ""
     size, verb = counted(job.total, "partition"), _ORDERS[job.kind]
     log.info("job %d %s: %s, from %.250s%s%s", job.id, verb, size, job.principal, client, undone)
+
+
+def _cancelled(event: events.AlterReassignments, partitions: int) -> None:
+    client = f" {event.client_id:.250}" if event.client_id else ""
+    log.info("%s cancelled, from %.250s%s", counted(partitions, "partition"), event.principal, client)
 
 
 async def report_progress_periodically(state: State, clock: Clock) -> None:
@@ -153,12 +162,6 @@ def _stalled(_: State, event: events.Stalled, __: Decision) -> None:
     log.warning("%s made no progress for too long: %s", steps, _some([*map(str, event.partitions)]))
 
 
-def _altered(_: State, event: events.AlterReassignments, d: Decision) -> None:
-    if d.cancelled:
-        client = f" {event.client_id:.250}" if event.client_id else ""
-        log.info("%s cancelled, from %.250s%s", counted(d.cancelled, "partition"), event.principal, client)
-
-
 def _paused(_: State, event: job_events.Pause, d: Decision) -> None:
     if d.reply.ok:
         what = "everything" if event.job is None else f"job {event.job}"
@@ -171,22 +174,18 @@ def _prioritized(_: State, event: job_events.Prioritize, d: Decision) -> None:
 
 
 def _configs_altered(_: State, __: events.AlterConfigs, d: Decision) -> None:
-    changed = [text for text in map(_config, d.changes) if text]
+    changed = []
+    for change in d.changes:
+        if isinstance(change, Config):
+            (resource, name, config), value = change.key, f"={change.value:.250}"
+        elif isinstance(change, Deleted) and change.kind is Config:
+            (resource, name, config), value = cast(ConfigName, change.key), " unset"
+        else:
+            continue
+        where = f"{resource.name.lower()} {name}" if name else "cluster-wide"
+        changed.append(f"{where} {config}{value}")
     if changed:
         log.info("configs changed: %s", _some(changed))
-
-
-def _config(change: Change) -> str:
-    if isinstance(change, Config):
-        return f"{_resource(change.resource, change.name)} {change.config}={change.value:.250}"
-    if isinstance(change, Deleted) and change.kind is Config:
-        resource, name, config = cast(ConfigName, change.key)
-        return f"{_resource(resource, name)} {config} unset"
-    return ""
-
-
-def _resource(resource: ResourceType, name: str) -> str:
-    return f"{resource.name.lower()} {name}" if name else "cluster-wide"
 
 
 def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
@@ -222,7 +221,6 @@ _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
     events.BrokerStopped: _broker_stopped,
     events.LogDirFailed: _log_dir_failed,
     events.Stalled: _stalled,
-    events.AlterReassignments: _altered,
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
     events.AlterConfigs: _configs_altered,
@@ -230,11 +228,6 @@ _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
     events.DeleteTopics: _topics_deleted,
     events.CreatePartitions: _partitions_created,
 }
-
-
-def _seconds(job: Job) -> str:
-    took = max(0, job.ended_ms - job.created_ms)
-    return f"{took} ms" if took < 1000 else f"{took // 1000} s"
 
 
 def _some(texts: Sequence[str]) -> str:
