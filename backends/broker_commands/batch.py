@@ -49,24 +49,33 @@ class Batch:
     def __bool__(self) -> bool:
         return bool(self._published or self._dropped or self.brokers_changed)
 
-    def accepts(self, key: TopicPartition) -> bool:
-        """Return whether a command for the partition may be added; otherwise it belongs in the next batch."""
-        return key not in self._dropped and len(self._published) + len(self._dropped) < LIMIT
+    def publish(self, effect: Publish) -> bool:
+        """Add the state of a partition; return False if it belongs in the next batch.
 
-    def publish(self, effect: Publish) -> None:
-        """Add the state of a partition. It replaces an earlier one; replicas that were new stay new."""
-        key = effect.partition.key
-        earlier = self._published.get(key)
-        self._published[key] = effect if earlier is None else merge_publish(earlier, effect)
-        if _creates(effect):
+        It replaces an earlier one; replicas that were new stay new.
+        """
+        partition, published = effect.partition, self._published
+        key = partition.key
+        if key in self._dropped or len(published) + len(self._dropped) >= LIMIT:
+            return False
+        earlier = published.get(key)
+        published[key] = effect if earlier is None else merge_publish(earlier, effect)
+        if partition.leader_epoch == FIRST_EPOCH and effect.new == partition.replicas:
             self.created.add(key)
+        return True
 
-    def drop(self, effect: DropReplica) -> None:
-        """Add a drop of replicas. The drop of a deleted topic replaces the partition's state."""
+    def drop(self, effect: DropReplica) -> bool:
+        """Add a drop of replicas; return False if it belongs in the next batch.
+
+        The drop of a deleted topic replaces the partition's state.
+        """
         key = TopicPartition(effect.topic, effect.partition)
+        if key in self._dropped or len(self._published) + len(self._dropped) >= LIMIT:
+            return False
         self._dropped[key] = effect
         if effect.leader_epoch == TOPIC_DELETED:
             self._published.pop(key, None)
+        return True
 
     def published(self) -> Iterable[Publish]:
         """The states to be sent, one per partition."""
@@ -161,11 +170,6 @@ def _still_dropped(drop: DropReplica, broker: int, state: State) -> bool:
     now = state.partition(drop.topic, drop.partition)
     replica_again = now is not None and broker in now.replicas and now.leader_epoch >= drop.leader_epoch
     return drop.leader_epoch == TOPIC_DELETED or not replica_again
-
-
-def _creates(effect: Publish) -> bool:
-    """Return whether the partition is new, and not only some of its replicas."""
-    return effect.partition.leader_epoch == FIRST_EPOCH and effect.new == effect.partition.replicas
 
 
 def _is_new(partition: Partition, broker: int) -> bool:

@@ -79,9 +79,13 @@ class BrokerLinks:
         for command in commands:
             match command:
                 case Publish():
-                    self._batch_for(command.partition.key).publish(command)
+                    if not self._open.publish(command):
+                        self.seal()
+                        self._open.publish(command)
                 case DropReplica():
-                    self._batch_for(TopicPartition(command.topic, command.partition)).drop(command)
+                    if not self._open.drop(command):
+                        self.seal()
+                        self._open.drop(command)
                 case BrokerJoined():
                     self._broker_joined(command.broker)
                 case BrokerLeft():
@@ -111,11 +115,6 @@ class BrokerLinks:
             if link.pending is not None or len(link.queue) > MAX_QUEUED:
                 link.coalesce()
         self._open = Batch()
-
-    def _batch_for(self, key: TopicPartition) -> Batch:
-        if not self._open.accepts(key):
-            self.seal()
-        return self._open
 
     def _broker_joined(self, broker: int) -> None:
         self._broker_left(broker)

@@ -7,7 +7,7 @@ from controller.messages.effects import TOPIC_DELETED, DropReplica, Publish
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
-from tests.builders import InMemoryController, key, partition
+from tests.builders import InMemoryController, partition
 
 FOO = partition("foo-0", [1, 2, 3], leader_epoch=5)
 
@@ -60,16 +60,19 @@ def test_a_state_without_change_for_replicas_is_sent_by_metadata_only() -> None:
 def test_a_partition_with_a_pending_drop_belongs_in_the_next_batch() -> None:
     batch = Batch()
     batch.drop(DropReplica("foo", 0, (1,), 5))
-    assert not batch.accepts(key("foo-0"))
-    assert batch.accepts(key("foo-1"))
+    assert not batch.publish(Publish(partition("foo-0", [2])))
+    assert not batch.drop(DropReplica("foo", 0, (2,), 6))
+    assert batch.publish(Publish(partition("foo-1", [2])))
+    assert batch.drop(DropReplica("foo", 2, (2,), 6))
 
 
 def test_a_full_batch_accepts_nothing_more() -> None:
     batch = Batch()
     for index in range(LIMIT):
-        assert batch.accepts(key(f"foo-{index}"))
-        batch.publish(Publish(partition(f"foo-{index}", [1])))
-    assert not batch.accepts(key("foo-1"))
+        assert batch.publish(Publish(partition(f"foo-{index}", [1])))
+    assert not batch.publish(Publish(partition("foo-1", [2])))
+    assert not batch.drop(DropReplica("bar", 0, (1,), 5))
+    assert len([*batch.published(), *batch.drops()]) == LIMIT
 
 
 def test_only_the_deletion_of_a_deleted_topic_is_sent() -> None:
