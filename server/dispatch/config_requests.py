@@ -1,5 +1,6 @@
 """Checks shared by the three config APIs (32, 33, 44)."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -10,9 +11,9 @@ from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
 from protocol.counter import Bounds
-from server.dispatch.authorizer import Operation
+from server.dispatch.authorizer import CLUSTER, Operation, topic
 from server.dispatch.context import Context
-from server.dispatch.row_errors import TOPIC_DENIED, RowError, merged, repeated
+from server.dispatch.row_errors import TOPIC_DENIED, RowError
 
 R = TypeVar("R")
 C = TypeVar("C", bound="NamedConfig")
@@ -22,6 +23,10 @@ CONFIG_BOUNDS = Bounds(rows=20_000, numbers=20_000)
 
 DUPLICATE_RESOURCE: RowError = (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
 CLUSTER_DENIED: RowError = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
+UNKNOWN_OPERATION: RowError = (ErrorCode.INVALID_REQUEST, "The request has an unknown config operation.")
+
+MakeRow = Callable[[int, str | None, int, str], R]
+"""Makes a row of a response to 33 or 44 from error code, message, resource type and name."""
 
 
 class RequestedChanges(NamedTuple):
@@ -35,28 +40,42 @@ class RequestedChanges(NamedTuple):
 def refusal(resource_type: int, name: str, operation: Operation, context: Context) -> RowError | None:
     """Return the error if the resource must not be described or altered, else None."""
     if resource_type == ResourceType.TOPIC:
-        return None if context.allows_topic(operation, name) else TOPIC_DENIED
-    if resource_type == ResourceType.BROKER:
-        return None if context.allows(operation) else CLUSTER_DENIED
-    return ErrorCode.INVALID_REQUEST, f"Resources of type {resource_type} have no configs in reassignd."
+        resource, denied = topic(name), TOPIC_DENIED
+    elif resource_type == ResourceType.BROKER:
+        resource, denied = CLUSTER, CLUSTER_DENIED
+    else:
+        return ErrorCode.INVALID_REQUEST, f"Resources of type {resource_type} have no configs in reassignd."
+    return None if context.authorizer.allows(context.principal, operation, resource) else denied
 
 
 async def alter(
-    requested: Sequence[RequestedChanges], validate_only: bool, context: Context, *, replace: bool
-) -> list[RowError]:
-    """Submit the permitted changes to the controller. Return one result per resource."""
-    duplicates = repeated((change.resource_type, change.resource_name) for change in requested)
-    refusals = [_refusal(change, duplicates, context) for change in requested]
-    accepted = [
-        ResourceChanges(
-            ResourceType(change.resource_type), change.resource_name, change.changes or (), replace
-        )
-        for change, error in zip(requested, refusals, strict=True)
-        if error is None
-    ]
+    row: MakeRow[R],
+    requested: Sequence[RequestedChanges],
+    validate_only: bool,
+    context: Context,
+    *,
+    replace: bool,
+) -> list[R]:
+    """Submit the permitted changes to the controller. Return one response row per resource."""
+    times = Counter((kind, name) for kind, name, _ in requested)
+    refusals: list[RowError | None] = []
+    accepted = []
+    for kind, name, changes in requested:
+        error = refusal(kind, name, Operation.ALTER_CONFIGS, context)
+        if error is None and times[kind, name] > 1:
+            error = DUPLICATE_RESOURCE
+        if error is None and changes is None:
+            error = UNKNOWN_OPERATION
+        if error is None:
+            accepted.append(ResourceChanges(ResourceType(kind), name, changes or (), replace))
+        refusals.append(error)
     requester = Requester(context.principal, context.client_id)
     outcomes = await context.services.driver.submit(AlterConfigs(accepted, validate_only, requester))
-    return merged(refusals, outcomes)
+    remaining = iter(outcomes)
+    return [
+        row(*(next(remaining) if error is None else error), kind, name)
+        for (kind, name, _), error in zip(requested, refusals, strict=True)
+    ]
 
 
 class NamedConfig(Protocol):
@@ -81,27 +100,9 @@ class Resource(Protocol):
     def resource_name(self) -> str: ...
 
 
-def response_rows(
-    row: Callable[[int, str | None, int, str], R], resources: Sequence[Resource], errors: Sequence[RowError]
-) -> list[R]:
-    """Return the rows of a response to 33 or 44.
-
-    `row` makes a row from error code, message, resource type and name.
-    """
+def response_rows(row: MakeRow[R], resources: Sequence[Resource], errors: Sequence[RowError]) -> list[R]:
+    """Return the rows of a response to 33 or 44."""
     return [
         row(code, message, resource.resource_type, resource.resource_name)
         for resource, (code, message) in zip(resources, errors, strict=True)
     ]
-
-
-def _refusal(
-    requested: RequestedChanges, duplicates: set[tuple[int, str]], context: Context
-) -> RowError | None:
-    error = refusal(requested.resource_type, requested.resource_name, Operation.ALTER_CONFIGS, context)
-    if error is not None:
-        return error
-    if (requested.resource_type, requested.resource_name) in duplicates:
-        return DUPLICATE_RESOURCE
-    if requested.changes is None:
-        return ErrorCode.INVALID_REQUEST, "The request has an unknown config operation."
-    return None

@@ -41,7 +41,5 @@ async def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigs
         )
         for resource in request.resources
     ]
-    errors = await alter(requested, request.validate_only, context, replace=True)
-    return AlterConfigsResponse(
-        responses=response_rows(AlterConfigsResourceResponse, request.resources, errors)
-    )
+    rows = await alter(AlterConfigsResourceResponse, requested, request.validate_only, context, replace=True)
+    return AlterConfigsResponse(responses=rows)

@@ -51,10 +51,8 @@ async def handle(
         RequestedChanges(resource.resource_type, resource.resource_name, changes_of(resource.configs))
         for resource in request.resources
     ]
-    errors = await alter(requested, request.validate_only, context, replace=False)
-    return IncrementalAlterConfigsResponse(
-        responses=response_rows(AlterConfigsResourceResponse, request.resources, errors)
-    )
+    rows = await alter(AlterConfigsResourceResponse, requested, request.validate_only, context, replace=False)
+    return IncrementalAlterConfigsResponse(responses=rows)
 
 
 def changes_of(configs: Sequence[AlterableConfig]) -> list[ConfigChange] | None:

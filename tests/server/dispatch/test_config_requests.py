@@ -7,6 +7,7 @@ from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import DONE
+from protocol.messages.incremental_alter_configs_response import AlterConfigsResourceResponse
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation
 from server.dispatch.config_requests import RequestedChanges, alter, refusal
 from tests.server.fakes import NOBODY, FakeDriver, allowing, context
@@ -35,8 +36,9 @@ def test_a_resource_is_refused(kind: int, authorizer: Authorizer, code: int | No
 async def test_a_refused_resource_does_not_affect_others() -> None:
     driver = FakeDriver([DONE])
     wanted = [RequestedChanges(2, "bar", None), FOO, BROKER, BROKER, RequestedChanges(16, "x", CHANGES)]
-    errors = await alter(wanted, False, context(1, driver=driver), replace=False)
-    assert [code for code, _ in errors] == [42, 0, 42, 42, 42]
+    rows = await alter(AlterConfigsResourceResponse, wanted, False, context(1, driver=driver), replace=False)
+    assert [row.error_code for row in rows] == [42, 0, 42, 42, 42]
+    assert [row.resource_name for row in rows] == ["bar", "foo", "1", "1", "x"]
     expected = AlterConfigs(
         [ResourceChanges(ResourceType.TOPIC, "foo", CHANGES)], requester=Requester("User:ANONYMOUS", "me")
     )
