@@ -3,58 +3,45 @@
 import functools
 import itertools
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from backends.record_forms import RecordForm, Row
 from controller.model.cluster import Record
-
-Row = Sequence[Any]
-"""The values of the columns. SQLite returns any of its types in any column; `to_record` raises if it is a wrong one."""
 
 _ROWS = 100
 """Rows per statement. Each statement releases the GIL once, and a busy event loop is slow to give it back."""
 
 
 class Table:
-    """The SQL of a table, and the conversions between its rows and records.
+    """The SQL of the table for one kind of record. `order` names the columns that order the records."""
 
-    `columns` are separated by spaces; the first `keys` of them are the primary key. `order` is the order of loading.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        columns: str,
-        keys: int,
-        order: str,
-        to_row: Callable[[Any], Row],
-        to_record: Callable[[Row], Record],
-        key_to_row: Callable[[Any], Row] = lambda key: key,
-    ) -> None:
-        names = columns.split()
-        listed, key, source = ", ".join(names), ", ".join(names[:keys]), f"FROM {name}"
-        updates = ", ".join(f"{column} = excluded.{column}" for column in names[keys:])
-        self._width = len(names)
-        self._insert = " ".join(["INSERT INTO", name, f"({listed}) VALUES "])
+    def __init__(self, form: RecordForm, order: str) -> None:
+        listed, key = ", ".join(form.columns), ", ".join(form.columns[: form.keys])
+        source = f"FROM {form.name}"
+        updates = ", ".join(f"{column} = excluded.{column}" for column in form.columns[form.keys :])
+        self._form = form
+        self._insert = " ".join(["INSERT INTO", form.name, f"({listed}) VALUES "])
         self._conflict = f" ON CONFLICT ({key}) DO UPDATE SET {updates}"
         self._delete = f"DELETE {source} WHERE "
-        self._match = "(" + " AND ".join(f"{column} = ?" for column in names[:keys]) + ")"
+        self._match = "(" + " AND ".join(f"{column} = ?" for column in form.columns[: form.keys]) + ")"
         self._select = f"SELECT {listed} {source} ORDER BY {order}"
-        self._to_row, self._to_record, self._key_to_row = to_row, to_record, key_to_row
 
     def upsert(self, database: sqlite3.Connection, records: Sequence[Any]) -> None:
         """Insert the records in order. A record whose key exists replaces the values and keeps its position."""
-        for count, values in _batches(map(self._to_row, records), len(records)):
-            database.execute(f"{self._insert}{_placeholders(self._width, count)}{self._conflict}", values)
+        for count, values in _batches(map(self._form.to_row, records), len(records)):
+            database.execute(
+                f"{self._insert}{_placeholders(len(self._form.columns), count)}{self._conflict}", values
+            )
 
     def delete(self, database: sqlite3.Connection, keys: Sequence[Any]) -> None:
         """Delete the rows with these keys."""
-        for count, values in _batches(map(self._key_to_row, keys), len(keys)):
+        for count, values in _batches(map(self._form.key_to_row, keys), len(keys)):
             database.execute(self._delete + " OR ".join([self._match] * count), values)
 
     def load(self, database: sqlite3.Connection) -> Iterator[Record]:
         """Return all records of the table. Iteration raises ValueError or TypeError for an invalid row."""
-        return map(self._to_record, database.execute(self._select))
+        return map(self._form.to_record, database.execute(self._select))
 
 
 def _batches(rows: Iterable[Row], count: int) -> Iterator[tuple[int, list[Any]]]:

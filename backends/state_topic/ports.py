@@ -11,6 +11,10 @@ class FencedError(Exception):
     """The term of this producer has ended: a newer epoch has written, the lease has lapsed, or the topic is another."""
 
 
+class TopicReplacedError(FencedError):
+    """The topic was deleted, made again, or has lost records: its records must be read anew, or recreated."""
+
+
 class Fetched(NamedTuple):
     """The answer to a fetch: whole batches in order, and the offset after the last one of the log."""
 

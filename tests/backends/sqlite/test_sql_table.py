@@ -4,12 +4,14 @@ from contextlib import closing
 
 import pytest
 
+from backends.record_forms import RecordForm
 from backends.sqlite.sql_table import Table
 from controller.model.cluster import Lease, ResourceType
 
-TABLE = Table(
-    "leases", "config name ours", 2, "config", lambda r: (r.config, r.name, r.ours), lambda row: lease(*row)
+FORM = RecordForm(
+    "leases", ("config", "name", "ours"), 2, lambda r: (r.config, r.name, r.ours), lambda row: lease(*row)
 )
+TABLE = Table(FORM, "config")
 
 
 def lease(config: str, name: str, ours: str) -> Lease:

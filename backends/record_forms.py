@@ -1,0 +1,252 @@
+"""The plain form of records: columns with text and numbers, for stores that people can read.
+
+Values have the text form of Kafka's tools: replica lists as `1,2,3`, topic ids in base64.
+"""
+
+import base64
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from controller.model.cluster import (
+    Broker,
+    Config,
+    ControllerEpoch,
+    Ending,
+    Finished,
+    Job,
+    JobKind,
+    Lease,
+    Partition,
+    Paused,
+    Pending,
+    Reassignment,
+    Record,
+    Replicas,
+    ResourceType,
+    Topic,
+    UpstreamStep,
+)
+from controller.model.upstream_step import Stage
+
+Row = Sequence[Any]
+"""The values of the columns. A store can return any type; `to_record` raises ValueError or TypeError then."""
+
+
+class RecordForm(NamedTuple):
+    """The form of one kind of record. The first `keys` of the columns identify a record."""
+
+    name: str
+    columns: tuple[str, ...]
+    keys: int
+    to_row: Callable[[Any], Row]
+    to_record: Callable[[Row], Record]
+    key_to_row: Callable[[Any], Row] = lambda key: key
+    """Converts the `key` of a record to the values of the first columns."""
+    ordered: bool = False
+    """Records are loaded in the order in which they were first written. Else the columns order them."""
+
+
+@functools.lru_cache(maxsize=65_536)
+def _text(replicas: Replicas) -> str:
+    return ",".join(map(str, replicas))
+
+
+@functools.lru_cache(maxsize=65_536)
+def _replicas(text: str) -> Replicas:
+    """Parse a replica list. Equal lists share one tuple: a million partitions have few distinct lists."""
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+@functools.lru_cache(maxsize=65_536)
+def _same(name: str) -> str:
+    """Return one shared object for equal topic names."""
+    return name
+
+
+def _epoch(row: Row) -> ControllerEpoch:
+    return ControllerEpoch(row[1])
+
+
+def _broker(row: Row) -> Broker:
+    return Broker(*row)
+
+
+def _partition_row(p: Partition) -> Row:
+    topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = p
+    return (
+        topic, partition, _text(replicas), _text(isr), leader, leader_epoch, partition_epoch,
+        _text(adding), _text(removing),
+    )  # fmt: skip
+
+
+def _partition(row: Row) -> Partition:
+    topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = row
+    return Partition(
+        _same(topic), partition, _replicas(replicas), _replicas(isr), leader, leader_epoch, partition_epoch,
+        _replicas(adding), _replicas(removing),
+    )  # fmt: skip
+
+
+def _reassignment_row(r: Reassignment) -> Row:
+    return (r.topic, r.partition, _text(r.original), _text(r.target), r.job, r.blocked)
+
+
+def _reassignment(row: Row) -> Reassignment:
+    topic, partition, original, target, job, blocked = row
+    return Reassignment(_same(topic), partition, _replicas(original), _replicas(target), job, blocked)
+
+
+def _job_row(job: Job) -> Row:
+    return (job.id, job.kind.name.lower(), *job[2:])
+
+
+def _job(row: Row) -> Job:
+    number, kind, created_ms, principal, client_id, total, priority, paused, *rest = row
+    made = JobKind[kind.upper()]
+    return Job(number, made, created_ms, principal, client_id, total, priority, bool(paused), *rest)
+
+
+def _finished_row(f: Finished) -> Row:
+    ending = f.ending.name.lower()
+    return (f.job, f.topic, f.partition, _text(f.original), _text(f.target), ending, f.taken_by)
+
+
+def _finished(row: Row) -> Finished:
+    job, topic, partition, original, target, ending, taken_by = row
+    how = Ending[ending.upper()]
+    return Finished(job, _same(topic), partition, _replicas(original), _replicas(target), how, taken_by)
+
+
+def _pending_row(p: Pending) -> Row:
+    return (p.topic, p.partition, _text(p.target), p.job)
+
+
+def _pending(row: Row) -> Pending:
+    topic, partition, target, job = row
+    return Pending(_same(topic), partition, _replicas(target), job)
+
+
+_STAGE_NAMES = {
+    Stage.SUBMITTING: "submitting",
+    Stage.ACTIVE: "active",
+    Stage.UNDOING: "undoing",
+    Stage.UNDONE: "taken_back",
+    Stage.ENDED: "arrived",
+    Stage.SETTLED: "at",
+}
+_STAGES = {name: stage for stage, name in _STAGE_NAMES.items()}
+
+
+def _upstream_step_row(s: UpstreamStep) -> Row:
+    return (
+        s.topic,
+        s.partition,
+        *map(_text, (s.base, s.following)),
+        _STAGE_NAMES[s.stage],
+        _text(s.replaced),
+        s.epoch,
+    )
+
+
+def _upstream_step(row: Row) -> UpstreamStep:
+    topic, partition, base, following, stage, replaced, epoch = row
+    lists = _replicas(base), _replicas(following)
+    return UpstreamStep(_same(topic), partition, *lists, _STAGES[stage], _replicas(replaced), epoch)
+
+
+def _lease_row(lease: Lease) -> Row:
+    return (lease.resource.name.lower(), *lease[1:])
+
+
+def _lease(row: Row) -> Lease:
+    return Lease(ResourceType[row[0].upper()], *row[1:])
+
+
+def _resource_key(key: tuple[ResourceType, str, str]) -> Row:
+    return (key[0].name.lower(), *key[1:])
+
+
+def _topic_row(topic: Topic) -> Row:
+    return (topic.name, base64.urlsafe_b64encode(topic.id).decode().rstrip("="), int(topic.deleting))
+
+
+def _topic(row: Row) -> Topic:
+    name, identifier, deleting = row
+    return Topic(_same(name), base64.urlsafe_b64decode(identifier + "=="), bool(deleting))
+
+
+def _config_row(config: Config) -> Row:
+    return (config.resource.name.lower(), config.name, config.config, config.value)
+
+
+def _config(row: Row) -> Config:
+    resource, name, config, value = row
+    return Config(ResourceType[resource.upper()], name, config, value)
+
+
+FORMS: dict[type[Record], RecordForm] = {
+    ControllerEpoch: RecordForm("controller", ("id", "epoch"), 1, lambda epoch: (0, epoch.epoch), _epoch),
+    Broker: RecordForm("brokers", ("id", "host", "port", "rack", "epoch"), 1, tuple, _broker, lambda key: (key,)),
+    Topic: RecordForm(
+        "topics", ("name", "id", "deleting"), 1, _topic_row, _topic, lambda key: (key,), ordered=True
+    ),
+    Partition: RecordForm(
+        "partitions",
+        (
+            "topic", "partition", "replicas", "isr", "leader", "leader_epoch", "partition_epoch",
+            "adding", "removing",
+        ),
+        2,
+        _partition_row,
+        _partition,
+    ),
+    Reassignment: RecordForm(
+        "reassignments",
+        ("topic", "partition", "original", "target", "job", "blocked"),
+        2,
+        _reassignment_row,
+        _reassignment,
+        ordered=True,
+    ),
+    Config: RecordForm(
+        "configs", ("resource", "name", "config", "value"), 3, _config_row, _config, _resource_key
+    ),
+    Job: RecordForm(
+        "jobs",
+        (
+            "id", "kind", "created_ms", "principal", "client_id", "total", "priority", "paused", "ended_ms",
+            "undoes", "throttle",
+        ),
+        1,
+        _job_row,
+        _job,
+        lambda key: (key,),
+    ),
+    Finished: RecordForm(
+        "finished",
+        ("job", "topic", "partition", "original", "target", "ending", "taken_by"),
+        3,
+        _finished_row,
+        _finished,
+        lambda key: (key[0], *key[1]),
+        ordered=True,
+    ),
+    Pending: RecordForm(
+        "pending", ("topic", "partition", "target", "job"), 2, _pending_row, _pending, ordered=True
+    ),
+    Paused: RecordForm(
+        "paused", ("id", "paused"), 1, lambda paused: (0, paused.paused), lambda row: Paused(bool(row[1]))
+    ),
+    UpstreamStep: RecordForm(
+        "submissions",
+        ("topic", "partition", "base", "following", "stage", "turned_from", "epoch"),
+        2,
+        _upstream_step_row,
+        _upstream_step,
+    ),
+    Lease: RecordForm(
+        "leases", ("resource", "name", "config", "ours", "found"), 3, _lease_row, _lease, _resource_key
+    ),
+}  # fmt: skip
+"""Forms by kind of record, in the order of loading: topics before their partitions."""

@@ -1,0 +1,118 @@
+"""The rows of the state topic: JSON of the forms of records, readable with any consumer.
+
+The key is the form's name and the values of its key columns, the value an object with the other columns. Records that
+are loaded in the order of their first writing have a `sequence` as well, since a compacted topic does not keep it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from backends.record_forms import FORMS, RecordForm
+from controller.model.audit import AuditEntry, AuditTrim
+from controller.model.cluster import Change, Deleted, Record
+from protocol.errors import DecodeError
+from protocol.record_batch import BatchRecord
+
+Result = TypeVar("Result")
+
+SEQUENCE = "sequence"
+
+AUDIT = "audit"
+"""Name of the rows of the audit log, which are no records."""
+
+_BY_NAME = {form.name: (kind, form) for kind, form in FORMS.items()}
+_ORDER = {form.name: index for index, form in enumerate(FORMS.values())}
+
+
+class _Loaded(NamedTuple):
+    """A record and what orders it: its kind, then its sequence or its key."""
+
+    order: tuple[int, tuple[Any, ...]]
+    record: Record
+
+
+class RowWriter:
+    """Encodes changes. It knows the sequences of the rows that exist, and gives new rows the next one."""
+
+    def __init__(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Read the sequences and the ids of the audit entries of existing rows. Raises DecodeError."""
+        self._sequences: dict[bytes, int] = {}
+        self._oldest_entry = self._newest_entry = 0
+        for key, value in rows:
+            name, *columns = _decoded(key, list)
+            if name == AUDIT:
+                self._oldest_entry = min(self._oldest_entry or columns[0], columns[0])
+            elif _form(name).ordered:
+                self._sequences[key] = _decoded(value, dict)[SEQUENCE]
+        self._next = 1 + max(self._sequences.values(), default=0)
+
+    def encode(self, change: Change) -> Sequence[BatchRecord]:
+        """Return the rows of one change: one, or the tombstones of a trim."""
+        if isinstance(change, AuditEntry):
+            self._oldest_entry = self._oldest_entry or change.id
+            return (BatchRecord(_audit_key(change.id), msgspec.json.encode(change._asdict())),)
+        if isinstance(change, AuditTrim):
+            first, self._oldest_entry = self._oldest_entry, max(self._oldest_entry, change.before)
+            return [BatchRecord(_audit_key(number), None) for number in range(first, change.before)]
+        if isinstance(change, Deleted):
+            form = FORMS[change.kind]
+            key = _key(form, form.key_to_row(change.key))
+            self._sequences.pop(key, None)
+            return (BatchRecord(key, None),)
+        return (self._put(change),)
+
+    def _put(self, record: Record) -> BatchRecord:
+        form = FORMS[type(record)]
+        row = form.to_row(record)
+        key = _key(form, row[: form.keys])
+        value = dict(zip(form.columns[form.keys :], row[form.keys :], strict=True))
+        if form.ordered:
+            if (sequence := self._sequences.get(key)) is None:
+                sequence = self._sequences[key] = self._next
+                self._next += 1
+            value[SEQUENCE] = sequence
+        return BatchRecord(key, msgspec.json.encode(value))
+
+
+def decode_records(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[Record]:
+    """Yield the records of the rows in the order of `Store.load`. Raises DecodeError."""
+    loaded = [found for key, value in rows if (found := _decode(key, value)) is not None]
+    loaded.sort(key=lambda found: found.order)
+    return (found.record for found in loaded)
+
+
+def _decode(key: bytes, value: bytes) -> _Loaded | None:
+    name, *columns = _decoded(key, list)
+    if name == AUDIT:
+        return None
+    form, fields = _form(name), _decoded(value, dict)
+    try:
+        record = form.to_record([*columns, *(fields[column] for column in form.columns[form.keys :])])
+        position = (fields[SEQUENCE],) if form.ordered else tuple(columns)
+    except (LookupError, ValueError, TypeError) as error:
+        raise DecodeError(f"the row {key.decode(errors='replace')} of the state topic: {error!r}") from error
+    return _Loaded((_ORDER[name], position), record)
+
+
+def _form(name: object) -> RecordForm:
+    try:
+        return _BY_NAME[name][1]  # type: ignore[index] # any JSON value
+    except (KeyError, TypeError) as error:
+        raise DecodeError(f"the state topic has a row of the unknown kind {name!r}") from error
+
+
+def _decoded(text: bytes, kind: type[Result]) -> Result:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"a row of the state topic is not JSON: {text[:80]!r}") from error
+
+
+def _key(form: RecordForm, values: Sequence[object]) -> bytes:
+    return msgspec.json.encode([form.name, *values])
+
+
+def _audit_key(number: int) -> bytes:
+    return msgspec.json.encode([AUDIT, number])

@@ -1,0 +1,36 @@
+"""A record of every kind."""
+
+from controller.model.cluster import (
+    Broker,
+    Config,
+    ControllerEpoch,
+    Ending,
+    Finished,
+    Job,
+    JobKind,
+    Lease,
+    Partition,
+    Paused,
+    Pending,
+    Reassignment,
+    Record,
+    ResourceType,
+    Topic,
+    UpstreamStep,
+)
+from controller.model.upstream_step import Stage
+
+EVERY_KIND: list[Record] = [
+    ControllerEpoch(7),
+    Broker(2, "localhost", 9093, None, 4),
+    Topic("bar", bytes(range(16)), deleting=True),
+    Partition("bar", 0, (1, 2), (1,), 1, 5, 6, (2,), (3,)),
+    Reassignment("bar", 0, (1,), (), 3, "no space"),
+    Config(ResourceType.BROKER, "", "a.b", "1"),
+    Job(3, JobKind.PLAN, 5, "User:anna", None, 7, -2, paused=True, ended_ms=9, undoes=1, throttle=4),
+    Finished(3, "bar", 0, (1,), (2, 3), Ending.STOPPED, 4),
+    Pending("bar", 0, (2, 3), 3),
+    Paused(paused=True),
+    UpstreamStep("bar", 0, (1,), (1, 2), Stage.UNDOING, (4,), 8),
+    Lease(ResourceType.TOPIC, "bar", "a.b", "1", None),
+]

@@ -1,0 +1,84 @@
+"""Rows of the state topic: readable JSON that keeps records and their order."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.state_topic.rows import RowWriter, decode_records
+from controller.model.audit import AuditAction, AuditEntry, AuditTrim
+from controller.model.cluster import Change, Deleted, Pending, Reassignment, Record, TopicPartition
+from protocol.errors import DecodeError
+from tests.backends.records import EVERY_KIND
+
+
+def after(*changes: Change, rows: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:
+    """Apply the rows of the changes as a compacted topic would."""
+    rows = {} if rows is None else rows
+    writer = RowWriter(rows.items())
+    for change in changes:
+        for key, value in writer.encode(change):
+            assert key is not None
+            rows.pop(key, None)
+            if value is not None:
+                rows[key] = value
+    return rows
+
+
+def entry(number: int) -> AuditEntry:
+    return AuditEntry(number, 5, AuditAction.PAUSE, "User:anna", None, 0, "{}")
+
+
+def test_every_kind_of_record_is_kept() -> None:
+    assert set(decode_records(after(*EVERY_KIND).items())) == set(EVERY_KIND)
+
+
+def test_rows_are_readable() -> None:
+    (item,) = after(Reassignment("foo", 3, (1, 2), (3,), 7)).items()
+    value = b'{"original":"1,2","target":"3","job":7,"blocked":"","sequence":1}'
+    assert item == (b'["reassignments","foo",3]', value)
+
+
+def test_a_replaced_record_keeps_its_position_also_after_a_restart() -> None:
+    rows = after(Pending("b", 0, (1,), 1), Pending("a", 0, (1,), 1))
+    rows = after(Pending("b", 0, (2,), 1), Pending("c", 0, (1,), 1), rows=rows)
+    assert [record.key for record in decode_records(rows.items())] == [("b", 0), ("a", 0), ("c", 0)]
+
+
+def test_a_deleted_record_that_returns_is_the_last() -> None:
+    first, second = Pending("a", 0, (1,), 1), Pending("b", 0, (1,), 1)
+    rows = after(first, second, Deleted(Pending, TopicPartition("a", 0)), first)
+    assert list(decode_records(rows.items())) == [second, first]
+
+
+@given(st.permutations(EVERY_KIND))
+def test_kinds_are_loaded_in_the_order_of_a_store(records: list[Record]) -> None:
+    loaded = [type(record) for record in decode_records(after(*records).items())]
+    assert loaded.index(type(EVERY_KIND[2])) < loaded.index(type(EVERY_KIND[3]))
+
+
+def test_audit_entries_are_rows_but_no_records() -> None:
+    rows = after(entry(4), entry(5))
+    assert list(rows) == [b'["audit",4]', b'["audit",5]']
+    assert list(decode_records(rows.items())) == []
+
+
+def test_a_trim_deletes_old_entries_also_after_a_restart() -> None:
+    rows = after(entry(4), entry(5), entry(6))
+    assert list(after(AuditTrim(6), rows=rows)) == [b'["audit",6]']
+    assert list(after(AuditTrim(6), AuditTrim(7), rows=rows)) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        (b"x", b"{}", "not JSON"),
+        (b'["pending","a",0]', b"[", "not JSON"),
+        (b'["office",1]', b"{}", "unknown kind 'office'"),
+        (b"[[]]", b"{}", "unknown kind"),
+        (b'["pending","a",0]', b'{"target":"1"}', "'job'"),
+        (b'["pending","a",0]', b'{"target":"x","job":1,"sequence":1}', "'x'"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named(key: bytes, value: bytes, message: str) -> None:
+    with pytest.raises(DecodeError, match=message):
+        list(decode_records([(key, value)]))
