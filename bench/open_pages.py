@@ -1,8 +1,9 @@
 """What open pages cost the server: `python -m bench.open_pages [--partitions 100000] [--seconds 30]`.
 
-A server has one job with all partitions, ten of which move. Its CPU time is measured without a page, with one, and with
-50, in the same run. A page is a connection that sends the requests of `server/page/` at its pace; in some rows it shows
-the job's partitions as well. The difference to the server without a page is the cost of the pages.
+A server has one job with all partitions, ten of which move. Its CPU time is measured with one page and with 50, and
+before each of these without a page. A page is a connection that sends the requests of `server/page/` at its pace; in
+some rows it shows the job's partitions as well. The difference is the cost of the pages. If the machine was too busy for
+the pace, it is multiplied by the refreshes that are missing.
 """
 
 import argparse
@@ -67,22 +68,21 @@ def busy_percent(subject: Subject, pages: int, paths: tuple[str, ...], seconds: 
 def measure(partitions: int, seconds: float, folder: Path) -> Iterator[bool]:
     """Print one row per number of pages. Yield whether each target is reached."""
     topics = partitions // PARTITIONS_PER_TOPIC
-    subject = Subject(folder)
+    subject = Subject(folder, {"planner.spark.min.partitions": "0"})
     subject.start()
     try:
         create(subject.connection, topics)
         subject.limit(FEW)
         subject.connection.timed(alter(topics, (1, 3)))
         subject.wait_until_idle()
-        idle, _ = busy_percent(subject, 0, (), seconds)
-        show("no page, % of a core", partitions, idle)
         for pages, most in ((1, ONE_PAGE), (50, FIFTY_PAGES)):
             for what, paths in (("overview", OVERVIEW), ("a job's partitions", DETAIL)):
+                idle, _ = busy_percent(subject, 0, (), seconds)
+                show("no page, % of a core", partitions, idle)
                 busy, refreshes = busy_percent(subject, pages, paths, seconds)
-                name = f"{pages} x {what}, {refreshes:,} refreshes, % of a core above no page"
-                yield show(name, partitions, busy - idle, most)
-        after, _ = busy_percent(subject, 0, (), seconds)
-        show("no page again, % of a core", partitions, after)
+                name = f"{pages} x {what}, % of a core above no page ({refreshes:,} refreshes measured)"
+                wanted = pages * seconds / EVERY_SECONDS
+                yield show(name, partitions, (busy - idle) * max(1.0, wanted / refreshes), most)
     finally:
         subject.server.kill()
 

@@ -8,7 +8,7 @@ step is measured; the other numbers depend on other work on the machine.
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
@@ -45,8 +45,8 @@ BYTES_EACH, BYTES_IN_ALL = 1024, 1.5 * 2**30
 class Subject:
     """A server and a connection to it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.server = Reassignd(folder, {**SLOW_EMBEDDED, "log.level": "WARN"})
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.server = Reassignd(folder, {**SLOW_EMBEDDED, "log.level": "WARN", **(settings or {})})
         self.connection: RawConnection
 
     def start(self) -> float:

@@ -79,8 +79,9 @@ def read_snapshot(path: Path) -> Snapshot:
 
 def is_parquet(path: Path) -> bool:
     """Whether the file is Parquet, or a folder of Parquet files. Raises OSError."""
-    if path.is_dir():
-        return True
+    if not path.is_file():
+        # What is read from a pipe, such as the output of a command, cannot be read again.
+        return path.is_dir()
     with path.open("rb") as file:
         return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 

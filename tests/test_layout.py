@@ -70,8 +70,6 @@ OF_MANY_MODULES = {
     "reassignd/whole_server/test_operator_day.py",
     "server/page/test_accessibility.py",
     "server/page/test_in_browser.py",
-    "server/page/test_many_partitions.py",
-    "server/page/test_shared_use.py",
     "server/test_adversity.py",
     "server/test_fuzz.py",
     "server/gateway/test_churn.py",

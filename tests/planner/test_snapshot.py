@@ -1,4 +1,6 @@
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,13 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, message: str) -
     (tmp_path / "other").write_bytes(content)
     with pytest.raises(PlanError, match=message):
         read_snapshot(tmp_path / "other")
+
+
+def test_a_snapshot_can_come_from_a_pipe(tmp_path: Path) -> None:
+    write_snapshot(CLUSTER, tmp_path / "file")
+    os.mkfifo(tmp_path / "pipe")
+    content = (tmp_path / "file").read_bytes()
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writer.start()
+    assert read_snapshot(tmp_path / "pipe") == read_snapshot(tmp_path / "file")
+    writer.join()

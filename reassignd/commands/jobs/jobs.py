@@ -123,6 +123,8 @@ def _lines(answer: dict[str, Any]) -> list[str]:
         lines += ["", "Not moving, by reason:", *reason_lines(answer["reasons"], answer["other_reasons"])]
     if answer["partitions"]:
         lines += ["", *part_lines(answer["partitions"])]
+    elif not answer["matching"]:
+        lines += ["", f"No partition matches, of {counted(row['total'], 'partition')}."]
     if answer["next"] is not None:
         lines.append(f"More of {counted(answer['matching'], 'partition')}: --offset {answer['next']}")
     return lines

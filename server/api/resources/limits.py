@@ -93,9 +93,8 @@ def _change(name: str, value: object) -> ConfigChange:
     config = NAMES.get(name, NAMES.get(name.lower()))
     if config is None:
         similar = get_close_matches(name[:100].lower(), NAMES, 1)
-        hint = (
-            f"did you mean {similar[0]}?" if similar else "known: R, P, L, C, B, throttle and their configs"
-        )
+        shown = [each.upper() if len(each) == 1 else each for each in similar]
+        hint = f"did you mean {shown[0]}?" if shown else "known: R, P, L, C, B, throttle and their configs"
         raise HttpError(400, f"unknown limit {abbreviated(name)}; {hint}")
     if value is None:
         return ConfigChange(config, ConfigOp.DELETE, None)
