@@ -167,6 +167,21 @@ class Page:
             self.press("Tab")
         raise AssertionError(f"Tab does not reach {label!r}")
 
+    def attach(self, selector: str, file: Path) -> None:
+        """Choose the file in a field for files."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", files=[str(file)], nodeId=node)
+
+    def outside(self) -> list[str]:
+        """Return the visible elements that reach beyond the right edge of the window."""
+        # Heads that are there for screen readers only are clipped.
+        found: list[str] = self.run(
+            "[...document.querySelectorAll('body *:not(thead *)')].filter((each) => each.checkVisibility()"
+            " && each.getBoundingClientRect().right > innerWidth).map((each) => each.outerHTML)"
+        )
+        return found
+
     def resize(self, width: int, height: int = 900, *, dark: bool = False) -> None:
         """Set the size of the window, and its color scheme."""
         self.call(
@@ -181,5 +196,8 @@ class Page:
 
     def screenshot(self, path: Path) -> None:
         """Save a picture of the whole page as PNG."""
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip={**size, "scale": 1})[
+            "data"
+        ]
         path.write_bytes(base64.b64decode(data))

@@ -8,6 +8,13 @@ export class RequestError extends Error {
   }
 }
 
+// There is no answer, or none of reassignd.
+export class UnreachableError extends Error {
+  constructor() {
+    super("reassignd does not answer.");
+  }
+}
+
 const SHARED = { "cache-control": "max-age=2" }; // All open pages share answers of this age; an action makes them too old.
 const KEPT = 20; // answers that are kept for a server that says that they have not changed
 
@@ -18,24 +25,40 @@ export function setToken(token) {
   kept.clear();
 }
 
-async function request(method, path, body, more = {}) {
+export const hasToken = () => sessionStorage.getItem("token") !== null;
+
+// Raises an error without an answer, or for an answer that refuses.
+async function answered(method, path, { headers = {}, ...more } = {}) {
   const token = sessionStorage.getItem("token");
-  const headers = token ? { ...more, authorization: `Bearer ${token}` } : more;
-  const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
-  if (answer.status === 304) return { answer };
-  const content = await answer.json();
-  if (!answer.ok) throw new RequestError(answer.status, content.error);
-  return { answer, content };
+  const all = token ? { ...headers, authorization: `Bearer ${token}` } : headers;
+  const answer = await received(fetch(path, { method, headers: all, ...more }));
+  if (answer.ok || answer.status === 304) return answer;
+  throw new RequestError(answer.status, (await received(answer.json())).error);
+}
+
+async function received(awaited) {
+  try {
+    return await awaited;
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new UnreachableError();
+  }
+}
+
+// The path with the parameters that have a value.
+export function withQuery(path, query) {
+  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);
+  const text = new URLSearchParams(given).toString();
+  return text ? `${path}?${text}` : path;
 }
 
 // An answer that has not changed is the same object as before.
 export async function get(path, query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== false);
-  const text = new URLSearchParams(given).toString();
-  const whole = text ? `${path}?${text}` : path;
+  const whole = withQuery(path, query);
   const before = kept.get(whole);
-  const { answer, content } = await request("GET", whole, undefined, before ? { ...SHARED, "if-none-match": before.tag } : SHARED);
+  const headers = before ? { ...SHARED, "if-none-match": before.tag } : SHARED;
+  const answer = await answered("GET", whole, { headers });
   if (answer.status === 304) return before.content;
+  const content = await received(answer.json());
   const tag = answer.headers.get("etag");
   kept.delete(whole);
   if (tag) kept.set(whole, { tag, content });
@@ -43,8 +66,12 @@ export async function get(path, query = {}) {
   return content;
 }
 
-const send = async (method, path, body) => (await request(method, path, body)).content;
+// The content at the path, to be saved as a file.
+export const download = async (path) => received((await answered("GET", path)).blob());
 
-export const post = (path, body) => send("POST", path, body);
+const send = async (method, path, body, signal) => received((await answered(method, path, { body, signal })).json());
+
+export const post = (path, body) => send("POST", path, body && JSON.stringify(body));
+export const postText = (path, text, signal) => send("POST", path, text, signal);
 export const remove = (path) => send("DELETE", path);
-export const put = (path, body) => send("PUT", path, body);
+export const put = (path, body) => send("PUT", path, JSON.stringify(body));

@@ -10,15 +10,15 @@ from starlette.routing import BaseRoute, Route
 SCRIPTS = ("api", "confirm", "dom", "format", "jobs", "overview", "page", "parts")
 """Modules of the page: `page` is the first one, and imports the others."""
 
-WIZARD_SCRIPTS = ("proposals", "proposal_figures")
-"""Modules of the page with the wizards."""
+OTHER_SCRIPTS = ("broker_figures", "history", "proposals", "review", "save", "session", "submit")
+"""Modules of the other pages; they also import modules of the first one."""
 
 TYPES = {
     "index.html": "text/html",
     "page.css": "text/css",
-    "proposals.html": "text/html",
-    "proposals.css": "text/css",
-    **{f"{name}.js": "text/javascript" for name in (*SCRIPTS, *WIZARD_SCRIPTS)},
+    "forms.css": "text/css",
+    **{f"{name}.html": "text/html" for name in ("history", "proposals", "submit")},
+    **{f"{name}.js": "text/javascript" for name in (*SCRIPTS, *OTHER_SCRIPTS)},
 }
 
 HEADERS = {

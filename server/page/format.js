@@ -2,13 +2,25 @@
 
 export const count = (number) => (number ?? 0).toLocaleString("en");
 
-export const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+export const counted = (number, noun, plural = `${noun}s`) => `${count(number)} ${number === 1 ? noun : plural}`;
 
 export function bytes(number) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let unit = 0;
   for (; number >= 1024 && unit < units.length - 1; unit += 1) number /= 1024;
   return `${number.toLocaleString("en", { maximumSignificantDigits: 3 })} ${units[unit]}`;
+}
+
+const UNITS = "kmgt";
+
+// Reads `50MB`, `50MB/s`, `48MiB` or a number of bytes per second; nothing is null.
+export function readRate(text) {
+  if (text.trim() === "") return null;
+  const match = text.trim().match(/^(\d{1,18}(?:\.\d{1,6})?) ?(?:([kmgt])(i?))?b?(?:\/s)?$/i);
+  const power = match?.[2] ? UNITS.indexOf(match[2].toLowerCase()) + 1 : 0;
+  const value = match && Math.trunc(Number(match[1]) * (match[3] ? 1024 : 1000) ** power);
+  if (!match || value < 1 || value >= 2 ** 53) throw new Error("Enter bytes per second, such as 50MB, 48MiB or 1000000, or nothing.");
+  return value;
 }
 
 export const rate = (number) => (number === null ? "" : `${bytes(number)}/s`);

@@ -1,10 +1,10 @@
 // The page: reads /v1 periodically, changes the document in place, and sends the user's actions.
 "use strict";
 
-import { RequestError, get, post, put, setToken } from "./api.js";
-import { ask } from "./confirm.js";
+import { RequestError, UnreachableError, get, post, put, setToken } from "./api.js";
+import { ask, wholeNumber } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
-import { count, counted } from "./format.js";
+import { count, counted, readRate } from "./format.js";
 import { cancelLines, jobTable, pauseLines, rollbackLines } from "./jobs.js";
 import { limitValue, newOverview, showPill } from "./overview.js";
 import { Parts } from "./parts.js";
@@ -118,7 +118,7 @@ async function refreshOnce(paced) {
     setHidden(element("login"), true);
   } catch (error) {
     const refused = error instanceof RequestError;
-    if (!refused && !(error instanceof TypeError || error instanceof SyntaxError)) throw error;
+    if (!refused && !(error instanceof UnreachableError)) throw error;
     showPill(refused ? "refused" : "unreachable", "bad");
     trouble(refused ? error.message : "reassignd does not answer. Retrying.");
     client.due = 0;
@@ -145,7 +145,7 @@ async function act(text, send) {
     const answer = await send();
     setText(element("said"), typeof text === "function" ? text(answer) : text);
   } catch (error) {
-    setText(element("said"), error instanceof RequestError ? `Refused: ${error.message}` : "reassignd does not answer.");
+    setText(element("said"), error instanceof RequestError ? `Refused: ${error.message}` : error.message);
   }
   setHidden(element("said"), false);
   await refresh();
@@ -160,7 +160,7 @@ context.run = {
   resume: (job) => act(`Job ${job.id} is resumed.`, () => post(`v1/jobs/${job.id}/resume`)),
   async prioritize(job) {
     const lines = [`It is ${job.priority}. Steps of jobs with a higher priority start first.`];
-    const field = { label: "Priority, from -1000 to 1000", value: job.priority, least: -1000, most: 1000 };
+    const field = { label: "Priority, from -1000 to 1000", value: job.priority, read: wholeNumber(-1000, 1000) };
     const answer = await ask(`Priority of job ${job.id}`, lines, "Change", field);
     if (answer) {
       await act(`Job ${job.id} has priority ${answer.value}.`, () => post(`v1/jobs/${job.id}/priority`, { priority: answer.value }));
@@ -214,8 +214,8 @@ async function changeLimit(limit) {
     `It is ${limitValue(limit)}.${limit.used === null ? "" : ` Steps in flight use ${count(limit.used)} of it, and continue.`}`,
     limit.name !== "throttle" && `${counted(waits, "partition")} wait for it.`,
   ];
-  const unit = limit.name === "throttle" ? "Bytes per second" : "Limit";
-  const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", least: 1, most: 2 ** 31 - 1, empty: true };
+  const [unit, read] = limit.name === "throttle" ? ["Rate, such as 50MB", readRate] : ["Limit", wholeNumber(1, 2 ** 31 - 1, true)];
+  const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", read };
   const answer = await ask(`Change limit ${limit.name}`, lines, "Change", field);
   if (answer) await act(`Limit ${limit.name} is changed.`, () => put("v1/limits", { [limit.name]: answer.value }));
 }

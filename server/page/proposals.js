@@ -1,34 +1,18 @@
 // The wizards: choose a goal, see the numbers before and after, then start or queue the plan as a job.
 "use strict";
 
-import { RequestError, get, post, remove, setToken } from "./api.js";
-import { element, setHidden, setText } from "./dom.js";
-import { count, counted, visible } from "./format.js";
-import { brokerTable, charts, lines } from "./proposal_figures.js";
+import { RequestError, get, post, remove, withQuery } from "./api.js";
+import { brokerTable, charts } from "./broker_figures.js";
+import { element } from "./dom.js";
+import { bytes, count, counted, duration, readRate, visible } from "./format.js";
+import { saveJson } from "./save.js";
+import { attempt, begin } from "./session.js";
 
 const POLL_MS = 500;
 const form = element("wizard");
 const brokers = brokerTable();
 let shown = null; // the proposal on the page
 let running = null; // the number of the proposal that is being computed
-
-function trouble(error) {
-  const text = error && (error instanceof RequestError ? error.message : "reassignd does not answer.");
-  setText(element("trouble"), text ?? "");
-  setHidden(element("trouble"), !text);
-  setHidden(element("login"), error?.status !== 401);
-}
-
-// Runs an action of the user, and shows why it failed.
-const attempt = (action) => async (event) => {
-  event?.preventDefault();
-  trouble(null);
-  try {
-    await action(event);
-  } catch (error) {
-    trouble(error);
-  }
-};
 
 // ---- choose ---------------------------------------------------------------------------------------------------------
 
@@ -107,6 +91,16 @@ async function propose() {
   }
 }
 
+// What a proposal does, in words.
+function lines(figures) {
+  const { forecast } = figures;
+  const time = forecast && figures.moves
+    ? [`forecast: ${duration(forecast.seconds)} at ${bytes(forecast.bandwidth)}/s per broker, under the limits in force`]
+    : [];
+  const more = figures.left_out_partitions ? [`${counted(figures.left_out_partitions, "partition")} left out`] : [];
+  return [...figures.summary, ...time, ...more];
+}
+
 function show(proposal) {
   shown = proposal;
   const { figures } = proposal;
@@ -127,11 +121,9 @@ function show(proposal) {
 // ---- start ----------------------------------------------------------------------------------------------------------
 
 async function start(event) {
-  const query = new URLSearchParams();
-  const throttle = new FormData(element("start")).get("throttle");
-  if (throttle) query.set("throttle", throttle);
-  if (event.submitter?.value === "queue") query.set("queue", "true");
-  const { job } = await post(`v1/proposals/${shown.id}/execute?${query}`);
+  const throttle = readRate(new FormData(element("start")).get("throttle"));
+  const queue = event.submitter?.value === "queue";
+  const { job } = await post(withQuery(`v1/proposals/${shown.id}/execute`, { throttle, queue }));
   const link = document.createElement("a");
   link.href = job === null ? "." : `./#job-${job}`;
   link.textContent = job === null ? "Nothing is to be done." : `Job ${job} is submitted.`;
@@ -140,12 +132,7 @@ async function start(event) {
 }
 
 async function save(name) {
-  const plan = await get(`v1/proposals/${shown.id}/${name}`);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(plan)], { type: "application/json" }));
-  link.download = `${name}-${shown.id}.json`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveJson(await get(`v1/proposals/${shown.id}/${name}`), `${name}-${shown.id}.json`);
 }
 
 async function cancel() {
@@ -154,14 +141,10 @@ async function cancel() {
   if (number !== null) await remove(`v1/proposals/${number}`);
 }
 
-element("login").addEventListener("submit", attempt(async () => {
-  setToken(element("token").value);
-  await load();
-}));
 form.addEventListener("change", showFields);
 form.addEventListener("submit", attempt(propose));
 element("start").addEventListener("submit", attempt(start));
 element("cancel").addEventListener("click", attempt(cancel));
 element("save-plan").addEventListener("click", attempt(() => save("plan")));
 element("save-rollback").addEventListener("click", attempt(() => save("rollback")));
-attempt(load)();
+begin(load);

@@ -10,6 +10,8 @@ import httpx
 from tools.chromium import PATIENCE_SECONDS, Browser, Page
 from tools.processes import Reassignd
 
+MARKUP = "<img src=x onerror='document.title=1'>"
+
 
 class Site:
     """A server and a browser."""

@@ -1,15 +1,26 @@
 import re
 
 import httpx
+import pytest
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from controller.model.audit import AuditAction
 from controller.views.jobs import PartState
+from server.api.models.audit import AuditRow
 from server.api.models.jobs import Job, Part
 from server.api.models.limits import Limit
 from server.api.models.proposals import Proposal, ProposalFigures, ProposalRequest
+from server.api.models.reviews import Review
 from server.api.models.status import ClusterHealth, Status, Totals
-from server.page.files import SCRIPTS, assets, document
+from server.audit.detail import AuditDetail
+from server.page.files import OTHER_SCRIPTS, SCRIPTS, TYPES, assets, document
+
+PAGES = {"/": "page", "/history.html": "history", "/proposals.html": "proposals", "/submit.html": "submit"}
+"""Path of a page -> its first module."""
+
+pages = pytest.mark.parametrize("path", PAGES)
 
 
 async def get(path: str) -> httpx.Response:
@@ -21,38 +32,53 @@ async def get(path: str) -> httpx.Response:
         return await client.get(path)
 
 
-async def scripts() -> str:
-    """Return all modules of the page."""
-    return "\n".join([(await get(f"/{name}.js")).text for name in SCRIPTS])
+async def modules(first: str) -> dict[str, str]:
+    """Return the module and all that it imports, by name."""
+    found: dict[str, str] = {}
+    names = [first]
+    while names:
+        name = names.pop()
+        if name not in found:
+            found[name] = (await get(f"/{name}.js")).text
+            names += re.findall(r'from "\./([^"]+)\.js"', found[name])
+    return found
 
 
-async def test_the_page_loads_what_is_served_and_nothing_else() -> None:
-    html = (await get("/")).text
+async def scripts(path: str = "/") -> str:
+    """Return all modules of a page."""
+    return "\n".join((await modules(PAGES[path])).values())
+
+
+@pages
+async def test_a_page_loads_what_is_served_and_nothing_else(path: str) -> None:
+    html = (await get(path)).text
     loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html)
-    assert sorted(loaded) == ["page.css", "page.js"]
-    imported = set(re.findall(r'from "\./([^"]+)"', await scripts()))
-    assert imported | {"page.js"} == {f"{name}.js" for name in SCRIPTS}
-    assert not re.search(r"https?:|//[a-z]", html)
-    for name in (*loaded, *imported):
-        assert (await get(f"/{name}")).status_code == 200
-
-
-async def test_the_wizards_load_what_is_served_and_nothing_else() -> None:
-    html, script = (await get("/proposals.html")).text, (await get("/proposals.js")).text
-    loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html) + re.findall(
-        r'from "\./([^"]+)"', script
-    )
-    own = {"proposal_figures.js", "proposals.css", "proposals.js"}
-    assert set(loaded) == own | {"page.css", "api.js", "dom.js", "format.js"}
+    assert [name for name in loaded if name.endswith(".js")] == [f"{PAGES[path]}.js"]
+    assert "page.css" in loaded
     assert not re.search(r"https?:|//[a-z]|<script(?![^>]*src)|\son\w+=|\sstyle=", html)
-    for name in loaded:
+    for name in (*loaded, *(f"{name}.js" for name in await modules(PAGES[path]))):
         assert (await get(f"/{name}")).status_code == 200
-    assert 'href="proposals.html"' in (await get("/")).text
 
 
-async def test_the_wizards_use_elements_and_fields_that_exist() -> None:
-    html, script = (await get("/proposals.html")).text, (await get("/proposals.js")).text
-    assert set(re.findall(r'element\("([\w-]+)"\)', script)) <= set(re.findall(r'id="([\w-]+)"', html))
+async def test_every_module_belongs_to_a_page() -> None:
+    used = {path: set(await modules(first)) for path, first in PAGES.items()}
+    assert used["/"] == set(SCRIPTS)
+    assert set.union(*used.values()) == {*SCRIPTS, *OTHER_SCRIPTS}
+    assert {name for name in TYPES if name.endswith(".html")} == {
+        "index.html",
+        *(path[1:] for path in PAGES if path[1:]),
+    }
+
+
+@pages
+async def test_every_page_links_to_the_others(path: str) -> None:
+    [links] = re.findall(r'<nav aria-label="Pages">(.*)</nav>', (await get(path)).text)
+    assert set(re.findall(r'href="([^"]+)"', links)) == {each[1:] or "." for each in PAGES}
+    assert re.findall(r'href="([^"]+)" aria-current="page"', links) == [path[1:] or "."]
+
+
+async def test_the_wizards_use_fields_that_exist() -> None:
+    html, used = (await get("/proposals.html")).text, await modules("proposals")
     fields = {
         "drain",
         "add",
@@ -61,58 +87,72 @@ async def test_the_wizards_use_elements_and_fields_that_exist() -> None:
         *re.findall(r'<(?:input|select)[^>]* name="(\w+)"', html),
     } - {"job", "broker", "throttle", "how"}
     assert fields <= set(ProposalRequest.__struct_fields__)
-    figures = (await get("/proposal_figures.js")).text
-    used = set(re.findall(r"\bfigures\.(\w+)", script + figures))
-    assert len(used) > 3
-    assert used <= set(ProposalFigures.__struct_fields__)
-    assert set(re.findall(r"\bproposal\.(\w+)", script)) <= set(Proposal.__struct_fields__)
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script + figures)
+    figures = set(re.findall(r"\bfigures\.(\w+)", used["proposals"] + used["broker_figures"]))
+    assert len(figures) > 3
+    assert figures <= set(ProposalFigures.__struct_fields__)
+    assert set(re.findall(r"\bproposal\.(\w+)", used["proposals"])) <= set(Proposal.__struct_fields__)
 
 
-async def test_the_page_may_run_its_own_scripts_only() -> None:
-    for path in ("/", "/page.js", "/dom.js", "/proposals.html", "/proposals.js"):
+async def test_a_page_may_run_its_own_scripts_only() -> None:
+    for path in (*PAGES, "/page.js", "/dom.js", "/submit.js"):
         headers = (await get(path)).headers
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
-    assert not re.search(r"<script(?![^>]*src)|\son\w+=|\sstyle=", (await get("/")).text)
 
 
-async def test_values_are_never_used_as_markup() -> None:
-    script = await scripts()
+@pages
+async def test_values_are_never_used_as_markup(path: str) -> None:
+    script = await scripts(path)
     assert "textContent" in script
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
 
 
-async def test_every_element_that_the_scripts_use_exists() -> None:
-    html, script = (await get("/")).text, await scripts()
-    named = set(re.findall(r'\b(?:element|Table|reasonTable)\("([\w-]+)"', script))
-    assert len(named) > 20
+@pages
+async def test_every_element_that_the_scripts_use_exists(path: str) -> None:
+    html, script = (await get(path)).text, await scripts(path)
+    named = set(re.findall(r'\b(?:element|Table|reasonTable|brokerTable)\("([\w-]+)"', script))
+    assert len(named) > 5
     assert named <= set(re.findall(r'id="([\w-]+)"', html))
 
 
-async def test_every_table_has_a_caption_and_every_field_a_label() -> None:
-    html = (await get("/")).text
+@pages
+async def test_every_table_has_a_caption_and_every_field_a_label(path: str) -> None:
+    html = (await get(path)).text
     assert len(re.findall(r"<table [^>]*><caption>[^<]+</caption></table>", html)) == html.count("<table")
-    assert set(re.findall(r'<input id="(\w+)"', html)) == set(re.findall(r'<label for="(\w+)"', html))
+    with_id = re.findall(r'<(?:input|textarea) id="(\w+)"', html)
+    assert set(with_id) == set(re.findall(r'<label for="(\w+)"', html))
 
 
-async def test_the_scripts_read_fields_of_the_models_only() -> None:
-    script = await scripts()
-    shown = (
-        ("status", Status),
-        ("job", Job),
-        ("part", Part),
-        ("moves", Totals),
-        ("health", ClusterHealth),
-        ("limit", Limit),
-    )
-    for variable, model in shown:
-        used = set(re.findall(rf"\b{variable}\.(\w+)(?!\()\b", script))
-        assert used, variable
-        assert used <= set(model.__struct_encode_fields__), model
+@pytest.mark.parametrize(
+    ("path", "variable", "model"),
+    [
+        ("/", "status", Status),
+        ("/", "job", Job),
+        ("/", "part", Part),
+        ("/", "moves", Totals),
+        ("/", "health", ClusterHealth),
+        ("/", "limit", Limit),
+        ("/submit.html", "review", Review),
+        ("/history.html", "entry", AuditRow),
+        ("/history.html", "detail", AuditDetail),
+    ],
+)
+async def test_the_scripts_read_fields_of_the_models_only(
+    path: str, variable: str, model: type[Struct]
+) -> None:
+    used = set(re.findall(rf"\b{variable}\.(\w+)(?!\()\b", await scripts(path))) - {"js"}
+    assert used
+    assert used <= set(model.__struct_encode_fields__)
 
 
 async def test_every_state_of_a_partition_can_be_selected() -> None:
     html = (await get("/")).text
     assert {state.value for state in PartState} <= set(re.findall(r"<option>([^<]+)</option>", html))
+
+
+async def test_every_action_of_the_audit_log_can_be_selected_and_is_described() -> None:
+    html, script = (await get("/history.html")).text, (await modules("history"))["history"]
+    assert set(re.findall(r'<option value="(\w+)">', html)) == set(AuditAction)
+    [table] = re.findall(r"const WHAT = \{\n(.*?)\n\};", script, re.DOTALL)
+    assert set(re.findall(r"^  (\w+): ", table, re.MULTILINE)) == set(AuditAction)

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.page.site import FAST, Open, Site, refreshed
+from tests.server.page.site import FAST, MARKUP, Open, Site, refreshed
 from tools.chromium import MISSING, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
-
-MARKUP = "<img src=x onerror='document.title=1'>"
 
 
 def test_focus_and_selection_survive_refreshes(site: Site) -> None:
@@ -181,10 +179,7 @@ def test_nothing_is_outside_of_the_window(site: Site, width: int, dark: bool) ->
     page = site.open(f"#job-{job}")
     page.resize(width, dark=dark)
     page.wait("document.querySelector('#parts tbody tr')")
-    # Heads that are there for screen readers only are clipped.
-    outside = "[...document.querySelectorAll('body *:not(thead *)')].filter((each) => each.checkVisibility()"
-    outside += " && each.getBoundingClientRect().right > innerWidth).map((each) => each.outerHTML)"
-    assert page.run(outside) == []
+    assert page.outside() == []
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
     background = page.run("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(20, 24, 31)") is dark

@@ -1,8 +1,8 @@
-// The figures of a proposal: what it does in words, a chart for replicas, leaders and bytes, and a table of the brokers.
+// The brokers before and after a plan: a chart for replicas, leaders and bytes each, and a table.
 "use strict";
 
 import { Table } from "./dom.js";
-import { bytes, count, counted, duration, visible } from "./format.js";
+import { bytes, count, visible } from "./format.js";
 
 const SHOWN = 60; // brokers in a chart: those that change most
 const LISTED = 500; // brokers in the table
@@ -13,15 +13,6 @@ const VALUES = 170; // width of the numbers behind the bars
 const SVG = "http://www.w3.org/2000/svg";
 
 const MEASURES = [["replicas", count], ["leaders", count], ["bytes", bytes]];
-
-export function lines(figures) {
-  const { forecast } = figures;
-  const time = forecast && figures.moves
-    ? [`forecast: ${duration(forecast.seconds)} at ${bytes(forecast.bandwidth)}/s per broker, under the limits in force`]
-    : [];
-  const more = figures.left_out_partitions ? [`${counted(figures.left_out_partitions, "partition")} left out`] : [];
-  return [...figures.summary, ...time, ...more];
-}
 
 function shape(name, attributes, text) {
   const node = document.createElementNS(SVG, name);
@@ -58,14 +49,15 @@ export const charts = (figures) => MEASURES.map(([name, format]) => chart(figure
 
 const change = (name, format) => (each) => `${format(each.before[name])} → ${format(each.after[name])}`;
 
-// The table of the brokers. `show` returns what is not shown.
-export function brokerTable() {
+// The table of the brokers, with more columns. `show` returns what is not shown.
+export function brokerTable(more = []) {
   const node = new Table("figures", [
     { label: "broker", text: (each) => each.broker },
     { label: "rack", text: (each) => each.rack ?? "" },
     ...MEASURES.map(([name, format]) => ({ label: name, number: true, text: change(name, format) })),
     { label: "gets", number: true, text: (each) => `+${count(each.gains)}` },
     { label: "gives", number: true, text: (each) => `−${count(each.losses)}` },
+    ...more,
   ], (each) => each.broker);
   return {
     show({ brokers }) {

@@ -1,0 +1,107 @@
+// The audit log: filters, pages, and an export of what they select.
+"use strict";
+
+import { download, get, hasToken, withQuery } from "./api.js";
+import { Table, element, link, setHidden, setText } from "./dom.js";
+import { count, counted, rate, time } from "./format.js";
+import { saveBlob } from "./save.js";
+import { attempt, begin } from "./session.js";
+
+const EVERY_MS = 5000;
+const ROWS = 50;
+
+const form = element("filters");
+const cursors = []; // `before` of the pages from the second one to this one
+
+// ---- what an entry says -------------------------------------------------------------------------------------------
+
+function topics({ topics: names = [], topic_count: total = names.length }) {
+  if (!names.length) return "";
+  const more = total > names.length ? ` and ${count(total - names.length)} more` : "";
+  return ` of ${names.join(", ")}${more}`;
+}
+
+function options({ throttle, priority, paused }) {
+  return [throttle && `throttle ${rate(throttle)}`, priority && `priority ${priority}`, paused && "submitted paused"]
+    .filter(Boolean).map((each) => `; ${each}`).join("");
+}
+
+const configs = ({ configs: changes = {} }) =>
+  Object.entries(changes).map(([name, value]) => `${name} = ${value ?? "default"}`).join(", ");
+
+function ordered(detail) {
+  const cancelled = detail.cancelled ? `; ${count(detail.cancelled)} cancelled` : "";
+  const requested = detail.requested > (detail.partitions ?? 0) ? `, of ${counted(detail.requested, "entry", "entries")}` : "";
+  return `${counted(detail.partitions ?? 0, "partition")}${requested}${topics(detail)}${cancelled}${options(detail)}`;
+}
+
+const WHAT = {
+  order: ({ detail }) => ordered(detail),
+  queue: ({ detail }) => ordered(detail),
+  cancel: ({ detail }) => `${counted(detail.cancelled ?? 0, "partition")} cancelled${topics(detail)}`,
+  rollback: ({ detail }) => {
+    const skipped = detail.skipped ? `, ${count(detail.skipped)} skipped` : "";
+    return `of job ${detail.rolled_back}: ${counted(detail.partitions ?? 0, "partition")}${skipped}`;
+  },
+  pause: ({ job }) => (job === null ? "everything" : ""),
+  resume: ({ job }) => (job === null ? "everything" : ""),
+  limits: ({ detail }) => configs(detail),
+  priority: ({ detail }) => `priority ${detail.priority ?? 0}`,
+};
+
+const table = new Table("entries", [
+  { label: "time", text: (entry) => time(entry.time_ms) },
+  { label: "action", text: (entry) => entry.action },
+  { label: "job", ...link((entry) => (entry.job === null ? null : `./#job-${entry.job}`), (entry) => entry.job ?? "") },
+  { label: "what", wide: true, text: (entry) => WHAT[entry.action]?.(entry) ?? "" },
+  { label: "by", wide: true, text: (entry) => entry.principal },
+  { label: "client", wide: true, text: (entry) => entry.client_id ?? "" },
+], (entry) => entry.id);
+
+// ---- reading ------------------------------------------------------------------------------------------------------
+
+const moment = (text) => (text ? new Date(text).getTime() : "");
+
+function match() {
+  const given = Object.fromEntries(new FormData(form));
+  const job = /^\s*[1-9]\d{0,8}\s*$/.test(given.job) ? given.job.trim() : "";
+  return { ...given, principal: given.principal.trim(), job, since: moment(given.since), until: moment(given.until) };
+}
+
+let newest = 0; // the number of the last request; answers of earlier ones are outdated
+
+async function load() {
+  const turn = (newest += 1);
+  const { entries, next } = await get("v1/audit", { ...match(), before: cursors.at(-1) ?? "", limit: ROWS });
+  if (turn !== newest) return;
+  table.show(entries);
+  setHidden(element("entries"), !entries.length);
+  setHidden(element("none"), entries.length > 0);
+  setText(element("pages").querySelector("span"), `Page ${count(cursors.length + 1)}`);
+  element("newer").disabled = !cursors.length;
+  element("older").disabled = next === null;
+  element("older").onclick = () => turnTo(() => cursors.push(next));
+  element("export").href = withQuery("v1/audit/export", match());
+}
+
+function turnTo(change) {
+  change();
+  attempt(load)();
+}
+
+// A link does not send the token of this tab.
+async function save() {
+  saveBlob(await download(element("export").getAttribute("href")), "audit.jsonl");
+}
+
+async function poll() {
+  if (!document.hidden && element("login").hidden && !cursors.length) await attempt(load)();
+  setTimeout(poll, EVERY_MS);
+}
+
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("input", () => turnTo(() => cursors.splice(0)));
+element("newer").addEventListener("click", () => turnTo(() => cursors.pop()));
+element("export").addEventListener("click", (event) => hasToken() && attempt(save)(event));
+begin(load);
+setTimeout(poll, EVERY_MS);

@@ -1,0 +1,110 @@
+"""The page with the audit log, in a browser. Skipped where there is no Chromium."""
+
+import json
+
+import pytest
+
+from tests.server.page.site import MARKUP, Site
+from tools.chromium import MISSING, Page, chromium
+
+pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+
+
+def shown(page: Page, count: int) -> list[str]:
+    """Wait until so many entries are shown; return what each says, the newest first."""
+    page.wait(f"document.querySelectorAll('#entries tbody tr').length === {count}")
+    texts: list[str] = page.run(
+        "[...document.querySelectorAll('#entries tbody tr')]"
+        ".map((each) => [1, 2, 3].map((place) => each.children[place].innerText).join('|'))"
+    )
+    return texts
+
+
+def filter_by(page: Page, name: str, value: str) -> None:
+    field = f"document.querySelector('#filters [name={name}]')"
+    page.run(f"{field}.value = {json.dumps(value)}")
+    page.run(f"{field}.dispatchEvent(new Event('input', {{ bubbles: true }}))")
+
+
+def test_each_entry_says_who_did_what_in_numbers(site: Site) -> None:
+    job = site.submit(range(30), params={"throttle": 50_000, "paused": "true"})
+    site.post(f"jobs/{job}/priority", {"priority": 7})
+    site.post(f"jobs/{job}/resume")
+    site.post("pause")
+    site.post("reassignments/cancel", {"job": job})
+    page = site.page("history.html")
+    assert shown(page, 6) == [
+        "cancel||30 partitions cancelled of foo",
+        "pause||everything",
+        "resume|1|",
+        "priority|1|priority 7",
+        "order|1|30 partitions of foo; throttle 48.8 KiB/s; submitted paused",
+        "limits||reassignment.max.concurrent.partition.movements = 1",
+    ]
+    user = site.api.get("whoami").json()["principal"]
+    assert page.text("#entries tbody tr td:nth-child(5)") == user
+
+
+def test_entries_are_filtered_and_exported(site: Site) -> None:
+    first, second = site.submit(range(3)), site.submit(range(3, 6))
+    page = site.page("history.html")
+    shown(page, 3)
+    filter_by(page, "job", str(second))
+    assert shown(page, 1) == [f"order|{second}|3 partitions of foo"]
+    filter_by(page, "job", "")
+    filter_by(page, "action", "limits")
+    assert shown(page, 1)[0].startswith("limits|")
+    filter_by(page, "action", "order")
+    assert len(shown(page, 2)) == 2
+    href = page.run("document.getElementById('export').getAttribute('href')")
+    assert href == "v1/audit/export?action=order"
+    lines = site.api.get(href.removeprefix("v1/")).text.splitlines()
+    assert [json.loads(line)["job"] for line in lines] == [first, second]
+    filter_by(page, "since", "2099-01-01T00:00")
+    page.wait("!document.getElementById('none').hidden")
+
+
+def test_entries_are_paged(site: Site) -> None:
+    for _ in range(30):
+        site.post("pause")
+        site.post("resume")
+    page = site.page("history.html")
+    shown(page, 50)
+    assert page.run("document.getElementById('newer').disabled")
+    page.tab_to("Older")
+    page.press("Enter")
+    assert shown(page, 11)[-1].startswith("limits|")
+    assert page.run("document.getElementById('older').disabled")
+    page.run("document.getElementById('newer').click()")
+    shown(page, 50)
+
+
+def test_names_with_markup_are_shown_as_text(site: Site) -> None:
+    site.submit(range(3), headers={"user-agent": MARKUP})
+    page = site.page("history.html")
+    shown(page, 2)
+    assert page.text("#entries tbody tr td:last-child") == MARKUP
+    assert page.run("document.images.length") == 0
+
+
+def test_the_history_outlives_a_restart_under_an_open_page(site: Site) -> None:
+    site.submit(range(3))
+    page = site.page("history.html")
+    shown(page, 2)
+    site.server.kill()
+    filter_by(page, "action", "order")
+    page.wait("document.getElementById('trouble').innerText === 'reassignd does not answer.'")
+    site.server.start()
+    filter_by(page, "action", "")
+    assert shown(page, 2)[0].startswith("order|")
+    page.wait("document.getElementById('trouble').hidden")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_outside_of_the_window(site: Site, width: int) -> None:
+    site.submit(range(3), headers={"user-agent": "x" * 150})
+    page = site.page("history.html")
+    page.resize(width, dark=True)
+    shown(page, 2)
+    assert page.outside() == []
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
