@@ -1,4 +1,4 @@
-"""What open pages cost the server: `python -m bench.open_pages [--partitions 100000] [--seconds 30]`.
+"""CPU time of the server for open pages: `python -m bench.open_pages [--partitions 100000] [--seconds 30]`.
 
 A server has one job with all partitions, ten of which move. Its CPU time is measured with one page and with 50, and
 before each of these without a page. A page is a connection that sends the requests of `server/page/` at its pace; in

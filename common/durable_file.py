@@ -17,14 +17,14 @@ def replace_file(path: Path, text: str) -> None:
 
     Blocks for two disk flushes. Raises OSError.
     """
-    draft = path.with_suffix(".new")
-    # A draft that a crash left behind may have another mode, or be a link that someone else made.
-    draft.unlink(missing_ok=True)
-    with os.fdopen(open_private(draft, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8") as file:
+    temporary = path.with_suffix(".new")
+    # A temporary file that a crash left behind may have another mode, or be a link that another user made.
+    temporary.unlink(missing_ok=True)
+    with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    draft.replace(path)
+    temporary.replace(path)
     _flush_directory(path.parent)
 
 

@@ -37,9 +37,9 @@ NEXT_STEP: Sequence[Stage] = (
     {
         "added": "least(size(ready), greatest(0, if(leads, 1, least(size(wanted) + spare, max_step))))",
     },
-    # The list gets no shorter than the shorter of the two.
+    # The new list is not shorter than the shorter one of `current` and `target`.
     {"dropped": "slice(wanted, 1, greatest(0, added + greatest(0, -spare)))"},
-    # Min ISR: more is added, or less is dropped.
+    # Min ISR: add more replicas, or drop fewer.
     {"staying": "size(array_except(synced, dropped))"},
     {"added": "least(size(ready), greatest(added, floor - staying))"},
     {
@@ -57,7 +57,7 @@ NEXT_STEP: Sequence[Stage] = (
         " else slice(dropped, 1, if(left + losing >= floor, lagging, 0)) end",
         "adding": "slice(ready, 1, added)",
     },
-    # Nothing may go before more is in sync: let come what can.
+    # No replica can be dropped until more are in sync: add as many as the limit allows.
     {"adding": "if(size(adding) = 0 and size(dropped) = 0, slice(ready, 1, max_step), adding)"},
     {
         "next": "case when turns then concat(array_intersect(target, current), excess) when fits then target"
@@ -106,14 +106,14 @@ SWAPS: Sequence[Stage] = (
     {
         "lead": "first + turn",
         "m": "size(missing) - first",
-        # The leader leads no longer once its successor is in, so that it is spared in the first step only.
+        # The first step keeps the leader as the source of the data. Later steps may drop it: its successor leads.
         "leaving": "if(first + turn = 1, excess,"
         " concat(slice(leaving, 1, r), array_except(excess, slice(leaving, 1, r))))",
     },
     {"n": "lead + greatest(1, cast(ceil(greatest(m, e) / r) as int))"},
 )
-"""The numbers of the closed form: `lead` steps for a new leader, one or none, that bring in `first` replicas;
-then swaps of `r`, of `m` missing and `e` excess; `n` in all."""
+"""The numbers of the closed form. `lead` steps (0 or 1) for a new leader come first; they add `first` replicas. Each
+further step adds and drops up to `r` replicas, until `m` are added and `e` are dropped. `n` is the number of all steps."""
 
 CLOSED_FORM: Sequence[Stage] = (
     {

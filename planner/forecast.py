@@ -1,8 +1,9 @@
 """Bytes and time per wave and per broker, from steps that have their waves.
 
 A wave takes as long as its busiest broker: the larger of what it receives and what it sends, over the bandwidth.
-Run one after the other, waves take the sum of that; no order of the steps takes less than the busiest broker needs
-for all of its own. A rolling window, which does not wait for a wave's slowest, comes in between.
+Waves that run one after the other take the sum of these times. No order of the steps takes less than the busiest
+broker needs for all of its steps. The server has a rolling window, which does not wait for the slowest step of a wave,
+so its time is between the two.
 """
 
 from collections import Counter, defaultdict

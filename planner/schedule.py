@@ -1,7 +1,7 @@
-"""Every step of partitions on their way to their targets (KIP-435), as far as they get with today's live brokers.
+"""Compute all steps of partitions towards their targets (KIP-435), with the brokers that are live now.
 
-This is the forecast's view: what a step adds is in sync when the step ends, replicas that lag go on lagging, and
-brokers that are offline stay so. `planner.spark` says the same for millions of partitions at once.
+The forecast assumes that the replicas that a step adds are in sync when it ends, that lagging replicas stay out of
+sync, and that offline brokers stay offline. `planner.spark` computes the same for millions of partitions at once.
 """
 
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """All steps, with the columns SCHEDULED, and the partitions that get stuck: position of the move, replicas reached.
+    """All steps, with the columns SCHEDULED, and the partitions that cannot reach their targets: position of the move, last replicas.
 
     Both are in the order of the moves.
     """

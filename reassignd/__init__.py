@@ -1,3 +1,3 @@
-"""The composition root: command line, configuration, logging and wiring. Knows every other package; none knows it."""
+"""The composition root: command line, configuration, logging and wiring. It imports every other package; none of them imports it."""
 
 __version__ = "0.1.0"

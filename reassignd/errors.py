@@ -6,7 +6,7 @@ class ConfigError(Exception):
 
 
 class CommandError(Exception):
-    """The command has failed (exit code 1). The text is one line that says what to do."""
+    """The command has failed (exit code 1). The text is one line with the fault and the remedy."""
 
 
 class UnreachableError(CommandError):

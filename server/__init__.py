@@ -1,1 +1,1 @@
-"""The network face: listener, sessions, router, one handler file an API key, and the driver that owns the state."""
+"""Listeners, sessions, router, one handler file for each API key, the JSON API, and the driver that owns the state."""

@@ -132,7 +132,7 @@ def test_a_test_file_has_its_module() -> None:
     assert stray == OF_MANY_MODULES
 
 
-def test_what_is_tested_elsewhere_is_there_and_has_no_file_of_its_own() -> None:
+def test_modules_tested_elsewhere_exist_and_have_no_test_file_of_their_own() -> None:
     for source, tested in TESTED_ELSEWHERE.items():
         assert (ROOT / source).exists(), source
         assert (ROOT / tested).exists(), tested

@@ -60,7 +60,7 @@ def end(name: str) -> str:
 
 
 def redrawn(page: str) -> str:
-    """Return the page with the diagrams as they are now. Raises ValueError when a marker is missing."""
+    """Return the page with the current diagrams. Raises ValueError when a marker is missing."""
     for name, draw in DIAGRAMS.items():
         before, first, rest = page.partition(begin(name))
         _, last, after = rest.partition(end(name))

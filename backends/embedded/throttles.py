@@ -12,7 +12,7 @@ from controller.model.cluster import ResourceType, TopicPartition
 from controller.state.state import State
 
 Listed = frozenset[tuple[int, int]] | None
-"""(partition, broker) pairs of one topic; None for all replicas."""
+"""(partition, broker) pairs of one topic; None stands for all replicas."""
 
 
 class Throttles:

@@ -1,4 +1,4 @@
-"""What a proposal tells beside its numbers: warnings, and what was given up for what."""
+"""Notes of a proposal: warnings, and goals that were relaxed for other goals."""
 
 from collections.abc import Iterator
 
@@ -49,7 +49,7 @@ def disk_notes(problem: Problem) -> list[str]:
 def byte_notes(
     problem: Problem, given: Input, shares: Shares, sets: Ints, bounds: tuple[int, int]
 ) -> list[str]:
-    """Tell what even bytes cost, and which brokers stay outside of their share. `bounds` are those of moves and bytes."""
+    """Return the additional moves for even bytes, and the brokers that stay outside of their share. `bounds` are those of moves and bytes."""
     more = moves_of(given.lists, sets) - bounds[0]
     notes = []
     if given.ranges is not None and more > 0:

@@ -50,7 +50,7 @@ class Proposal(NamedTuple):
     bytes_bound: int = 0
     """No plan for the same goal copies fewer bytes than this."""
     notes: tuple[str, ...] = ()
-    """One line each: warnings, and what was given up for what."""
+    """One line each: warnings, and goals that were relaxed for other goals."""
 
     @property
     def fewest_moves_proven(self) -> bool:

@@ -25,7 +25,7 @@ JOB_COLUMNS = (
     "by",
 )
 SPARE_JOB_COLUMNS = ("by", "created", "kind", "progress", "copied", "rate", "state")
-"""What a narrow terminal does without, in this order."""
+"""Columns that are left out on a narrow terminal, in this order."""
 SHORT = {"progress": "counts"}
 """Column -> the cell with its short form."""
 DONE = "done"

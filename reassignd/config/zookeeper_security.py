@@ -28,7 +28,7 @@ SECRETS = {
     Keys.zookeeper_tls_key_file,
     Keys.zookeeper_tls_key_password_file,
 }
-"""Settings whose files hold secrets: who reads one of them can log in as reassignd."""
+"""Settings whose files hold secrets: a user who reads one of them can log in as reassignd."""
 
 
 def security(settings: Keys) -> ZookeeperSecurity:

@@ -1,4 +1,4 @@
-"""Child processes that compute for a running server: they keep its interpreter lock free, and can be killed.
+"""Child processes that compute for a running server: they do not hold its interpreter lock, and can be killed.
 
 stdin has the request as one line of JSON, the snapshot, and END. stdout gets the answer.
 """

@@ -53,7 +53,7 @@ class ControllerTerm:
     brokers = None
     upstream_cluster_id = ""
     authorizer = Rights()
-    """Allows nothing: each request brings the rights that a broker has reported for its client."""
+    """Allows nothing: each request has the rights that a broker has reported for its client."""
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ class Runtime(Protocol):
         ...
 
     def abort(self) -> None:
-        """Give up what others wait for, before the process is killed.
+        """Release what other processes wait for, such as a session, before the process is killed.
 
         Called on another thread, possibly while the event loop hangs.
         """

@@ -54,7 +54,7 @@ class ClusterRates(NamedTuple):
 
 
 class SparkPlanning:
-    """Plans jobs of at least `min_partitions`, one after the other. `obstacle` returns what is not installed."""
+    """Plans jobs of at least `min_partitions`, one after the other. `obstacle` returns the line about a missing package, or None."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class SparkPlanning:
             self._check_spark()
 
     def view(self) -> Spark:
-        """What it does, for `/v1/status`."""
+        """The state of the planner, for `/v1/status`."""
         return self._view
 
     async def run(self, period_seconds: float = PERIOD_SECONDS) -> None:

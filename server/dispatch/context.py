@@ -21,7 +21,7 @@ LARGE_ROWS = 5_000
 latency."""
 
 ROWS_PER_YIELD = 50
-"""Rows between two points at which a long handler lets other tasks run."""
+"""Rows after which a long handler lets other tasks run."""
 
 NOT_ASKED = -2147483648
 """The value of authorized operations if the request did not ask for them."""

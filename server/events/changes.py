@@ -1,4 +1,4 @@
-"""Which events a decision has."""
+"""The events of a decision."""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The readers of the event stream. What waits for a reader is bounded; a reader that is too slow is dropped."""
+"""The readers of the event stream. The events that wait for a reader are bounded; a reader that is too slow is dropped."""
 
 import asyncio
 from collections import deque
@@ -40,7 +40,7 @@ class Reader:
         self._news.set()
 
     def add(self, frame: bytes) -> None:
-        """Add an event. If too much waits, everything is dropped and the stream ends."""
+        """Add an event. If more than the limit would wait, all are dropped and the stream ends."""
         if self._ended:
             return
         if self._size + len(frame) > MAX_BYTES:
@@ -52,14 +52,14 @@ class Reader:
         self._news.set()
 
     def end(self, reason: str) -> None:
-        """Let the stream end after what waits."""
+        """End the stream after the waiting events."""
         if not self._ended:
             self._ended = True
             self._waiting.append(_frame(End(reason)))
             self._news.set()
 
     async def frames(self, refusal: Callable[[], str]) -> AsyncIterator[bytes]:
-        """Yield what is to be sent, until the stream ends.
+        """Yield the bytes to send, until the stream ends.
 
         `refusal` is called every HEARTBEAT_SECONDS. Its text, if it is not empty, ends the stream.
         """

@@ -40,7 +40,7 @@ def refuse(request: DescribeConfigsRequest, code: int, message: str | None) -> D
 async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
     """Describe each resource independently. Other tasks run between resources."""
     results: list[DescribeConfigsResult] = []
-    # A row of the response is a hundred times as long as its row of the request, so duplicates are error.
+    # A row of the response is a hundred times as long as its row of the request, so duplicates are errors.
     duplicates = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
     for resource in request.resources:
         is_duplicate = (resource.resource_type, resource.resource_name) in duplicates

@@ -1,4 +1,4 @@
-"""All HTTP connections: their number is limited, and the longest silent one makes room for a new one."""
+"""All HTTP connections: their number is limited; a new one replaces the one that has been silent for the longest time."""
 
 import asyncio
 import contextlib
@@ -101,7 +101,7 @@ class HttpConnections:
             connection.abort("the server stops")
 
     def data_received(self, connection: HttpConnection) -> None:
-        """Move the connection to the end of the order in which connections make room."""
+        """Move the connection to the end of the order in which connections are replaced."""
         if connection in self._open:
             del self._open[connection]
             self._open[connection] = None

@@ -1,6 +1,6 @@
 """The only module that uses uvicorn: HTTP/1.1 protocols for connections that this server accepts itself.
 
-uvicorn's `Server` wants to open the sockets and to handle signals, has no limits for slow clients, and sees a TLS
+uvicorn's `Server` opens the sockets and handles signals itself, has no limits for slow clients, and sees a TLS
 connection only after the handshake. So `server.http.connections` accepts, and takes from uvicorn only the protocol of one
 connection and the orderly shutdown. For that this module uses parts of uvicorn that are not documented:
 

@@ -73,7 +73,7 @@ class Splitter:
         self._split(data)
 
     def stop(self) -> None:
-        """Pass nothing after the frame that is being decided. `decide` may call this."""
+        """Buffer everything after the frame that is being decided. `decide` may call this."""
         self._stopped = True
 
     def resume(self, put: bytes = b"") -> None:

@@ -1,4 +1,4 @@
-"""The listener of reassignd as controller of a ZooKeeper-mode cluster. Clients take it for a broker.
+"""The listener of reassignd as controller of a ZooKeeper-mode cluster. To clients it is a broker.
 
 Each client's connection has a connection to a broker (`server.relay`). The broker authenticates the client,
 and requests that do not concern a controller pass with the client's own rights. Before reassignd answers a

@@ -27,7 +27,7 @@ def test_a_failed_write_leaves_the_old_content(tmp_path: Path, monkeypatch: pyte
     assert path.read_text("utf-8") == "old"
 
 
-def test_the_draft_of_a_crashed_process_is_not_reused(tmp_path: Path) -> None:
+def test_the_temporary_file_of_a_crashed_process_is_not_reused(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     (tmp_path / "kept.new").symlink_to(elsewhere)
     replace_file(tmp_path / "kept.json", "text")

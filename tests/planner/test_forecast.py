@@ -22,7 +22,7 @@ def plan() -> Plan:
     return planned(snapshot, {0: (3, 2), 1: (1, 4)}, partitions=1)
 
 
-def test_a_wave_says_what_goes_into_and_out_of_each_broker(plan: Plan) -> None:
+def test_a_wave_has_the_traffic_of_each_broker(plan: Plan) -> None:
     assert [(row.wave, row.broker, row.bytes_in, row.bytes_out) for row in plan.waves] == [
         (0, 1, 0, 1000),
         (0, 3, 1000, 0),
@@ -50,7 +50,7 @@ def test_a_broker_has_before_and_after(plan: Plan) -> None:
     assert third["after"] == {"replicas": 1, "bytes": 1000, "leaders": 1}
 
 
-def test_what_is_after_adds_up_to_what_is_wanted(plan: Plan) -> None:
+def test_the_loads_afterwards_add_up_to_those_of_the_targets(plan: Plan) -> None:
     for what, total in {"replicas": 4, "bytes": 8000, "leaders": 2}.items():
         assert sum(broker["after"][what] for broker in plan.forecast.brokers) == total
 

@@ -45,18 +45,18 @@ def test_the_answer_has_a_forecast_and_the_waves_of_each_move() -> None:
     assert forecast["waves"] == 4
 
 
-def test_repairs_come_first_and_answers_in_the_order_of_the_request() -> None:
+def test_repairs_are_planned_first_and_answers_keep_the_order_of_the_request() -> None:
     _, waves = handover.read_answer(answered(move(0), move(1), move(2, isr=(1,))))
     assert [each[0] for each in waves] == [0, 1, 0]
 
 
-def test_what_cannot_move_has_no_waves_and_is_counted() -> None:
+def test_a_partition_that_cannot_move_has_no_waves_and_is_counted() -> None:
     forecast, waves = handover.read_answer(answered(move(0, target=(1, 9)), move(1)))
     assert list(waves) == [[], [0, 1, 2]]
     assert forecast["waiting_partitions"] == 1
 
 
-def test_a_failure_is_told_in_one_line() -> None:
+def test_a_failure_is_one_line() -> None:
     line = handover.failure("no Java:\n  install one")
     assert json.loads(line) == {"error": "no Java: install one"}
     with pytest.raises(PlanError, match=r"^no Java: install one$"):

@@ -62,7 +62,7 @@ def test_an_old_java_is_refused(home: Path, version: str) -> None:
         pass
 
 
-def test_without_java_there_is_one_line_that_says_what_to_install(home: Path) -> None:
+def test_without_java_the_error_names_the_required_version(home: Path) -> None:
     assert not home.exists()
     with (
         pytest.raises(PlanError, match="Spark needs Java 17 or later, which was not found"),

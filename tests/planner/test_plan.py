@@ -76,7 +76,7 @@ def test_a_plan_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         (("orders", 0), (1, 99), "broker 99, a target of orders-0, is not in the snapshot"),
     ],
 )
-def test_what_the_snapshot_does_not_know_is_named(
+def test_partitions_and_brokers_missing_in_the_snapshot_are_named(
     key: tuple[str, int], target: tuple[int, ...], message: str
 ) -> None:
     with pytest.raises(PlanError, match=message):
@@ -114,7 +114,7 @@ def test_every_step_is_a_line_of_json_wave_by_wave() -> None:
     }
 
 
-def test_the_forecast_counts_what_is_to_do() -> None:
+def test_the_forecast_counts_the_remaining_work() -> None:
     forecast = planned().forecast
     assert (forecast.partitions, forecast.unchanged, forecast.waiting_partitions) == (3, 1, 0)
     assert (forecast.replica_movements, forecast.bytes, forecast.leader_movements) == (4, 4000, 2)

@@ -56,7 +56,7 @@ def test_without_a_leader_only_a_reorder_is_possible() -> None:
     assert lists(list(steps_of(move((1, 2), (2, 1), leader=-1, isr=()), {2}))) == [(2, 1)]
 
 
-def test_what_lags_goes_on_lagging() -> None:
+def test_a_lagging_replica_stays_out_of_sync() -> None:
     steps = list(steps_of(move((1, 2, 3), (4, 2, 5), isr=(1,)), BROKERS, limit=1))
     assert lists(steps) == [(4, 2, 1, 3), (4, 2, 1), (4, 2, 5)]
 

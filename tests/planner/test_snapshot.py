@@ -23,7 +23,7 @@ PARTITION = {"kind": "partition", "topic": "orders", "partition": 0, "replicas":
 
 
 @pytest.mark.parametrize("name", ["snapshot.jsonl", "snapshot.parquet"])
-def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+def test_a_written_snapshot_is_read_unchanged(tmp_path: Path, name: str) -> None:
     write_snapshot(CLUSTER, tmp_path / name)
     assert read_snapshot(tmp_path / name) == CLUSTER
 
@@ -33,7 +33,7 @@ def test_a_folder_of_parquet_files_is_a_snapshot(tmp_path: Path) -> None:
     assert read_snapshot(tmp_path) == CLUSTER
 
 
-def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
+def test_missing_fields_have_defaults(tmp_path: Path) -> None:
     path = tmp_path / "snapshot.jsonl"
     path.write_text(f"{BROKER}\n\n{json.dumps(PARTITION)}\n")
     partition = read_snapshot(path).partitions["orders", 0]

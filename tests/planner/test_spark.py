@@ -93,7 +93,7 @@ def test_whole_schedules_are_those_of_the_python_form(spark: "SparkSession", lim
     assert said(schedule_of(spark)(rows, {2, 5}, limit)) == said(schedule(rows, {2, 5}, limit))
 
 
-def test_what_nothing_holds_up_needs_no_iteration_and_comes_to_the_same(spark: "SparkSession") -> None:
+def test_the_closed_form_has_the_same_steps_as_the_iteration(spark: "SparkSession") -> None:
     rows = [
         move._replace(isr=move.current, leader=move.current[0], min_isr=1) for move in moves(2000, seed=3)
     ]
@@ -120,7 +120,7 @@ def test_pyspark_is_imported_only_when_it_is_needed() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603 - our own
 
 
-def test_what_spark_gives_up_on_is_one_line_and_the_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_spark_is_one_line_and_the_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     from pyspark.errors import PySparkException
 
     stopped = Mock()
@@ -130,13 +130,13 @@ def test_what_spark_gives_up_on_is_one_line_and_the_session_ends(monkeypatch: py
     stopped.stop.assert_called_once()
 
 
-def test_without_pyspark_there_is_one_line_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyspark_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.errors", None)
     with pytest.raises(PlanError, match="PySpark is not installed: pip install"):
         session()
 
 
-def test_what_is_missing_is_told_without_starting_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_found_without_starting_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     assert obstacle("local") is None
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setattr("planner.java._wheel", lambda: None)
@@ -184,7 +184,7 @@ def listens(port: int) -> bool:
     return True
 
 
-def test_a_connect_server_makes_the_plan_that_is_made_inline(connect_server: str, tmp_path: Path) -> None:
+def test_a_connect_server_computes_the_same_plan_as_python(connect_server: str, tmp_path: Path) -> None:
     write_snapshot(cluster(*(partition("orders", n, (1, 2, 3)) for n in range(20))), tmp_path / "snapshot")
     rows = [{"topic": "orders", "partition": n, "replicas": [4, 5, 1 + n % 3]} for n in range(20)]
     (tmp_path / "plan").write_text(json.dumps({"partitions": rows}))

@@ -47,7 +47,9 @@ def test_every_wave_keeps_every_limit(loads: list[Load], limits: PlanLimits) -> 
 
 
 @given(plan, limits)
-def test_a_step_comes_after_the_step_before_of_its_partition(loads: list[Load], limits: PlanLimits) -> None:
+def test_a_step_is_in_a_later_wave_than_the_previous_step_of_its_partition(
+    loads: list[Load], limits: PlanLimits
+) -> None:
     waves = first_fit(loads, limits)
     for before, load, wave, following in zip(loads, loads[1:], waves, waves[1:], strict=False):
         assert load.partition != before.partition or following > wave

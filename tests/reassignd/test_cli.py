@@ -124,7 +124,7 @@ def test_the_help_lists_each_command_once(capsys: pytest.CaptureFixture[str]) ->
     assert listed == sorted({*cli.SUBCOMMANDS, "serve"})
 
 
-def test_the_zookeeper_connection_comes_from_an_option_or_a_file(
+def test_the_zookeeper_connection_is_configured_by_an_option_or_a_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     code, line = run_failing(capsys, "zk", "show")

@@ -109,9 +109,7 @@ def test_cancels_by_all_topic_and_job(slow: Shell) -> None:
     assert slow.replicas() == ORIGINALS
 
 
-def test_what_is_listed_can_be_executed_again_and_orders_the_targets_only(
-    slow: Shell, tmp_path: Path
-) -> None:
+def test_the_output_of_list_is_a_plan_with_the_targets(slow: Shell, tmp_path: Path) -> None:
     slow.ok("limits", CRAWL)
     slow.execute(range(4))
     listed = tmp_path / "listed.json"
@@ -133,7 +131,7 @@ def test_a_cancel_tells_which_throttle_stays(slow: Shell) -> None:
     assert lines[2:] == ["The throttle of 1,000 bytes/s stays until the last step in flight has ended."]
 
 
-def test_what_a_person_reads(slow: Shell) -> None:
+def test_the_text_output_of_the_commands(slow: Shell) -> None:
     assert slow.ok("jobs") == "No jobs yet.\n"
     slow.ok("limits", "P=1")
     out = slow.ok("execute", "--reassignment-json-file", slow.plan(range(2)), "--throttle", "1000")

@@ -51,7 +51,7 @@ def test_settings_of_the_spec_count_first() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_we_can_read_what_the_tools_are_given(tmp_path: Path, mechanism: str) -> None:
+def test_client_properties_of_the_tools_are_valid(tmp_path: Path, mechanism: str) -> None:
     file = tmp_path / "client.properties"
     file.write_text(client_properties("SASL_PLAINTEXT", "alter", mechanism, tmp_path))
     credentials = load(file).sasl

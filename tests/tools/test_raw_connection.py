@@ -36,7 +36,7 @@ def timed(listener: socket.socket, answer: bytes) -> bytes:
         server.join()
 
 
-def test_the_answer_comes_without_its_length(listener: socket.socket) -> None:
+def test_the_answer_is_returned_without_its_length(listener: socket.socket) -> None:
     assert timed(listener, pack(">i", 3) + b"abc") == b"abc"
 
 

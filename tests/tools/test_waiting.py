@@ -12,7 +12,7 @@ def test_it_returns_when_the_condition_holds() -> None:
     assert next(answers, None) is None
 
 
-def test_the_error_names_what_did_not_happen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_the_condition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "PATIENCE_SECONDS", 0)
     with pytest.raises(RuntimeError, match="two brokers"):
         wait_until(lambda: False, lambda: "two brokers", every=0)

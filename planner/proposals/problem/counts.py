@@ -99,7 +99,7 @@ def ideal_shares(problem: Problem, rule: RackRule, amounts: Amounts) -> dict[int
     for node in receivers:
         least[node.rack] += amounts.fixed[node.id]
         most[node.rack] += amounts.fixed[node.id]
-    # What brokers keep that get nothing new is missing in their racks.
+    # Brokers that get nothing new keep their replicas. The receivers of the rack share the rest.
     for node in _keepers(problem):
         if node.rack in weights:
             least[node.rack] = max(0, least[node.rack] - amounts.held[node.id])

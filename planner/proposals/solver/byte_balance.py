@@ -2,7 +2,7 @@
 
 A plan with given counts and even bytes is a knapsack problem, so this is a heuristic: a broker with too many bytes and one with
 too few exchange two replicas, or one replica changes its broker where the counts allow it. Replicas that move anyway come first:
-they cost nothing. Each exchange makes bytes more even, so it ends.
+they cost nothing. Each exchange makes bytes more even, so the search ends.
 """
 
 from typing import NamedTuple

@@ -36,7 +36,7 @@ class Ranges(NamedTuple):
 
 
 class Input(NamedTuple):
-    """The partitions that may change, and what is asked of the brokers. Brokers are positions in `Table.brokers`."""
+    """The partitions that may change, and the bounds of each broker. Brokers are positions in `Table.brokers`."""
 
     layout: Layout
     lists: Ints

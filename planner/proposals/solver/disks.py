@@ -1,6 +1,6 @@
-"""Keep the disks of brokers below their headroom: replicas that find no room go elsewhere.
+"""Keep the disks of brokers below their headroom: replicas that do not fit are placed on other brokers.
 
-What arrives must fit beside what a broker holds now. Nothing counts as freed before its copy is complete.
+The arriving replicas must fit beside the present ones. Nothing counts as freed before its copy is complete.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def arriving_bytes(given: Input, sets: Ints) -> Ints:
 
 
 def _relieve(given: Input, placement: Placement, broker: int, *, strict: bool) -> None:
-    """Send arriving replicas elsewhere, large ones first, to the broker with the most room."""
+    """Place arriving replicas on other brokers, large ones first, each on the broker with the most room."""
     for entry in placement.entries[broker][True][::-1].tolist():
         if placement.room[broker] >= 0:
             return

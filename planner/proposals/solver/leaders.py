@@ -1,4 +1,4 @@
-"""Preferred leaders: who takes over where the leader's replica is gone, and even numbers of leaders by reordering lists.
+"""Preferred leaders: successors of leaders whose replica is moved away, and even numbers of leaders by reordering lists.
 
 Partitions with the same leader and the same set of replicas form a class. Even leaders are a minimum-cost flow from classes over
 brokers to a sink: the deviation from the even share is least, then the number of changes, then the number of new replicas that

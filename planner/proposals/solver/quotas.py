@@ -19,7 +19,7 @@ from planner.proposals.solver.class_flow import UNBOUNDED, Input, Ranges
 CHUNKS = 64
 """Replicas that leave for the factor or the rack rule are chosen in this many rounds; counts are brought up to date between."""
 MOST_STUCK = 2_000
-"""Most replicas for which another one is sent elsewhere to make room."""
+"""Most replicas for which another one is placed on another broker to make room."""
 
 
 class Shares(NamedTuple):
@@ -427,7 +427,7 @@ class _Filler:
         return broker
 
     def _exchange(self, row: int, rack: int, slot: int) -> bool:
-        """Place a replica on a full broker, and send one of the replicas that it was to get elsewhere."""
+        """Place a replica on a full broker, and place one of that broker's new replicas on another one."""
         racks = [rack] if self._fixed else self._racks_of(row, [])
         free = [broker for broker, places in enumerate(self._places) if places]
         taken = set(self._old[row].tolist()) | set(self._new[row].tolist())

@@ -1,4 +1,4 @@
-"""The command `audit`: who ordered what."""
+"""The command `audit`: the accepted requests and their principals."""
 
 import re
 from collections.abc import Iterator

@@ -64,7 +64,7 @@ def report(held: Sequence[Held], output_format: str) -> int:
 
 
 class CheckFailed(click.ClickException):
-    """The command could not find out."""
+    """The command could not read the cluster, so there is no answer."""
 
     exit_code = 2
 

@@ -68,7 +68,7 @@ def _page(client: "Client", output_format: str) -> str:
 
 
 def screen(status: dict[str, Any], width: int, height: int) -> list[str]:
-    """Return the lines that fit a screen. The last one tells how many do not."""
+    """Return the lines that fit a screen. The last line gives the number of lines that do not."""
     found = list(map(printable, lines(status, width)))
     if len(found) <= height:
         return found
@@ -76,7 +76,7 @@ def screen(status: dict[str, Any], width: int, height: int) -> list[str]:
 
 
 def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
-    """Return what people read, the lines of fixed number first. Tables have fewer columns if they do not fit the width."""
+    """Return the lines of the text output; those whose number is fixed come first. Tables have fewer columns if they do not fit the width."""
     found = [
         _cluster(status),
         *_health(status["health"]),

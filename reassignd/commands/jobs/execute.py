@@ -107,7 +107,7 @@ class WaitOptions(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What of the answer is printed, and where the current replicas are written."""
+    """The parts of the answer that are printed, and the file for the current replicas."""
 
     output_format: str
     rollback_file: Path | None = None

@@ -1,4 +1,4 @@
-"""Access to HTTP: who may use `/v1`, by which names it is reached, and its TLS context."""
+"""Access to HTTP: the users of `/v1`, the accepted host names, and the TLS context."""
 
 import logging
 import os
@@ -29,7 +29,7 @@ class HttpAccess(NamedTuple):
 
 
 def http_access(settings: Settings) -> HttpAccess:
-    """Return the configured access. Raises CommandError when it would let everybody in, or cannot be set up."""
+    """Return the configured access. Raises CommandError when it would permit every client, or cannot be set up."""
     listener = settings.http_listener
     grants = _grants(settings)
     certificates = settings.http_tls_client_ca_file is not None
@@ -75,7 +75,7 @@ def _users(settings: Settings) -> frozenset[int] | None:
     Raises CommandError on a system that does not tell which user has connected.
     """
     if settings.backend == EMBEDDED:
-        # Only its own data is at stake, and its Kafka listeners are open to every user as well.
+        # The embedded cluster has simulated data only, and its Kafka listeners are open to every user as well.
         return None
     if not peer_user.supported():
         raise CommandError(

@@ -10,7 +10,7 @@ from reassignd.runtime.storage import identity
 from server.gateway import port_assignments
 
 FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", identity.FILE, port_assignments.FILE, LOCK)
-"""What a start writes. The lock is last: no other process may use the directory before."""
+"""Files that a start writes. The lock is removed last: no other process may use the directory before."""
 
 
 def is_fresh(directory: Path) -> bool:

@@ -9,7 +9,7 @@ Ids = list[int]
 
 
 class ProposalState(Enum):
-    """How far a proposal is."""
+    """The state of a proposal."""
 
     WAITING = "waiting"
     """Another proposal is being computed."""
@@ -20,7 +20,7 @@ class ProposalState(Enum):
 
 
 class LeaderGoal(Enum):
-    """What becomes of preferred leaders."""
+    """Whether preferred leaders are evened out."""
 
     BALANCE = "balance"
     KEEP = "keep"

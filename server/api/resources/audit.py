@@ -1,4 +1,4 @@
-"""`/v1/audit`: who ordered what, newest first, and the whole log as JSON lines."""
+"""`/v1/audit`: the accepted requests and their principals, newest first, and the whole log as JSON lines."""
 
 from collections.abc import AsyncIterator
 from difflib import get_close_matches

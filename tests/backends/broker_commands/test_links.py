@@ -278,7 +278,7 @@ async def create_and_delete(brokers: Brokers, count: int) -> None:
 
 
 @pytest.mark.parametrize("joined_before", [True, False])
-async def test_topics_that_an_unreachable_broker_was_never_told_of_are_forgotten(
+async def test_deleted_topics_that_an_unreachable_broker_never_knew_are_forgotten(
     brokers: Brokers, joined_before: bool
 ) -> None:
     broker = 1 if joined_before else 3

@@ -87,7 +87,7 @@ def test_a_drop_precedes_a_topic_whose_leader_epochs_start_again() -> None:
 CREATED = Publish(partition("foo-0", (1, 2), leader_epoch=0), new=(1, 2))
 
 
-def test_a_topic_that_the_broker_was_never_told_of_leaves_nothing() -> None:
+def test_a_deleted_topic_that_the_broker_never_knew_is_forgotten() -> None:
     assert not pending(CREATED, drop(TOPIC_DELETED, 1, 2))
     assert not pending(CREATED, state(1), drop(1, 1), drop(TOPIC_DELETED, 2))
     both = PendingChanges(BROKER)
@@ -186,7 +186,7 @@ REPLICAS = st.none() | st.permutations([1, 2, 3]).flatmap(
     st.lists(st.tuples(st.sampled_from(NAMES), REPLICAS), max_size=6),
     st.lists(st.tuples(st.sampled_from(NAMES), REPLICAS), max_size=20),
 )
-def test_a_broker_ends_with_the_final_state_whatever_it_missed(
+def test_a_broker_gets_the_final_state_after_any_missed_changes(
     reached: list[tuple[str, Any]], missed: list[tuple[str, Any]]
 ) -> None:
     changes, broker = Changes(), ModelBroker()

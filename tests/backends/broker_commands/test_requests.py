@@ -35,7 +35,7 @@ def read(message: Any, version: int) -> Any:
 
 
 @pytest.mark.parametrize("version", [3, 4])
-def test_leaders_are_told_of_adding_and_removing_replicas(
+def test_leader_and_isr_has_adding_and_removing_replicas(
     controller: InMemoryController, version: int
 ) -> None:
     request = read(leader_and_isr(HEADER, controller.state, [LeaderAndIsrRow(FOO, new=True)]), version)
@@ -61,7 +61,7 @@ def test_a_topic_that_is_gone_is_led_by_nobody(controller: InMemoryController) -
 
 
 @pytest.mark.parametrize(("version", "target"), [(5, ()), (6, (7, 8)), (7, (7, 8))])
-def test_brokers_are_told_the_target_from_version_six_on(
+def test_update_metadata_has_the_target_from_version_six_on(
     controller: InMemoryController, version: int, target: tuple[int, ...]
 ) -> None:
     topics = metadata_topics(controller.state, [metadata_row(controller.state, FOO, (7, 8))])

@@ -69,7 +69,7 @@ async def until(look: Callable[[], Any], expected: Any) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_requests_go_out_together_and_each_gets_its_own_answer(
+async def test_pipelined_requests_get_their_own_answers(
     fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = echo

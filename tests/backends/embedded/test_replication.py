@@ -77,14 +77,14 @@ def test_a_complete_replica_has_caught_up_at_the_next_tick() -> None:
     assert flow.caught_up == [("foo-0", 2)]
 
 
-def test_followers_share_what_their_leader_can_send() -> None:
+def test_followers_share_the_send_rate_of_their_leader() -> None:
     flow = Flow()
     logs = [flow.fetch(f"foo-{follower}", follower, 1) for follower in (2, 3, 4)]
     flow.run(9.0)
     assert [log.position for log in logs] == [pytest.approx(300.0)] * 3
 
 
-def test_replicas_of_one_broker_share_what_it_can_receive() -> None:
+def test_replicas_of_one_broker_share_its_receive_rate() -> None:
     flow = Flow()
     logs = [flow.fetch(f"foo-{leader}", 4, leader) for leader in (1, 2, 3)]
     flow.run(9.0)

@@ -89,7 +89,7 @@ FILTERS = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(ENTRIES, FILTERS, st.integers(1, 40), st.integers(0, 5))
-def test_filters_select_what_a_scan_selects(
+def test_filters_select_the_same_entries_as_a_scan(
     made: list[tuple[str, str, int]], chosen: AuditFilter, limit: int, trimmed: int
 ) -> None:
     entries = [entry(number, *fields) for number, fields in enumerate(made, 1)]

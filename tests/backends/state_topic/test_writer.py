@@ -130,7 +130,7 @@ async def test_an_answer_after_the_lease_has_lapsed_ends_the_term() -> None:
             await commit
 
 
-async def test_a_closed_writer_writes_what_waits_and_refuses_more() -> None:
+async def test_a_closed_writer_writes_waiting_commits_and_refuses_more() -> None:
     rig = Rig()
     commit = rig.commit(row("a"))
     rig.writer.close()

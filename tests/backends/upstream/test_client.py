@@ -141,7 +141,7 @@ async def test_without_any_answer_the_last_failure_is_raised(upstream: Upstream)
         await upstream.client.ask(LIST)
 
 
-async def test_a_broker_that_comes_back_is_asked_again(upstream: Upstream) -> None:
+async def test_a_broker_that_is_reachable_again_is_asked_again(upstream: Upstream) -> None:
     first = upstream.brokers[0]
     _, port = first.address
     await first.stop()

@@ -126,7 +126,9 @@ async def test_configs_that_cannot_be_read_are_a_gap(cluster: Cluster) -> None:
         ("list_error", "the cluster refuses to list reassignments: LEADER_NOT_AVAILABLE"),
     ],
 )
-async def test_what_must_be_known_is_an_error(cluster: Cluster, attribute: str, error: str) -> None:
+async def test_a_required_part_that_cannot_be_read_is_an_error(
+    cluster: Cluster, attribute: str, error: str
+) -> None:
     setattr(cluster, attribute, 5)
     with pytest.raises(BrokerError, match=error):
         await describe(cluster)

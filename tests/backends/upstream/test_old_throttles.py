@@ -9,7 +9,7 @@ from controller.configs.names import LEADER_RATE, LEADER_REPLICAS
 from controller.model.configs import Lease, ResourceType
 
 
-def test_the_file_of_an_older_version_becomes_leases(tmp_path: Path) -> None:
+def test_the_file_of_an_older_version_is_converted_to_leases(tmp_path: Path) -> None:
     tables = {
         "topics": {"foo": {LEADER_REPLICAS: ["0:1", "0:2"]}},
         "brokers": {"1": {LEADER_RATE: ["5", "7"]}},
@@ -33,7 +33,7 @@ def test_a_file_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
         remove(tmp_path)
 
 
-def test_the_draft_of_a_crashed_process_is_not_read(tmp_path: Path) -> None:
+def test_the_temporary_file_of_a_crashed_process_is_not_read(tmp_path: Path) -> None:
     (tmp_path / FILE).with_suffix(".new").write_text("{")
     assert read_leases(tmp_path) is None
 

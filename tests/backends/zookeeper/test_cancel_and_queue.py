@@ -38,7 +38,7 @@ async def test_a_cancel_rolls_back_all_that_is_pending(harness: ZookeeperHarness
     assert held(harness) is None
 
 
-async def test_a_cancel_that_stops_keeps_what_has_arrived(harness: ZookeeperHarness) -> None:
+async def test_a_cancel_that_stops_keeps_the_arrived_replicas(harness: ZookeeperHarness) -> None:
     await harness.configure(**{"reassignment.cancel.mode": "stop"})
     await write(harness, paths.REASSIGN, document(foo_0=[4, 5, 1]))
     harness.cluster.slow_broker(5, 0)

@@ -52,7 +52,7 @@ class Outer(Struct, forbid_unknown_fields=True):
         ({"all": False}, "'all' is false, expected true"),
     ],
 )
-def test_the_line_names_the_field_its_value_and_what_is_expected(value: object, text: str) -> None:
+def test_the_error_names_the_field_its_value_and_the_expected_type(value: object, text: str) -> None:
     with pytest.raises(PlanError) as caught:
         convert_model(value, Outer)
     assert str(caught.value) == text

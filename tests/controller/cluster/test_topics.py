@@ -203,7 +203,7 @@ def test_topic_names_are_kafkas(name: str, legal: bool) -> None:
     assert is_legal(name) is legal
 
 
-def test_a_topic_that_moves_grows_or_not_as_the_backend_says() -> None:
+def test_the_backend_decides_whether_a_moving_topic_grows() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 2]))
     controller.alter({"foo-0": [3, 2]})
     controller.state.profile = ZOOKEEPER

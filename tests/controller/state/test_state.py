@@ -77,7 +77,7 @@ def test_reassignments_are_counted_by_topic(state: State) -> None:
     assert state.reassigning == {}
 
 
-def test_a_reassignment_that_changes_does_not_wait_for_what_it_waited_for(state: State) -> None:
+def test_a_changed_reassignment_has_no_earlier_reason_to_wait(state: State) -> None:
     state.put(MOVE)
     state.waiting[MOVE.key] = "offline: broker 3"
     state.put(MOVE._replace(target=(1,)))
@@ -104,7 +104,7 @@ def test_a_partition_that_goes_takes_the_move_of_others_along(state: State) -> N
     assert state.reassigning_revision > listed
 
 
-def test_revisions_grow_with_what_is_shown(state: State) -> None:
+def test_a_change_raises_the_revision_of_each_listing_that_shows_it(state: State) -> None:
     listed, shown = state.reassigning_revision, state.metadata_revision
     state.put(MOVE)
     assert state.reassigning_revision > listed

@@ -4,7 +4,7 @@ from controller.state.state import State
 from tests.builders import key
 
 
-def test_a_submission_goes_with_what_was_counted_of_it() -> None:
+def test_the_end_of_a_submission_removes_its_sightings() -> None:
     state = State()
     state.put(UpstreamStep("foo", 0, (1,), (2,)))
     state.sighted(key("foo-0"), Discrepancy.OUTDATED, 0)
@@ -12,7 +12,7 @@ def test_a_submission_goes_with_what_was_counted_of_it() -> None:
     assert (state.upstream_steps, state.tracking) == ({}, {})
 
 
-def test_looks_in_a_row_count_as_long_as_they_show_the_same() -> None:
+def test_consecutive_polls_with_the_same_discrepancy_are_counted() -> None:
     state = State()
     shown = (Discrepancy.OUTDATED, Discrepancy.OUTDATED, Discrepancy.EXTERNAL_MOVE, Discrepancy.OUTDATED)
     counts = [state.sighted(key("foo-0"), each, 0).polls for each in shown]

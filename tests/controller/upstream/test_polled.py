@@ -16,7 +16,7 @@ from tests.controller.kraft import Gateway
 FOO = ("foo-0", (4, 1))
 
 
-def test_a_poll_becomes_the_state() -> None:
+def test_a_poll_is_applied_to_the_state() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)), ("bar-0", (3,)))
     assert gateway["foo-1"].replicas == (1, 2)
     assert gateway["bar-0"].leader == 3
@@ -100,7 +100,7 @@ def test_sightings_start_again_after_an_outage() -> None:
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
-def test_sizes_bound_what_is_on_its_way() -> None:
+def test_sizes_bound_the_bytes_in_flight() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)))
     gateway.do(Measured({key("foo-0"): 1000, key("foo-1"): 1000}, {}))
     gateway.default("reassignment.max.concurrent.bytes", "1500")

@@ -45,7 +45,7 @@ def test_queued_entries_are_withdrawn() -> None:
     assert rows(made, 2) == {"foo-0": RollbackRow(key("foo-0"), withdrawn=True)}
 
 
-def test_the_rows_are_what_the_rollback_then_does() -> None:
+def test_the_preview_has_the_rows_of_the_rollback() -> None:
     made = moved(partitions=1)
     made.catch_up()
     made.alter({"foo-1": [1, 5, 6], "foo-2": None})

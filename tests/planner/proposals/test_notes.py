@@ -20,7 +20,7 @@ def test_a_partition_above_the_share_of_a_broker_is_named() -> None:
     )
 
 
-def test_moves_for_even_bytes_are_told() -> None:
+def test_moves_for_even_bytes_have_a_note() -> None:
     snapshot = cluster("--", (1,), (1,), (2,), (2,), sizes={0: 60, 1: 40, 2: 10, 3: 10})
     goal = Goal(even_counts=True, by="both", byte_tolerance=Fraction(1, 5))
     assert notes(snapshot, goal) == (
@@ -29,7 +29,7 @@ def test_moves_for_even_bytes_are_told() -> None:
     )
 
 
-def test_a_rack_without_a_broker_is_told_or_refused() -> None:
+def test_a_rack_without_a_broker_has_a_note_or_is_refused() -> None:
     snapshot = cluster("aabbc", (1, 3, 5))
     goal = Goal(drain=frozenset({5}))
     reason = "rack c has no broker left: 1 partition with more replicas than the 2 other racks have several in one rack"

@@ -48,6 +48,6 @@ def test_nothing_to_draw_is_an_empty_chart() -> None:
         assert parsed(svg).tag == "svg"
 
 
-def test_what_is_pointed_at_says_what_it_is() -> None:
+def test_each_bar_has_a_tooltip() -> None:
     svg = columns([Bar("0", 1, "wave <0>")], str, "")
     assert [each.text for each in parsed(svg).iter("title")] == ["wave <0>"]

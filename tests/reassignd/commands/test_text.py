@@ -60,7 +60,7 @@ def test_a_bar_is_full_at_the_end_and_when_there_is_nothing_to_do() -> None:
     ]
 
 
-def test_brokers_and_what_is_copied_to_them() -> None:
+def test_the_table_of_brokers_shows_the_copied_bytes() -> None:
     known = {"broker": 4, "bytes": 1024, "total": 4096, "rate": 512, "seconds_left": 6}
     unknown = {**known, "broker": 5, "rate": None, "seconds_left": None}
     assert list(broker_lines([known, unknown])) == [
@@ -88,7 +88,7 @@ def test_jobs_have_a_pace_where_one_is_known() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
-def test_a_narrow_table_keeps_what_is_left_and_what_moves(width: int) -> None:
+def test_a_narrow_table_keeps_the_columns_of_progress(width: int) -> None:
     copied = {"bytes": 10**12, "total": 10**13, "rate": 10**8, "seconds_left": 7_500}
     head, line = job_lines([job(copied=copied)], width)
     assert max(len(head), len(line)) <= width
@@ -101,7 +101,7 @@ def test_brokers_fit_a_narrow_terminal() -> None:
     assert list(broker_lines([row], 30)) == ["TO BROKER  RATE     LEFT", "        4  512 B/s  6 s"]
 
 
-def test_a_job_that_has_ended_says_how() -> None:
+def test_a_job_that_has_ended_shows_its_outcome() -> None:
     ended = job(state="ended", total=4, moving=0, queued=0, done=1, endings={"rolled back": 3, "done": 1})
     line = list(job_lines([ended]))[1]
     assert "3 rolled back, 1 done  #####............... 1/4" in line

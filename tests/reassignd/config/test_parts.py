@@ -13,7 +13,7 @@ def test_the_defaults_are_those_of_the_components() -> None:
     assert limits(resolved()) == ConnectionLimits()
 
 
-def test_milliseconds_become_seconds() -> None:
+def test_milliseconds_are_converted_to_seconds() -> None:
     settings = resolved(embedded_tick_ms="5", replica_lag_time_max_ms="1500", frame_timeout_ms="2500")
     assert embedded_settings(settings).tick_seconds == 0.005
     assert embedded_settings(settings).replica_lag_time_seconds == 1.5

@@ -43,7 +43,7 @@ async def test_it_is_given_the_request_and_its_answer_is_given_back() -> None:
     assert await ask(ECHO, b"ab", b"cd\n") == b"dcba\n"
 
 
-async def test_a_failure_is_told_in_its_last_words() -> None:
+async def test_the_error_has_the_last_line_of_stderr() -> None:
     with pytest.raises(HelperError, match=r"^exit code 1: ZeroDivisionError: division by zero$"):
         await ask("1 / 0")
 
@@ -61,7 +61,7 @@ async def test_many_words_on_stderr_do_not_hold_it_up() -> None:
     assert await ask("import sys; sys.stderr.write('x' * 500_000); print('done')") == b"done\n"
 
 
-async def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+async def test_a_process_that_takes_too_long_is_killed_with_its_children(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     child = "import subprocess; c = subprocess.Popen(['sleep', '600'])"
     seconds = 0.25
@@ -74,7 +74,7 @@ async def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: P
         await asyncio.sleep(0.01)
 
 
-async def test_it_ends_when_the_request_cannot_be_made(tmp_path: Path) -> None:
+async def test_it_is_killed_when_the_request_fails(tmp_path: Path) -> None:
     file = tmp_path / "pid"
 
     async def asked() -> AsyncIterator[bytes]:

@@ -136,7 +136,7 @@ async def test_a_job_that_is_still_being_accepted_is_left_until_it_is() -> None:
     await case.served(case.in_state(SparkState.ORDERED))
 
 
-async def test_steps_taken_or_begun_meanwhile_come_off_the_order() -> None:
+async def test_steps_that_started_meanwhile_are_not_reordered() -> None:
     case = Case()
     case.spark.meanwhile = case.cluster.catch_up
     case.submit(target=(1, 4, 5))
@@ -148,7 +148,7 @@ async def test_steps_taken_or_begun_meanwhile_come_off_the_order() -> None:
     assert Counter(map(len, state.backlog.planned.values())) == Counter({1: left[1], 2: left[2]})
 
 
-async def test_what_ends_meanwhile_is_passed_over() -> None:
+async def test_partitions_that_ended_meanwhile_are_skipped() -> None:
     case = Case()
     case.spark.meanwhile = case.cluster.settle
     case.submit()
@@ -156,7 +156,7 @@ async def test_what_ends_meanwhile_is_passed_over() -> None:
     assert (case.planning.view().partitions, case.cluster.state.backlog.planned) == (0, {})
 
 
-async def test_it_is_told_what_is_missing_and_everything_goes_on() -> None:
+async def test_a_missing_package_is_shown_and_jobs_continue() -> None:
     case = Case(missing="install it")
     case.submit()
     await case.served()
@@ -166,14 +166,14 @@ async def test_it_is_told_what_is_missing_and_everything_goes_on() -> None:
     assert case.cluster.state.reassignments == {}
 
 
-async def test_what_was_missing_may_be_installed_later() -> None:
+async def test_a_missing_package_may_be_installed_later() -> None:
     case = Case(missing="install it")
     case.missing = None
     case.submit()
     await case.served(case.in_state(SparkState.ORDERED))
 
 
-async def test_a_failure_is_told_and_the_next_job_is_tried() -> None:
+async def test_a_failure_is_shown_and_the_next_job_is_planned() -> None:
     case = Case()
 
     async def fail(_: AsyncIterable[bytes]) -> bytes:
@@ -202,7 +202,7 @@ async def test_it_ends_with_the_controller() -> None:
     await asyncio.wait_for(case.planning.run(0.0), 30)
 
 
-async def test_an_order_comes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_order_is_submitted_in_several_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "ROWS_ORDERED", 6)
     monkeypatch.setattr(planning, "ROWS_READ", 7)
     case = Case()

@@ -42,7 +42,7 @@ def test_a_request_is_answered() -> None:
 @pytest.mark.parametrize(
     ("text", "spark", "reason"), [("", no_spark, "incomplete"), (None, broken, "no Spark at local")]
 )
-def test_what_goes_wrong_is_the_answer(text: str | None, spark: object, reason: str) -> None:
+def test_an_error_is_the_answer(text: str | None, spark: object, reason: str) -> None:
     with pytest.raises(PlanError, match=reason):
         handover.read_answer(answer_of(REQUEST.decode() if text is None else text, spark))
 

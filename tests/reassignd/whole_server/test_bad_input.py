@@ -97,7 +97,7 @@ def test_a_missing_file_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "reassignd: cannot read no.json: No such file or directory\n"
 
 
-def test_the_url_can_come_from_the_environment(
+def test_the_url_can_be_set_in_the_environment(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REASSIGND_URL", "unix:/no/such")

@@ -105,7 +105,7 @@ async def test_grants_that_change_apply_to_the_next_request() -> None:
     assert (await client.ask("GET", "/v1/status", headers={"authorization": "Bearer new"}))[0] == 200
 
 
-async def test_a_client_can_ask_who_it_is() -> None:
+async def test_whoami_returns_principal_and_role() -> None:
     client = ApiClient(access=TOKEN, url=OUTSIDE)
     asked = await client.ask("GET", "/v1/whoami", headers={"authorization": "Bearer look"})
     assert asked == (200, {"principal": "User:bob", "role": "viewer"})

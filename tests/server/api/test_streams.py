@@ -38,7 +38,7 @@ async def test_an_answer_without_a_list_is_sent_as_it_is() -> None:
     assert await text(streamed(Optional())) == "{}\n"
 
 
-async def test_lines_are_one_row_each() -> None:
+async def test_each_line_is_one_row() -> None:
     lines = await text(json_lines(Row(number) for number in range(3)))
     assert lines == '{"n":0}\n{"n":1}\n{"n":2}\n'
 

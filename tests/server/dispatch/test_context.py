@@ -14,7 +14,7 @@ def test_the_controller_is_the_lowest_live_broker() -> None:
     assert context(0, InMemoryController((1,), live=()).state).controller_id == -1
 
 
-def test_brokers_come_in_order_of_id() -> None:
+def test_brokers_are_in_order_of_id() -> None:
     assert [broker.id for broker in context(0, InMemoryController((3, 1, 2)).state).brokers()] == [1, 2, 3]
 
 

@@ -103,7 +103,7 @@ def test_a_rollback_names_the_job_that_it_reverses(journal: JournalRig) -> None:
 
 
 @pytest.mark.parametrize("topics", [None, [AlterTopic("foo", None)]])
-def test_a_cancel_of_all_counts_what_was_cancelled(
+def test_a_cancel_of_all_counts_the_cancelled_partitions(
     journal: JournalRig, topics: list[AlterTopic] | None
 ) -> None:
     journal.lines(journal.order((3, 4), 0, 1))

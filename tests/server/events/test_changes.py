@@ -41,7 +41,7 @@ def test_an_order_has_its_job_before_its_partitions(watched: Watched) -> None:
     assert moving == PartitionEvent("foo", 0, 1, "moving", (1,), (3,))
 
 
-def test_a_partition_that_waits_is_told(watched: Watched) -> None:
+def test_a_waiting_partition_has_an_event(watched: Watched) -> None:
     watched.controller.with_limits(partitions=1)
     _, *parts = watched.order([3], [3])
     assert sorted(part.state for part in parts if isinstance(part, PartitionEvent)) == ["moving", "queued"]
@@ -56,7 +56,7 @@ def test_the_end_of_a_job_follows_that_of_its_partitions(watched: Watched) -> No
     assert (job.state, job.endings) == ("ended", {"rolled back": 1})
 
 
-def test_a_pause_and_the_deletion_of_a_job_are_told(watched: Watched) -> None:
+def test_a_pause_and_the_deletion_of_a_job_have_events(watched: Watched) -> None:
     assert watched.do(Pause(None, True)) == [PausedEvent(True)]
     for _ in range(2):
         watched.order([3])
@@ -64,7 +64,7 @@ def test_a_pause_and_the_deletion_of_a_job_are_told(watched: Watched) -> None:
     assert JobDeleted(1) in watched.do(Prune(10**15, 1))
 
 
-def test_isr_changes_of_other_partitions_are_not_told(watched: Watched) -> None:
+def test_isr_changes_of_other_partitions_have_no_event(watched: Watched) -> None:
     assert watched.do(AlterReassignments([])) == []
 
 

@@ -70,7 +70,7 @@ async def test_a_reader_in_time_is_not_dropped(hub: EventHub, monkeypatch: pytes
         assert names(await take(frames, 1)) == ["paused"]
 
 
-async def test_a_stop_ends_all_streams_after_what_waits(hub: EventHub) -> None:
+async def test_a_stop_ends_all_streams_after_the_waiting_events(hub: EventHub) -> None:
     reader = hub.open()
     pause(hub)
     hub.stop()
@@ -92,7 +92,7 @@ async def test_silence_is_broken_by_comments(hub: EventHub, monkeypatch: pytest.
     assert (await take(hub.open().frames(str), 3))[1:] == [COMMENT, COMMENT]
 
 
-async def test_a_client_that_is_no_longer_permitted_is_told(
+async def test_the_last_event_of_a_client_without_permission_has_the_reason(
     hub: EventHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hubs, "HEARTBEAT_SECONDS", 0.01)

@@ -34,7 +34,7 @@ async def test_fetch_ends_before_its_answers_have_addresses() -> None:
     assert await shown((1, 4, 18)) == [(1, 4, 15)]
 
 
-async def test_produce_keeps_what_makes_transactions_safe() -> None:
+async def test_produce_keeps_the_version_that_makes_transactions_safe() -> None:
     assert await shown((0, 0, 13)) == [(0, 0, 13)]
 
 

@@ -39,7 +39,7 @@ def shown(response: DescribeTopicPartitionsResponse) -> list[tuple[str | None, l
     return [(topic.name, [row.partition_index for row in topic.partitions]) for topic in response.topics]
 
 
-async def test_topics_come_in_order_of_name() -> None:
+async def test_topics_are_in_order_of_name() -> None:
     response = await ask(request("foo", "bar"))
     assert shown(response) == [("bar", [0, 1]), ("foo", [0, 1, 2])]
     assert response.next_cursor is None
@@ -102,7 +102,7 @@ def test_a_refusal_is_repeated_for_every_topic() -> None:
     assert [topic.error_code for topic in refuse(request("foo", "bar"), 42, None).topics] == [42, 42]
 
 
-async def test_topics_without_partitions_count_as_one_row_each() -> None:
+async def test_a_topic_without_partitions_counts_as_one_row() -> None:
     response = await ask(request("a", "b", "c", "foo", limit=3))
     assert [topic.name for topic in response.topics] == ["a", "b", "c"]
     assert tuple(response.next_cursor or ()) == ("foo", 0)

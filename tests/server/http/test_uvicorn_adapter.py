@@ -128,7 +128,7 @@ async def test_a_stop_waits_for_a_response_in_progress() -> None:
         ),
     ],
 )
-async def test_what_is_not_http_is_refused_in_one_line_of_json(
+async def test_bytes_that_are_not_http_are_refused_in_one_line_of_json(
     data: bytes, head: bytes, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with connected(Application()) as (_, protocol, transport):

@@ -50,7 +50,7 @@ async def scripts(path: str = "/") -> str:
 
 
 @pages
-async def test_a_page_loads_what_is_served_and_nothing_else(path: str) -> None:
+async def test_a_page_loads_served_files_only(path: str) -> None:
     html = (await get(path)).text
     loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html)
     assert [name for name in loaded if name.endswith(".js")] == [f"{PAGES[path]}.js"]

@@ -256,7 +256,7 @@ def test_a_drain_is_proposed_with_numbers_and_started(site: Site) -> None:
     assert (job["total"], job["throttle"]) == (99, 5000)
 
 
-def test_the_wizard_says_what_cannot_be_proposed(site: Site) -> None:
+def test_the_wizard_shows_why_no_plan_can_be_proposed(site: Site) -> None:
     page = site.page("proposals.html")
     propose(page, "drain")
     assert page.text("#trouble") == "Choose at least one broker."

@@ -29,13 +29,15 @@ def cache(topics: int, partitions: int, replicas: tuple[int, ...] = (1001, 1002,
 
 
 def bytes_of(batch: list[Change], known: ZnodeCache) -> int:
-    draft = ZnodeTransaction(known, 1, with_topic_ids=True)
-    draft.apply(batch)
-    return sum(len(each.path) + 50 + len(getattr(each, "data", None) or b"") for each in draft.operations())
+    transaction = ZnodeTransaction(known, 1, with_topic_ids=True)
+    transaction.apply(batch)
+    return sum(
+        len(each.path) + 50 + len(getattr(each, "data", None) or b"") for each in transaction.operations()
+    )
 
 
 @given(st.integers(1, 5), st.integers(1, 200), st.integers(1, 6), st.booleans())
-def test_the_estimate_is_no_less_than_what_is_written(
+def test_the_estimate_is_no_less_than_the_written_bytes(
     topics: int, partitions: int, replicas: int, step: bool
 ) -> None:
     known = cache(topics, partitions, tuple(range(1001, 1001 + replicas)))

@@ -46,7 +46,7 @@ def test_a_broker_that_gets_nothing_new_keeps_its_count() -> None:
     assert ranges(problem)[1] == (9, 9)
 
 
-def test_what_such_a_broker_keeps_is_missing_in_its_rack() -> None:
+def test_replicas_that_such_a_broker_keeps_reduce_the_share_of_its_rack() -> None:
     problem = problem_of(cluster("aab", *[(1, 3)] * 4, (2, 3), (2, 3)), Goal(receive_nothing=frozenset({1})))
     assert [ranges(problem)[broker] for broker in (1, 2, 3)] == [(4, 4), (2, 2), (6, 6)]
 

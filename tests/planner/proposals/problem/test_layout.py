@@ -16,7 +16,7 @@ def test_racks_without_a_usable_broker_are_last() -> None:
     assert (found.racks, found.rack.tolist()) == (2, [2, 0, 1])
 
 
-def test_weights_become_integers() -> None:
+def test_weights_are_converted_to_integers() -> None:
     assert layout("--", Goal(weights={})).weights.tolist() == [1, 1]
 
 
@@ -33,6 +33,6 @@ def test_brokers_without_racks_only_have_to_be_usable() -> None:
     assert found.excess(padded((0, 1), (1, 2))).tolist() == [1, 0]
 
 
-def test_equal_sets_are_counted_each() -> None:
+def test_the_excess_of_equal_sets_is_counted_for_each_of_them() -> None:
     assert layout("aab").total_excess(padded((0, 1), (1, 0), (0, 2))) == 2
     assert layout("aab").total_excess(np.zeros((0, 2), np.int64)) == 0

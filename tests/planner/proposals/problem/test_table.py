@@ -29,7 +29,7 @@ def test_a_factor_is_wanted_of_chosen_topics_only() -> None:
     assert not table.free.any()
 
 
-def test_what_cannot_change_now_is_named() -> None:
+def test_partitions_that_cannot_change_now_are_named() -> None:
     snapshot = cluster("--", (1,), (2,))
     snapshot.brokers[2] = snapshot.brokers[2]._replace(live=False)
     table, left_out = table_of(snapshot, None, lambda _: True, {("foo", 0)})

@@ -37,7 +37,7 @@ def test_a_replica_that_finds_no_place_at_first_displaces_another() -> None:
     assert (plan.sets.tolist(), plan.complete) == ([[0, 1], [1, 0]], True)
 
 
-def test_the_bound_is_the_larger_of_what_is_over_and_what_is_lacking() -> None:
+def test_the_bound_is_the_larger_one_of_surplus_and_deficit() -> None:
     given_ = with_ranges(problem_of(cluster("---", *[(1,)] * 9), Goal(even_counts=True)))
     bound = count_bound(given_)
     assert given_.ranges is not None

@@ -24,7 +24,7 @@ def test_quotas_and_the_class_flow_need_the_same_moves(monkeypatch: pytest.Monke
     assert solve(problem_of(FULL, EVEN)).moves_bound == exact.moves_bound == 35
 
 
-def test_a_plan_without_a_proof_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_without_a_proof_has_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXACT_ARCS", -1)
     monkeypatch.setattr(module, "MOST_ARCS", -1)
     # Broker 1 is to hold two of the three replicas that there are, but there is one partition.

@@ -54,7 +54,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 @pytest.mark.usefixtures("server")
-def test_an_order_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_order_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit"]) == 0
     head, line, more = capsys.readouterr().out.splitlines()
     assert head.split() == ["ID", "TIME", "ACTION", "JOB", "BY", "WHAT"]

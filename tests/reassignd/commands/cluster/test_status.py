@@ -33,11 +33,11 @@ FORECAST = Forecast(
         ),
     ],
 )
-def test_what_spark_does_is_one_line(view: Spark, said: str) -> None:
+def test_the_state_of_spark_is_one_line(view: Spark, said: str) -> None:
     assert spark_line(msgspec.to_builtins(view)) == said
 
 
-def test_a_plan_under_way_says_since_when() -> None:
+def test_a_plan_in_progress_shows_its_start() -> None:
     working = Spark(SparkState.WORKING, "", 1, 7, 60_000, 0)
     said = spark_line(msgspec.to_builtins(working))
     assert said.startswith("working since ")
@@ -67,7 +67,7 @@ def status(**health: Any) -> dict[str, Any]:
     }
 
 
-def test_a_small_screen_shows_limits_and_throttle_and_what_is_left_of_jobs() -> None:
+def test_a_small_screen_shows_limits_and_throttle_and_the_progress_of_jobs() -> None:
     shown = screen(status(), 80, 15)
     text = "\n".join(shown)
     assert (len(shown), shown[-1]) == (15, "21 more lines")

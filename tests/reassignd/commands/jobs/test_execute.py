@@ -33,7 +33,7 @@ def test_entries_that_are_not_in_the_job_are_counted_apart(capsys: pytest.Captur
     ]
 
 
-def test_a_job_with_all_entries_says_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_with_all_entries_prints_no_further_line(capsys: pytest.CaptureFixture[str]) -> None:
     Submitted().print()
     assert capsys.readouterr().out.splitlines()[-1] == "Job 1: 22 partitions accepted."
 

@@ -92,7 +92,7 @@ def test_racks_are_repaired_unless_they_are_disabled(run: Propose) -> None:
         (["add", "9"], "reassignd: broker 9 is not in the cluster"),
     ],
 )
-def test_what_cannot_be_done_is_named(run: Propose, tmp_path: Path, words: list[str], error: str) -> None:
+def test_the_error_names_each_obstacle(run: Propose, tmp_path: Path, words: list[str], error: str) -> None:
     code, out, err = run(cluster("---", (1, 2)), *words, "--output", str(tmp_path / "plan.json"))
     assert (code, out) == (1, "")
     assert err.startswith(error)

@@ -80,6 +80,6 @@ async def test_the_export_has_a_line_for_each_entry_the_oldest_first(client: Api
     assert ids([json.loads(line) for line in response.text.splitlines()]) == [1, 2, 3]
 
 
-async def test_without_a_log_the_answer_says_why() -> None:
+async def test_without_a_log_the_error_names_the_reason() -> None:
     status, text = await ApiClient().refusal("GET", "/v1/audit")
     assert (status, text.partition(" keeps")[0]) == (409, "a controller in ZooKeeper mode")

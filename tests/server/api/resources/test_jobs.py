@@ -95,7 +95,7 @@ async def test_a_job_shows_its_progress_and_the_reasons_of_idle_partitions() -> 
     assert [part["state"] for part in answer["partitions"]] == ["moving", "queued", "done"]
 
 
-async def test_a_job_s_partitions_come_in_pages() -> None:
+async def test_a_job_s_partitions_are_listed_in_pages() -> None:
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)
     first, second = await client.get("/v1/jobs/1?limit=1"), await client.get("/v1/jobs/1?limit=5&offset=1")

@@ -106,6 +106,6 @@ async def test_larger_plans_are_left_to_the_command(monkeypatch: pytest.MonkeyPa
     assert (status, text) == (422, "the plan has 2 entries: `reassignd plan` forecasts more than 1")
 
 
-async def test_a_server_without_a_planner_says_so() -> None:
+async def test_a_server_without_a_planner_refuses_reviews() -> None:
     status, _ = await ApiClient().refusal("POST", "/v1/plans/review", plan(foo_0=[4, 5, 6]))
     assert status == 501

@@ -8,7 +8,7 @@ from server.api.resources.snapshot import rows
 from tests.server.api.api_client import MOVE, ApiClient
 
 
-async def test_brokers_come_first_then_partitions_with_their_size() -> None:
+async def test_brokers_are_listed_before_partitions_with_their_size() -> None:
     client = ApiClient()
     client.controller.stop(2)
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()

@@ -42,7 +42,7 @@ async def test_keys_have_their_own_answers() -> None:
     assert (await maker.get("a"), await maker.get("b"), await maker.get("a")) == (b"1", b"2", b"1")
 
 
-async def test_after_a_change_a_new_answer_is_made_also_if_one_is_being_made() -> None:
+async def test_an_answer_that_was_in_progress_at_a_change_is_not_kept() -> None:
     maker = Maker()
     early = asyncio.create_task(maker.get())
     await asyncio.sleep(0)

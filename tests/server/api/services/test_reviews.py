@@ -35,7 +35,7 @@ async def test_the_answer_is_an_object() -> None:
         (OSError("no memory"), 500, "the forecast failed: no memory"),
     ],
 )
-async def test_what_fails_is_one_line(answer: bytes | Exception, status: int, text: str) -> None:
+async def test_a_failure_is_one_line(answer: bytes | Exception, status: int, text: str) -> None:
     with pytest.raises(HttpError) as caught:
         await reviews(answer).forecast(nothing)
     assert (caught.value.status, str(caught.value)) == (status, text)

@@ -60,7 +60,7 @@ async def test_partitions_are_sorted(query: str, found: list[str]) -> None:
     assert await names(await job(partitions=1), query) == found
 
 
-async def test_sorted_partitions_come_in_pages() -> None:
+async def test_sorted_partitions_are_listed_in_pages() -> None:
     client = await job()
     assert await names(client, "sort=bytes&limit=2&offset=1") == ["foo-2", "foo-1"]
     first = await client.get("/v1/jobs/1?sort=bytes&limit=2")
@@ -86,7 +86,7 @@ async def row(client: ApiClient, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-async def test_partitions_show_their_bytes_and_where_these_come_from() -> None:
+async def test_partitions_show_their_bytes_and_the_source_broker() -> None:
     client = await job(partitions=1)
     client.sizes.received_bytes = {("foo-0", 4): 30}
     moving, queued = await row(client, "foo-0"), await row(client, "foo-1")
