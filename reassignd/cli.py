@@ -48,6 +48,7 @@ SUBCOMMANDS = {
     "queue": "jobs.queue",
     "resume": "jobs.pause",
     "rollback": "jobs.cancel",
+    "schedule": "cluster.schedule",
     "snapshot": "planning.snapshot",
     "status": "cluster.status",
     "zk": "jobs.zk",
@@ -129,6 +130,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     try:
         code = cli.main(arguments, prog_name="reassignd", standalone_mode=False)
+    except click.NoSuchOption as error:
+        is_number = error.option_name.lstrip("-").isdecimal()
+        hint = " Write -- before a negative number." if is_number else ""
+        return _print_error(error.format_message() + hint, error.exit_code)
     except click.ClickException as error:
         return _print_error(error.format_message(), error.exit_code)
     except ConfigError as error:

@@ -77,7 +77,10 @@ class AuditLog(Protocol):
     """The stored audit log. Each method takes milliseconds, and runs on any thread, one call at a time."""
 
     def newest(self, chosen: AuditFilter, limit: int, before: int | None = None) -> list[AuditEntry]:
-        """Return up to `limit` entries, the newest first; those with ids below `before` if it is given."""
+        """Return up to `limit` entries, the newest first; those with ids below `before` if it is given.
+
+        Raises AuditLogError.
+        """
         ...
 
     def oldest(self, chosen: AuditFilter, limit: int, after: int = 0) -> list[AuditEntry]:

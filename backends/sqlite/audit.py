@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from controller.model.audit import AuditAction, AuditEntry, AuditFilter
+from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLogError
 
 AUDIT_SCHEMA = """
 CREATE TABLE IF NOT EXISTS audit (
@@ -79,12 +79,23 @@ class AuditReader:
         return low
 
     def newest(self, chosen: AuditFilter, limit: int, before: int | None = None) -> list[AuditEntry]:
-        """Return up to `limit` entries, the newest first; those with ids below `before` if it is given."""
-        return list(self._select(chosen, limit, "DESC", None, before))
+        """Return up to `limit` entries, the newest first; those with ids below `before` if it is given.
+
+        Raises AuditLogError.
+        """
+        return self._selected(chosen, limit, "DESC", None, before)
 
     def oldest(self, chosen: AuditFilter, limit: int, after: int = 0) -> list[AuditEntry]:
-        """Return up to `limit` entries with ids above `after`, the oldest first."""
-        return list(self._select(chosen, limit, "ASC", after, None))
+        """Return up to `limit` entries with ids above `after`, the oldest first. Raises AuditLogError."""
+        return self._selected(chosen, limit, "ASC", after, None)
+
+    def _selected(
+        self, chosen: AuditFilter, limit: int, order: str, after: int | None, before: int | None
+    ) -> list[AuditEntry]:
+        try:
+            return list(self._select(chosen, limit, order, after, before))
+        except sqlite3.Error as error:
+            raise AuditLogError(f"the audit log cannot be read: {error}") from error
 
     def _select(
         self, chosen: AuditFilter, limit: int, order: str, after: int | None, before: int | None

@@ -8,6 +8,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
+class AuditLogError(Exception):
+    """The stored log cannot be read. The text is one line."""
+
+
 class AuditAction(StrEnum):
     """What a client ordered."""
 

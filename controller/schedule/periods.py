@@ -127,14 +127,18 @@ def _period(entry: str) -> Period:
 def _days(entry: str, text: str) -> tuple[int, ...]:
     found = set[int]()
     for part in text.split(","):
-        first, _, last = (name.strip().lower() for name in part.partition("-"))
-        for name in (first, last or first):
-            if name not in _NUMBER_OF_DAY:
-                raise ScheduleError(f"'{entry[:60]}': '{name[:20]}' is not a day: expected {', '.join(DAYS)}")
-        begin = _NUMBER_OF_DAY[first]
-        length = (_NUMBER_OF_DAY[last or first] - begin) % len(DAYS)
-        found.update((begin + day) % len(DAYS) for day in range(length + 1))
+        first, dash, last = map(str.strip, part.partition("-"))
+        begin = _day(entry, first)
+        end = _day(entry, last) if dash else begin
+        found.update((begin + day) % len(DAYS) for day in range((end - begin) % len(DAYS) + 1))
     return tuple(sorted(found))
+
+
+def _day(entry: str, name: str) -> int:
+    number = _NUMBER_OF_DAY.get(name.lower())
+    if number is None:
+        raise ScheduleError(f"'{entry[:60]}': '{name[:20]}' is not a day: expected {', '.join(DAYS)}")
+    return number
 
 
 def _minutes(entry: str, text: str) -> int:

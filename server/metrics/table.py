@@ -219,7 +219,12 @@ METRICS = (
     _gauge(
         "reassignd_waiting_partitions",
         lambda r: totals(r.state).waiting,
-        "Partitions that cannot start their next step because of an offline broker or a missing leader.",
+        "Partitions that cannot start their next step because of an offline broker, a missing leader or the schedule.",
+    ),
+    _gauge(
+        "reassignd_outside_of_schedule",
+        lambda r: int(not r.state.opening.is_open),
+        "1 while the schedule lets no step start.",
     ),
     _gauge(
         "reassignd_blocked_partitions",

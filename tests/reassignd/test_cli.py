@@ -85,6 +85,7 @@ def test_a_flag_takes_precedence_over_an_override_and_an_override_over_the_file(
             "cannot read no/such.properties: No such file or directory",
         ),
         (["serve", "--brokrs", "3"], "No such option '--brokrs'. Did you mean '--brokers'?"),
+        (["priority", "2", "-5"], "No such option '-5'. Write -- before a negative number."),
         (["serve", "extra"], "Got unexpected extra argument (extra)"),
         (["sevre"], "there is no command 'sevre'; did you mean serve?"),
     ],

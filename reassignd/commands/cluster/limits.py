@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.counted import counted
 from common.rates import read_rate
 from controller.scheduling.plan_limits import MEANING
 from reassignd.commands.completion import limit_names
@@ -45,15 +46,21 @@ def _number(text: str, name: str, value: str) -> int:
 
 @click.command()
 @click.argument("changes", metavar="[NAME=VALUE]...", nargs=-1, callback=_changes, shell_complete=limit_names)
+@click.option("--dry-run", is_flag=True, help="Only show which steps the change would start now.")
 @FORMAT
 @with_client
-def limits(client: "Client", output_format: str, changes: dict[str, int | None]) -> None:
+def limits(client: "Client", output_format: str, changes: dict[str, int | None], dry_run: bool) -> None:
     """Show the limits, or change some of them. If one value is invalid, none is changed.
 
     NAME is R, P, L, C, B, throttle, or the name of the config, also one of KIP-435. VALUE is a number from 1, or
     none; that of the throttle may have a unit: throttle=50MB.
     A change applies from the next step on; steps in flight are not affected.
     """
+    if dry_run:
+        if not changes:
+            raise click.UsageError("--dry-run needs a change, such as P=20")
+        _print_preview(client.ask("POST", "/v1/limits/preview", changes), output_format)
+        return
     answer = client.ask("PUT", "/v1/limits", changes) if changes else client.get("/v1/limits")
     if output_format == JSON:
         echo(as_json(answer))
@@ -67,7 +74,37 @@ def limits(client: "Client", output_format: str, changes: dict[str, int | None])
             echo(line)
 
 
+def _print_preview(preview: dict[str, Any], output_format: str) -> None:
+    if output_format == JSON:
+        echo(as_json(preview))
+        return
+    for row in preview["limits"]:
+        if row["before"] != row["after"]:
+            excess = f"; steps in flight exceed it by {row['excess']:,} and continue" if row["excess"] else ""
+            echo(f"{row['name']}: {_limit(row['before'])} -> {_limit(row['after'])}{excess}")
+    steps = counted(preview["starts"], "waiting step") + (" or more" if preview["more"] else "")
+    echo(f"{steps} would start now" + (f": {preview['stopped']}" if preview["stopped"] else ""))
+    if preview["brokers"]:
+        echo("")
+        head = (
+            "broker",
+            "replicas in",
+            "replicas out",
+            "starting in",
+            "starting out",
+            "excess in",
+            "excess out",
+        )
+        for line in columns(head, (tuple(each.values()) for each in preview["brokers"])):
+            echo(line)
+    echo("Nothing was changed.")
+
+
+def _limit(value: int | None) -> str:
+    return "none" if value is None else f"{value:,}"
+
+
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
-    limit = "none" if row["limit"] is None else f"{row['limit']:,}"
+    limit = _limit(row["limit"])
     used = "" if row["used"] is None else f"{row['used']:,}"
     return row["name"], limit, used, MEANINGS[row["name"]], row["config"]

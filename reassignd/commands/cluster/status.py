@@ -10,6 +10,7 @@ import click
 
 from common.counted import counted
 from planner.report.units import in_bytes, in_time
+from reassignd.commands.cluster.schedule import in_words
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import broker_lines, echo, job_lines, reason_lines, when
 from reassignd.errors import UnreachableError
@@ -83,6 +84,7 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
         _moves(status),
         _limits(status["limits"]),
         _throttle(status["throttle"]),
+        *([f"Schedule  {in_words(status['schedule'])}"] if status["schedule"] else []),
     ]
     if width is not None:
         found = [part for line in found for part in wrap(line, width, subsequent_indent=" " * 10)]

@@ -53,7 +53,7 @@ def follow(
 ) -> int:
     """Wait until the job has ended; return exit code 0 if every partition reached its target, else 1.
 
-    Return TIMED_OUT if the job has not ended within `timeout` seconds.
+    Return TIMED_OUT if the job has not ended within `timeout` seconds, or the server does not respond then.
     """
     try:
         with _display() as display:
@@ -61,6 +61,9 @@ def follow(
     except KeyboardInterrupt:
         echo(f"Job {number} continues; `reassignd job {number}` shows it.", err=True)
         return 1
+    except UnreachableError as error:
+        echo(f"Whether job {number} is complete is not known: {error}", err=True)
+        return TIMED_OUT
     job = detail["job"]
     if job["state"] != "ended":
         echo(f"Job {number} is not complete: {_text(detail, None)}", err=True)

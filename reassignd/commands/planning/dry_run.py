@@ -1,14 +1,17 @@
 """`execute --dry-run`: forecast a plan under the limits and the throttle of the running server."""
 
 from collections.abc import Mapping
+from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from common.counted import counted
 from common.json.text import parse
 from common.plan_errors import PlanError
 from controller.model.plan import read_plan
+from controller.schedule.openings import seconds_until_done
+from controller.schedule.periods import read_schedule
 from planner.forecast import Forecast
-from planner.report.units import in_bytes
+from planner.report.units import in_bytes, in_time
 from reassignd.commands.options import JSON
 from reassignd.commands.planning.cluster_source import read_server
 from reassignd.commands.planning.forecast_text import BANDWIDTH, forecast, forecast_lines, limits_of
@@ -27,6 +30,16 @@ class Rate(NamedTuple):
     origin: str
 
 
+class Scheduled(NamedTuple):
+    """The time that the plan takes from now on if it runs in the periods of the schedule only.
+
+    `schedule` is None without a schedule, `seconds` is None for more than a year.
+    """
+
+    schedule: str | None
+    seconds: float | None
+
+
 def print_forecast(client: "Client", plan: bytes, throttle: object, output_format: str) -> int:
     """Print the forecast of the plan; nothing is submitted. Return the exit code. Raises CommandError."""
     limits, of_server = limits_of(client.get("/v1/limits"))
@@ -36,10 +49,12 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
         made = forecast(targets, read_server(client), limits, rate.bytes)
     except PlanError as error:
         raise CommandError(str(error)) from error
+    scheduled = _scheduled(client.get("/v1/schedule")["schedule"], made)
     if output_format == JSON:
-        echo(as_json({"forecast": made._asdict(), "rate": rate._asdict()}))
+        parts = {"forecast": made._asdict(), "rate": rate._asdict(), "scheduled": scheduled._asdict()}
+        echo(as_json(parts))
     else:
-        _print(made, rate)
+        _print(made, rate, scheduled)
     return 0
 
 
@@ -55,10 +70,23 @@ def _rate(throttle: object, of_server: int | None, status: Mapping[str, Any]) ->
     return Rate(BANDWIDTH, "assumed, because nothing moves now")
 
 
-def _print(made: Forecast, rate: Rate) -> None:
+def _scheduled(text: str | None, made: Forecast) -> Scheduled:
+    """Return the time with the schedule, if the plan starts now."""
+    if text is None:
+        return Scheduled(None, made.seconds)
+    schedule = read_schedule(text)
+    if schedule.problem:
+        raise CommandError(f"the schedule of the server cannot be read here: {schedule.problem}")
+    return Scheduled(text, seconds_until_done(schedule, time_ns() // 1_000_000, made.seconds, made.bandwidth))
+
+
+def _print(made: Forecast, rate: Rate, scheduled: Scheduled) -> None:
     moving = made.partitions - made.unchanged
     echo(f"{counted(moving, 'partition')} to move, {made.unchanged:,} already at the target")
     for line in forecast_lines(made):
         echo(line)
     echo(f"rate: {in_bytes(rate.bytes)}/s to and from each broker, {rate.origin}")
+    if scheduled.schedule is not None:
+        took = "more than a year" if scheduled.seconds is None else in_time(scheduled.seconds)
+        echo(f"within the schedule: {took} from now")
     echo("Nothing was submitted.")

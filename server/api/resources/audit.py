@@ -7,10 +7,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import StreamingResponse
 
-from controller.model.audit import AuditAction, AuditEntry, AuditFilter
+from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLogError
 from server.api.call import Call
 from server.api.errors import HttpError
 from server.api.models.audit import Audit, AuditMatch, AuditPage, AuditRow
+from server.api.models.shared import Error
 from server.api.table import Endpoint
 from server.audit.detail import AuditDetail
 from server.ports import AuditLog
@@ -28,21 +29,33 @@ async def audit(call: Call, page: AuditPage) -> Audit:
     """List the entries, newest first."""
     log, chosen = _log(call), _filter(page)
     before = None if page.before is UNSET else page.before
-    entries = await call.services.off_loop.run(log.newest, chosen, page.limit, before)
+    try:
+        entries = await call.services.off_loop.run(log.newest, chosen, page.limit, before)
+    except AuditLogError as error:
+        raise HttpError(503, str(error)) from error
     more = entries and len(entries) == page.limit
     return Audit([_row(entry) for entry in entries], entries[-1].id if more else None)
 
 
 async def export(call: Call, match: AuditMatch) -> StreamingResponse:
-    """Return all entries, oldest first."""
-    return StreamingResponse(_lines(call, _log(call), _filter(match)), media_type="application/jsonl")
+    """Return all entries, oldest first. If the log cannot be read to its end, the last line is an error."""
+    log, chosen = _log(call), _filter(match)
+    try:
+        first = await call.services.off_loop.run(log.oldest, chosen, EXPORT_PAGE)
+    except AuditLogError as error:
+        raise HttpError(503, str(error)) from error
+    return StreamingResponse(_lines(call, log, chosen, first), media_type="application/jsonl")
 
 
-async def _lines(call: Call, log: AuditLog, chosen: AuditFilter) -> AsyncIterator[bytes]:
-    after = 0
-    while entries := await call.services.off_loop.run(log.oldest, chosen, EXPORT_PAGE, after):
-        yield await call.services.off_loop.run(_encoded, entries)
-        after = entries[-1].id
+async def _lines(
+    call: Call, log: AuditLog, chosen: AuditFilter, entries: list[AuditEntry]
+) -> AsyncIterator[bytes]:
+    try:
+        while entries:
+            yield await call.services.off_loop.run(_encoded, entries)
+            entries = await call.services.off_loop.run(log.oldest, chosen, EXPORT_PAGE, entries[-1].id)
+    except AuditLogError as error:
+        yield _encoder.encode(Error(str(error))) + b"\n"
 
 
 def _encoded(entries: list[AuditEntry]) -> bytes:

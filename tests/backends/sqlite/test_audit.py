@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from backends.sqlite.audit import AuditReader, AuditSpan
 from backends.sqlite.store import SqliteStore
-from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditTrim
+from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLogError, AuditTrim
 from controller.model.cluster import ControllerEpoch
 
 ALL = AuditFilter()
@@ -123,3 +123,12 @@ def test_an_older_database_gets_the_log(tmp_path: Path) -> None:
         database.execute("DROP TABLE audit")
     with closing(SqliteStore(tmp_path)) as store, closing(store.audit_reader()) as reader:
         assert reader.span() == AuditSpan()
+
+
+def test_a_log_that_cannot_be_read_has_an_error_of_its_own(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path)) as store, closing(store.audit_reader()) as reader:
+        with closing(sqlite3.connect(tmp_path / "records.db")) as database:
+            database.execute("DROP TABLE audit")
+        for read in (reader.newest, reader.oldest):
+            with pytest.raises(AuditLogError, match="the audit log cannot be read: no such table: audit"):
+                read(AuditFilter(), 1)

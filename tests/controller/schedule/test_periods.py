@@ -47,7 +47,7 @@ def test_a_period_has_the_text_of_an_entry() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Mo-Fri 22:00-06:00", "'Mo-Fri 22:00-06:00': 'mo' is not a day: expected Mon, Tue"),
+        ("Mo-Fri 22:00-06:00", "'Mo-Fri 22:00-06:00': 'Mo' is not a day: expected Mon, Tue"),
         ("Mon,,Tue 1:00-2:00", "'' is not a day"),
         ("10:00-11:00; 22:00-25:00", "'22:00-25:00': '25:00' is not a time: expected 00:00 to 24:00"),
         ("22:60-23:00", "'22:60' is not a time"),

@@ -8,6 +8,18 @@ from reassignd import client
 from reassignd.cli import main
 from tests.reassignd.commands.stub_client import StubClient
 
+PREVIEW = {
+    "starts": 1,
+    "more": False,
+    "stopped": None,
+    "throttle": None,
+    "limits": [
+        {"name": "P", "config": "p", "before": None, "after": 3, "excess": 2},
+        {"name": "C", "config": "c", "before": 9, "after": 9, "excess": 1},
+    ],
+    "brokers": [dict(zip(("id", "in", "out", "s_in", "s_out", "x_in", "x_out"), range(7), strict=True))],
+}
+
 
 class Server(StubClient):
     """Stands in for the client, and notes the changes."""
@@ -16,9 +28,9 @@ class Server(StubClient):
         self.sent: object = None
 
     def ask(self, method: str, path: str, body: object) -> Any:
-        assert (method, path) == ("PUT", "/v1/limits")
+        assert (method, path) in {("PUT", "/v1/limits"), ("POST", "/v1/limits/preview")}
         self.sent = body
-        return {"limits": [], "brokers": []}
+        return {"limits": [], "brokers": []} if method == "PUT" else PREVIEW
 
 
 @pytest.fixture
@@ -39,3 +51,19 @@ def test_other_values_are_reported(server: Server, given: str, capsys: pytest.Ca
     assert main(["limits", *given.split(" ")]) == 2
     assert server.sent is None
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_dry_run_shows_what_would_start(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["limits", "P=3", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "P: none -> 3; steps in flight exceed it by 2 and continue",
+        "1 waiting step would start now",
+    ]
+    assert lines[-1] == "Nothing was changed."
+    assert server.sent == {"P": 3}
+
+
+def test_a_dry_run_without_a_change_is_refused(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["limits", "--dry-run"]) == 2
+    assert "--dry-run needs a change" in capsys.readouterr().err

@@ -55,6 +55,7 @@ def status(**health: Any) -> dict[str, Any]:
         "partitions": {"total": 100_000, "offline": 0, "under_min_isr": 0, "under_replicated": 0},
         "health": {"problems": [], "trouble": None, "holds": None} | health,
         "paused": False,
+        "schedule": None,
         "reassignments": {"ongoing": 92_500, "moving": 10, "waiting": 0, "queued": 92_490}
         | {"pending": 0, "others": 0},
         "jobs": [job | {"copied": copied}],
@@ -95,3 +96,9 @@ def test_the_health_of_the_cluster_is_one_line(health: dict[str, Any], said: str
 
 def test_a_healthy_cluster_has_no_line_about_health() -> None:
     assert not [line for line in lines(status()) if line.startswith("Health")]
+
+
+def test_the_schedule_is_one_line() -> None:
+    reason = "outside of the schedule until 22:00 (UTC)"
+    now = {"open": False, "throttle": 5_000_000, "until_ms": 1, "reason": reason}
+    assert f"Schedule  {reason}, throttle 5,000,000 bytes/s" in lines(status() | {"schedule": now})

@@ -92,9 +92,12 @@ def test_exits_with_3_after_the_timeout(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err.splitlines()[-1] == "Job 7 is not complete: 1 moving, 2 queued"
 
 
-def test_fails_when_the_server_is_unreachable_until_the_timeout() -> None:
-    with pytest.raises(UnreachableError):
-        ScriptedClient(UnreachableError("cannot reach it")).follow(timeout=3)
+def test_exits_with_3_when_the_server_is_unreachable_until_the_timeout(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ScriptedClient(UnreachableError("cannot reach it")).follow(timeout=3) == 3
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "Whether job 7 is complete is not known: cannot reach it"
 
 
 def test_an_interrupt_prints_that_the_job_continues(capsys: pytest.CaptureFixture[str]) -> None:

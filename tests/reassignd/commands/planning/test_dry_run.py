@@ -31,9 +31,12 @@ def without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 class Server:
     """A client of a server with one partition of 10 MiB."""
 
-    def __init__(self, throttle: int | None = None, measured: int | None = None) -> None:
+    def __init__(
+        self, throttle: int | None = None, measured: int | None = None, schedule: str | None = None
+    ) -> None:
         self.answers: dict[str, Any] = {
             "/v1/limits": {"limits": [{"name": "throttle", "limit": throttle}]},
+            "/v1/schedule": {"schedule": schedule},
             "/v1/status": {"incoming": [{"rate": None}, {"rate": measured}]},
         }
 
@@ -84,3 +87,22 @@ def test_the_rate_is_the_best_known(
 def test_an_invalid_plan_is_reported(plan: bytes, reason: str) -> None:
     with pytest.raises(CommandError, match=reason):
         forecast(Server(), plan)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "seconds"),
+    [(None, 10.0), ("00:00-24:00", 10.0), ("00:00-24:00 throttle=524288", 20.0)],
+)
+def test_the_time_within_the_schedule_is_shown(
+    schedule: str | None, seconds: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forecast(Server(schedule=schedule), throttle=MIB, form="json")
+    assert json.loads(capsys.readouterr().out)["scheduled"] == {"schedule": schedule, "seconds": seconds}
+    forecast(Server(schedule=schedule), throttle=MIB)
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("within the schedule")]
+    assert shown == ([f"within the schedule: {seconds:.0f} s from now"] if schedule else [])
+
+
+def test_a_schedule_that_cannot_be_read_here_is_reported() -> None:
+    with pytest.raises(CommandError, match="cannot be read here: 'tz=Mars' is not a time zone"):
+        forecast(Server(schedule="00:00-24:00; tz=Mars"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller.model.audit import AuditAction, AuditEntry, AuditFilter
+from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLogError
 from tests.server.api.api_client import ApiClient
 
 
@@ -19,14 +19,22 @@ class Log:
             for number in (1, 2, 3)
         ]
         self.asked: list[AuditFilter] = []
+        self.readable = 10
+        """Number of reads that succeed."""
 
     def newest(self, chosen: AuditFilter, limit: int, before: int | None = None) -> list[AuditEntry]:
-        self.asked.append(chosen)
+        self._read(chosen)
         return [each for each in reversed(self.entries) if before is None or each.id < before][:limit]
 
     def oldest(self, chosen: AuditFilter, limit: int, after: int = 0) -> list[AuditEntry]:
-        self.asked.append(chosen)
+        self._read(chosen)
         return [each for each in self.entries if each.id > after][:limit]
+
+    def _read(self, chosen: AuditFilter) -> None:
+        self.asked.append(chosen)
+        self.readable -= 1
+        if self.readable < 0:
+            raise AuditLogError("the audit log cannot be read: disk I/O error")
 
 
 @pytest.fixture
@@ -83,3 +91,17 @@ async def test_the_export_has_a_line_for_each_entry_the_oldest_first(client: Api
 async def test_without_a_log_the_error_names_the_reason() -> None:
     status, text = await ApiClient().refusal("GET", "/v1/audit")
     assert (status, text.partition(" keeps")[0]) == (409, "a controller in ZooKeeper mode")
+
+
+@pytest.mark.parametrize("path", ["/v1/audit", "/v1/audit/export"])
+async def test_a_log_that_cannot_be_read_is_one_line(client: ApiClient, log: Log, path: str) -> None:
+    log.readable = 0
+    refusal = await client.refusal("GET", path)
+    assert refusal == (503, "the audit log cannot be read: disk I/O error")
+
+
+async def test_an_export_that_fails_later_ends_with_the_error(client: ApiClient, log: Log) -> None:
+    log.readable = 1
+    lines = (await client.raw("GET", "/v1/audit/export")).text.splitlines()
+    assert [json.loads(line).get("id") for line in lines] == [1, 2, 3, None]
+    assert json.loads(lines[-1]) == {"error": "the audit log cannot be read: disk I/O error"}

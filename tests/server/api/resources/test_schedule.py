@@ -70,7 +70,7 @@ async def test_null_removes_the_schedule() -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ({"schedule": "Mo 1:00-2:00"}, "'Mo 1:00-2:00': 'mo' is not a day: expected Mon, Tue"),
+        ({"schedule": "Mo 1:00-2:00"}, "'Mo 1:00-2:00': 'Mo' is not a day: expected Mon, Tue"),
         ({"schedule": 5}, "'schedule' is 5, expected text or null"),
         ({}, "schedule"),
         ({"schedule": None, "x": 1}, "x"),
