@@ -75,6 +75,7 @@ OF_MANY_MODULES = {
     "server/test_adversity.py",
     "server/test_fuzz.py",
     "server/gateway/test_churn.py",
+    "test_docs.py",
     "test_layout.py",
 }
 """Test files that do not belong to a single module. Those in WHOLE test the whole server or a whole backend."""
