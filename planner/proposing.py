@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from common.counted import counted
 from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
-from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, own_rack, problem_from
+from planner.proposals.problem.goal import (
+    Goal,
+    MissingSolverError,
+    ProposalError,
+    Spread,
+    own_rack,
+    problem_from,
+)
 from planner.proposals.proposal import Proposal, propose
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 
@@ -42,6 +49,8 @@ def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
         goal = goal._replace(max_bytes=read_bytes(max_bytes))
     goal = goal._replace(
         by=options.get("by") or goal.by,
+        spread=_spread(goal, options.get("spread")),
+        minimize=options.get("minimize") or "moves",
         strict_racks=bool(options.get("strict_racks")),
         max_moves=options.get("max_moves"),
         repair_racks=goal.repair_racks or bool(options.get("fix_racks")),
@@ -52,6 +61,12 @@ def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
     given = {"--topics": chosen, "--exclude-topics": excluded}
     choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
     return Wish(goal, _topics(chosen, excluded), bool(options.get("skip_moving")), choice)
+
+
+def _spread(goal: Goal, wanted: Spread | None) -> Spread:
+    if wanted == "topic" and not goal.even_counts:
+        raise ProposalError(["--spread topic moves replicas of healthy brokers: it needs add or balance"])
+    return wanted or "cluster"
 
 
 def _percentage(option: str, text: str) -> Fraction:

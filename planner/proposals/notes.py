@@ -46,6 +46,13 @@ def disk_notes(problem: Problem) -> list[str]:
     )
 
 
+def least_bytes_note(copied: int, bound: int) -> str:
+    """Tell how far a plan with few bytes is from the least."""
+    if copied == bound:
+        return f"no plan can copy fewer bytes than {in_bytes(copied)}"
+    return f"no plan can copy fewer bytes than {in_bytes(bound)}; this one copies {in_bytes(copied)}"
+
+
 def byte_notes(
     problem: Problem, given: Input, shares: Shares, sets: Ints, bounds: tuple[int, int]
 ) -> list[str]:

@@ -7,6 +7,7 @@ from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.goal import Problem, Row, own_rack
 from planner.proposals.problem.layout import Layout
 from planner.proposals.problem.table import Table, per_broker
+from planner.proposals.problem.topic_counts import topic_excess
 from planner.proposals.result import BrokerChange, Load, Proposal
 from planner.proposals.solver.class_flow import new_replicas
 from planner.proposals.solver.solve import Solution
@@ -37,6 +38,8 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
         solution.widened,
         solution.moves_bound,
         solution.bytes_bound,
+        topic_excess(table.topic, before, len(table.brokers), len(problem.usable)),
+        topic_excess(table.topic, after, len(table.brokers), len(problem.usable)),
         solution.notes,
     )
 

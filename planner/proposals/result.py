@@ -49,6 +49,9 @@ class Proposal(NamedTuple):
     """No plan for the same goal moves fewer replicas than this."""
     bytes_bound: int = 0
     """No plan for the same goal copies fewer bytes than this."""
+    topic_excess_before: int = 0
+    """Replicas above the even share of their topic on a broker, rounded up; over all brokers that may hold replicas."""
+    topic_excess_after: int = 0
     notes: tuple[str, ...] = ()
     """One line each: warnings, and goals that were relaxed for other goals."""
 
@@ -56,6 +59,11 @@ class Proposal(NamedTuple):
     def fewest_moves_proven(self) -> bool:
         """Whether no plan for the same goal moves fewer replicas."""
         return self.moves == self.moves_bound
+
+    @property
+    def fewest_bytes_proven(self) -> bool:
+        """Whether no plan for the same goal copies fewer bytes."""
+        return self.bytes == self.bytes_bound
 
     @property
     def uneven(self) -> tuple[BrokerChange, ...]:

@@ -38,8 +38,10 @@ def as_dict(proposal: Proposal) -> dict[str, Any]:
         "moves_bound": proposal.moves_bound,
         "bytes_bound": proposal.bytes_bound,
         "fewest_moves_proven": proposal.fewest_moves_proven,
+        "fewest_bytes_proven": proposal.fewest_bytes_proven,
         "leader_changes": proposal.leader_changes,
         "rack_excess": {"before": proposal.rack_excess_before, "after": proposal.rack_excess_after},
+        "topic_excess": {"before": proposal.topic_excess_before, "after": proposal.topic_excess_after},
         "brokers": [_broker_dict(each) for each in proposal.brokers],
         "left_out": [each._asdict() for each in proposal.left_out],
         "notes": list(proposal.notes),
@@ -68,6 +70,11 @@ def summary(proposal: Proposal) -> list[str]:
         lines.append(
             f"racks: {counted(proposal.rack_excess_before, 'replica')} against the rack rule before, "
             f"{proposal.rack_excess_after:,} after"
+        )
+    if proposal.topic_excess_before or proposal.topic_excess_after:
+        lines.append(
+            f"topics: {counted(proposal.topic_excess_before, 'replica')} above the even share of a topic on a broker "
+            f"before, {proposal.topic_excess_after:,} after"
         )
     return [*lines, *_notes(proposal)]
 

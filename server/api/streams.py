@@ -11,6 +11,9 @@ from starlette.responses import Response, StreamingResponse
 ROWS_PER_SLICE = 500
 """Rows that take about a millisecond."""
 
+PIECE = 256 * 1024
+"""Bytes of a document that are sent at once."""
+
 T = TypeVar("T")
 
 _encoder = msgspec.json.Encoder()
@@ -37,6 +40,16 @@ def streamed(
     The rows that are not None become the elements of its last list, which must be empty.
     """
     return StreamingResponse(_document(answer, rows), status, media_type="application/json")
+
+
+def json_in_pieces(document: memoryview) -> StreamingResponse:
+    """Return a JSON document that is in memory, without a copy of the whole."""
+    return StreamingResponse(_pieces(document), media_type="application/json")
+
+
+async def _pieces(document: memoryview) -> AsyncIterator[bytes]:
+    for start in range(0, len(document), PIECE):
+        yield bytes(document[start : start + PIECE])
 
 
 def json_lines(rows: Iterable[msgspec.Struct]) -> StreamingResponse:

@@ -76,13 +76,20 @@ async function ready(proposal) {
 }
 
 async function propose() {
-  const body = goal();
+  await compute("v1/proposals", goal());
+}
+
+async function proposeAgain() {
+  await compute(`v1/proposals/${shown.id}/again`);
+}
+
+async function compute(path, body) {
   element("result").hidden = true;
   element("propose").disabled = true;
   element("progress-of-proposal").hidden = false;
   element("phase").textContent = "";
   try {
-    const proposal = await ready(await post("v1/proposals", body));
+    const proposal = await ready(await post(path, body));
     if (proposal) show(proposal);
   } finally {
     running = null;
@@ -145,6 +152,7 @@ form.addEventListener("change", showFields);
 form.addEventListener("submit", attempt(propose));
 element("start").addEventListener("submit", attempt(start));
 element("cancel").addEventListener("click", attempt(cancel));
+element("again").addEventListener("click", attempt(proposeAgain));
 element("save-plan").addEventListener("click", attempt(() => save("plan")));
 element("save-rollback").addEventListener("click", attempt(() => save("rollback")));
 begin(load);

@@ -17,6 +17,9 @@ ONE = Fraction(1)
 
 Measure = Literal["replicas", "bytes", "both"]
 """What `add` and `balance` even out."""
+Minimized = Literal["moves", "bytes"]
+Spread = Literal["cluster", "topic"]
+"""Whether replicas move for an even cluster only, or also for even topics."""
 
 
 class ProposalError(Exception):
@@ -88,6 +91,10 @@ class Goal(NamedTuple):
     """Most bytes to copy; None is unlimited."""
     headroom: Fraction = Fraction(1, 10)
     """Share of a disk that stays free; only for brokers whose disk size is known."""
+    minimize: Minimized = "moves"
+    """What a plan has least of."""
+    spread: Spread = "cluster"
+    """With `topic`, replicas also move so that each topic is spread evenly."""
     strict_racks: bool = False
     """Refuse a plan that leaves replicas against the rack rule."""
 

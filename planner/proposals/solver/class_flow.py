@@ -24,6 +24,12 @@ EXACT_LEVELS = 64
 """Most levels of counts that are told apart one by one. Beyond, they grow by an eighth from the level to be expected."""
 
 
+MOST_STEPS = 2**12
+"""Most steps into which sizes are divided when a plan is to copy few bytes."""
+MOST_LEVELS = 300
+"""No network has more levels of counts."""
+
+
 class Ranges(NamedTuple):
     """Least and most replicas of each broker."""
 
@@ -50,6 +56,8 @@ class Input(NamedTuple):
     """The wanted counts, `fixed` included; None if counts do not matter."""
     room: Ints
     """Bytes that each broker can receive; UNBOUNDED if the size of its disks is not known."""
+    fewest_bytes: bool = False
+    """Whether a plan is to copy few bytes rather than to have few moves."""
 
 
 class Classes(NamedTuple):
@@ -62,6 +70,8 @@ class Classes(NamedTuple):
     """-1 if the leader does not distinguish classes."""
     members: Flags
     """Which brokers (columns) have a replica."""
+    units: Ints
+    """Cost of a move; 0 for all if moves are counted, otherwise the size in steps."""
 
 
 class Costs(NamedTuple):
@@ -72,18 +82,23 @@ class Costs(NamedTuple):
     """For each level of a broker's count."""
     lack: int
     move: int
+    unit: int
+    """For each step of the size of a replica that moves."""
     deviation: int
     rack: int
 
 
-def classes_of(lists: Ints, factor: Ints, brokers: int, *, by_leader: bool) -> Classes:
-    """Group partitions by set of replicas, wanted factor and, if asked to, leader."""
+def classes_of(
+    lists: Ints, factor: Ints, brokers: int, *, by_leader: bool, units: Ints | None = None
+) -> Classes:
+    """Group partitions by set of replicas, wanted factor and, if asked to, leader and size."""
+    units = np.zeros(len(lists), np.int64) if units is None else units
     leader = lists[:, 0] if by_leader else np.full(len(lists), -1, lists.dtype)
-    of_row = group_codes([leader, factor, *np.sort(lists, axis=1).T])
+    of_row = group_codes([leader, factor, units, *np.sort(lists, axis=1).T])
     _, first, size = np.unique(of_row, return_index=True, return_counts=True)
     members = np.zeros((len(first), brokers + 1), np.bool_)
     members[np.arange(len(first))[:, None], lists[first]] = True
-    return Classes(of_row, size, factor[first], leader[first], members[:, :-1])
+    return Classes(of_row, size, factor[first], leader[first], members[:, :-1], units[first])
 
 
 def arcs_of(given: Input) -> int:
@@ -100,12 +115,34 @@ def place(given: Input, *, by_leader: bool = True) -> Ints:
     return _ClassFlow(given, by_leader).solve()
 
 
+def place_fewest_bytes(given: Input) -> tuple[Ints, int]:
+    """Return sets as `place`, for a plan that copies few bytes, then has few moves; and a lower bound on the bytes of any plan.
+
+    Sizes are rounded down to steps, as many as the costs allow. Without rounding, the bound is what the plan copies.
+    """
+    largest = int(given.bytes.max(initial=1))
+    step = max(1, -(-largest // size_steps(given)))
+    sets = _ClassFlow(given, False, given.bytes // step).solve()
+    return sets, int((new_replicas(given.lists, sets) * (given.bytes // step)).sum()) * step
+
+
+def size_steps(given: Input) -> int:
+    """Return into how many steps sizes can be divided so that the solver's costs, times its nodes, fit 64 bits."""
+    layout = given.layout
+    per_cycle = 2 * (int(layout.usable.sum()) + 1) + 1
+    nodes = len(given.lists) * (1 + layout.racks) + layout.size + 1
+    move = 2 * per_cycle**2 * (MOST_LEVELS + 3)
+    return int(min(MOST_STEPS, 2**61 // (nodes * 3 * per_cycle**2 * move)))
+
+
 class _ClassFlow:
     """Builds the network and reads the sets from its flow. Nodes: sink, brokers, classes, racks of classes."""
 
-    def __init__(self, given: Input, by_leader: bool) -> None:
+    def __init__(self, given: Input, by_leader: bool, units: Ints | None = None) -> None:
         self._given, self._layout = given, given.layout
-        self._classes = classes_of(given.lists, given.factor, given.layout.size, by_leader=by_leader)
+        self._classes = classes_of(
+            given.lists, given.factor, given.layout.size, by_leader=by_leader, units=units
+        )
         self._levels = self._level_steps()
         self._costs = self._graded()
         self._network = Network()
@@ -170,8 +207,10 @@ class _ClassFlow:
         level = leader * per_cycle + 1
         lack = level * 2 * (len(self._levels) + 2) + level
         move = lack * (per_cycle + 1)
-        deviation = move * (per_cycle + 1)
-        return Costs(leader, level, lack, move, deviation, deviation * 3)
+        unit = move * (per_cycle + 1)
+        dearest = move + unit * int(self._classes.units.max(initial=0))
+        deviation = dearest * (per_cycle + 1)
+        return Costs(leader, level, lack, move, unit, deviation, deviation * 3)
 
     # ---- arcs -------------------------------------------------------------------------------------------------
 
@@ -179,7 +218,9 @@ class _ClassFlow:
         """Add the arcs between classes and brokers. Return where the flows of those that end at brokers will be."""
         classes, costs, rack = self._classes, self._costs, self._layout.rack[broker]
         cost = np.where(
-            classes.members[group, broker], -costs.leader * (classes.leader[group] == broker), costs.move
+            classes.members[group, broker],
+            -costs.leader * (classes.leader[group] == broker),
+            costs.move + costs.unit * classes.units[group],
         )
         tails = self._first_class + group
         inner = self._rack_nodes[rack] >= 0

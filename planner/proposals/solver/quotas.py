@@ -85,6 +85,8 @@ class _Quotas:
         ranges, shares = self._given.ranges, self._shares
         bound = self._required if ranges is None else self.bound(ranges)
         bytes_bound = self._required_bytes if shares is None else self._bytes_bound(shares)
+        if self._given.fewest_bytes and ranges is not None:
+            bytes_bound = max(bytes_bound, self._least_bytes(ranges))
         if ranges is not None:
             self._shed(self._leaving(ranges))
         elif shares is not None and shed:
@@ -103,6 +105,24 @@ class _Quotas:
         missing = self._missing(self._kept, self._given.bytes)
         wanted = Ranges(shares.least, shares.most)
         return max(self._arriving(present, shares.fixed, missing, wanted), self._required_bytes)
+
+    def _least_bytes(self, ranges: Ranges) -> int:
+        """Return the least number of bytes of a plan that keeps counts in these ranges: each broker sheds its smallest replicas.
+
+        Where replicas are dropped for a lower factor, these may be the ones that leave; then only what is required counts.
+        """
+        if ((self._kept >= 0).sum(axis=1) > self._given.factor).any():
+            return self._required_bytes
+        over = np.where(
+            self._layout.usable,
+            np.clip(self._present - ranges.most, 0, self._present - self._given.fixed),
+            0,
+        )
+        least = int(((self._given.factor - (self._kept >= 0).sum(axis=1)) * self._given.bytes).sum())
+        for broker in np.flatnonzero(over).tolist():
+            sizes = np.sort(self._given.bytes[(self._kept == broker).any(axis=1)])
+            least += int(sizes[: over[broker]].sum())
+        return least
 
     def _arriving(self, present: Ints, fixed: Ints, missing: Ints, wanted: Ranges) -> int:
         """Return how much has to arrive at brokers, in replicas or bytes.
@@ -213,7 +233,9 @@ class _Quotas:
         for number, donor in enumerate(donors.tolist()):
             mine = slots[starts[number] : starts[number + 1]]
             wanted = None if targets is None else int(targets[donor])
-            chosen = self._chosen(mine, int(leaving[donor]), wanted, max(0, int(leaders[donor]) - share))
+            followers_first = max(0, int(leaders[donor]) - share)
+            most = UNBOUNDED if self._given.fewest_bytes else followers_first
+            chosen = self._chosen(mine, int(leaving[donor]), wanted, most)
             self._new.ravel()[chosen] = -1
         self._counts -= leaving
 

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.proposals.notes import byte_notes, disk_notes, rack_notes
+from common.counted import counted
+from planner.proposals.notes import byte_notes, disk_notes, least_bytes_note, rack_notes
 from planner.proposals.problem.arrays import Ints
 from planner.proposals.problem.counts import byte_ranges, count_ranges
 from planner.proposals.problem.goal import CountRange, Problem, ProposalError
@@ -21,16 +22,23 @@ from planner.proposals.solver.class_flow import (
     moves_of,
     new_replicas,
     place,
+    place_fewest_bytes,
+    size_steps,
 )
 from planner.proposals.solver.disks import arriving_bytes, within_disks
 from planner.proposals.solver.leaders import even_leaders, taken_over
 from planner.proposals.solver.quotas import QuotaPlan, Shares, by_quotas, count_bound
 from planner.proposals.solver.rows import ordered
+from planner.proposals.solver.topic_spread import Topics, spread_topics, unbounded
 
 EXACT_ARCS = 400_000
 """The class flow solves networks up to this size at once. Larger ones are tried by quotas first."""
 MOST_ARCS = 12_000_000
 """Larger networks are not built: they would need several GB and minutes."""
+LEAST_STEPS = 16
+"""With fewer steps, sizes are too coarse for a plan with few bytes."""
+SIZED_ARCS = 1_000_000
+"""Largest network in which partitions of different sizes are told apart."""
 UNLIMITED = 2**62
 
 
@@ -85,6 +93,9 @@ class _Solver:
             self._notes += byte_notes(
                 self._problem, given, self._shares, sets, (placed.bound, placed.bytes_bound)
             )
+        sets = self._spread(given, sets)
+        if self._goal.minimize == "bytes" and self._shares is None:
+            self._notes.append(least_bytes_note(self._cost(given, sets)[1], placed.bytes_bound))
         return self._finish(placed._replace(sets=sets), widened)
 
     def _as_arrays(self, ranges: dict[int, CountRange]) -> Ranges:
@@ -108,6 +119,8 @@ class _Solver:
     def _placed(self, given: Input) -> Placed:
         """Place the replicas by the class flow, or by quotas where these are proven to be as good."""
         arcs = arcs_of(given)
+        if given.fewest_bytes and given.ranges is not None and self._shares is None:
+            return self._fewest_bytes(given)
         if self._shares is None and arcs <= EXACT_ARCS:
             return self._by_flow(given, by_leader=True)
         plan = by_quotas(given, self._shares, shed=False)
@@ -119,6 +132,23 @@ class _Solver:
             "the cluster is too large for the exact solver: a plan with fewer moves or more even counts may exist"
         )
         return self._approximate(given, plan)
+
+    def _fewest_bytes(self, given: Input) -> Placed:
+        """Return the plan with the fewest bytes for even counts: by quotas if these are proven, else by a flow."""
+        plan = by_quotas(given)
+        valid = plan.complete and self._keeps_ranges(given, plan.sets) and self._keeps_racks(given, plan.sets)
+        _, copied = self._cost(given, plan.sets)
+        if not valid or copied > plan.bytes_bound:
+            # Partitions of different sizes are not alike: the network has nearly as many classes as partitions.
+            arcs = len(given.lists) * (int(self._layout.receives.sum()) + 4 * self._layout.racks)
+            if arcs <= SIZED_ARCS and size_steps(given) >= LEAST_STEPS:
+                sets, least = place_fewest_bytes(given)
+                if not valid or self._cost(given, sets)[1] < copied:
+                    return Placed(sets, plan.bound, max(least, plan.bytes_bound))
+                return Placed(plan.sets, plan.bound, max(least, plan.bytes_bound))
+            if not valid:
+                return self._placed(given._replace(fewest_bytes=False))._replace(bytes_bound=plan.bytes_bound)
+        return Placed(plan.sets, plan.bound, plan.bytes_bound)
 
     def _approximate(self, given: Input, plan: QuotaPlan) -> Placed:
         """Return a plan by quotas, with wider ranges of counts if replicas find no places in the given ones."""
@@ -147,12 +177,15 @@ class _Solver:
         """Whether the plan reaches the bound, keeps all counts in their ranges, and obeys the rack rule as asked."""
         if not plan.complete or moves_of(given.lists, plan.sets) > plan.bound:
             return False
-        if given.ranges is not None:
-            counts = given.fixed + per_broker(plan.sets, None, self._layout.size)
-            outside = (counts < given.ranges.least) | (counts > given.ranges.most)
-            if (outside & self._layout.usable).any():
-                return False
-        return self._keeps_racks(given, plan.sets)
+        return self._keeps_ranges(given, plan.sets) and self._keeps_racks(given, plan.sets)
+
+    def _keeps_ranges(self, given: Input, sets: Ints) -> bool:
+        """Whether all counts are in their ranges."""
+        if given.ranges is None:
+            return True
+        counts = given.fixed + per_broker(sets, None, self._layout.size)
+        outside = (counts < given.ranges.least) | (counts > given.ranges.most)
+        return not (outside & self._layout.usable).any()
 
     def _keeps_racks(self, given: Input, sets: Ints) -> bool:
         """Whether no partition breaks the rack rule, or none more than before if racks are not repaired."""
@@ -259,6 +292,29 @@ class _Solver:
             sets = better
             start = given._replace(lists=sets, room=self._room_left(given, sets))
 
+    def _spread(self, given: Input, sets: Ints) -> Ints:
+        """Return sets in which topics are spread more evenly; with further moves only if the goal asks for it."""
+        table, shares = self._problem.table, self._shares
+        topics = Topics(table.topic[table.free], table.topic[~table.free], table.replicas[~table.free])
+        bounds = unbounded(self._layout.size)
+        if shares is not None:
+            bounds = bounds._replace(least=shares.least, most=shares.most, fixed=shares.fixed)
+        better = spread_topics(given, sets, topics, bounds)
+        if self._goal.spread == "cluster":
+            return better
+        # As for bytes: until a further proposal for the resulting cluster would change nothing.
+        start, before = given, moves_of(given.lists, better)
+        while True:
+            further = bounds._replace(further_moves=True, budget=self._budget(given, better))
+            better = spread_topics(start, better, topics, further)
+            if np.array_equal(better, start.lists):
+                break
+            start = given._replace(lists=better, room=self._room_left(given, better))
+        better = aligned(given.lists, better)
+        if (more := moves_of(given.lists, better) - before) > 0:
+            self._notes.append(f"{counted(more, 'further move')}, for topics that are spread evenly")
+        return better
+
     def _room_left(self, given: Input, sets: Ints) -> Ints:
         """Return the room of each broker beside what arrives in a plan."""
         return given.room - arriving_bytes(given, sets)
@@ -330,6 +386,7 @@ def input_of(problem: Problem, ranges: Ranges | None = None) -> Input:
         problem.goal.repair_racks,
         ranges,
         _room(problem),
+        problem.goal.minimize == "bytes",
     )
 
 

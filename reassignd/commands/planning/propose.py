@@ -71,6 +71,16 @@ _GOAL_OPTIONS = (
     click.option(
         "--byte-tolerance", metavar="PERCENT", help="Allowed deviation from even bytes.  [default: 5%]"
     ),
+    click.option(
+        "--minimize",
+        type=click.Choice(["moves", "bytes"]),
+        help="What to have least of: moves, or bytes to copy and then moves.  [default: moves]",
+    ),
+    click.option(
+        "--spread",
+        type=click.Choice(["cluster", "topic"]),
+        help="With add and balance: topic also moves replicas so that each topic is spread evenly.  [default: cluster]",
+    ),
     click.option("--max-moves", metavar="N", type=click.IntRange(0), help="Most replicas to move."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes to copy, such as 500GiB."),
     click.option(
@@ -121,8 +131,8 @@ _EXECUTION_OPTIONS = (
 
 
 _GOAL_NAMES = (
-    "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance", "max_moves",
-    "max_bytes", "headroom", "fix_racks", "strict_racks",
+    "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance", "minimize", "spread",
+    "max_moves", "max_bytes", "headroom", "fix_racks", "strict_racks",
     "disable_rack_aware", "weights", "skip_moving",
 )  # fmt: skip
 

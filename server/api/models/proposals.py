@@ -34,6 +34,20 @@ class Measure(Enum):
     BOTH = "both"
 
 
+class Minimized(Enum):
+    """What a plan has least of."""
+
+    MOVES = "moves"
+    BYTES = "bytes"
+
+
+class Spread(Enum):
+    """Whether replicas move for an even cluster only, or also for even topics."""
+
+    CLUSTER = "cluster"
+    TOPIC = "topic"
+
+
 class ProposalRequest(Struct, forbid_unknown_fields=True):
     """A goal: one or several of drain, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""
 
@@ -54,6 +68,8 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
     preferred_leaders: LeaderGoal | None = None
     by: Measure | None = None
     byte_tolerance: Annotated[str, Meta(description="Allowed deviation from even bytes.")] | None = None
+    minimize: Minimized | None = None
+    spread: Spread | None = None
     max_moves: Annotated[int, Meta(ge=0)] | None = None
     max_bytes: Annotated[str, Meta(description="Most bytes to copy, such as 500GiB.")] | None = None
     headroom: Annotated[str, Meta(description="Share of a disk that stays free.")] | None = None
@@ -100,6 +116,13 @@ class RackExcess(Struct):
     after: int
 
 
+class TopicExcess(Struct):
+    """Replicas above the even share of their topic on a broker."""
+
+    before: int
+    after: int
+
+
 class LeftOut(Struct):
     """A partition that the plan does not change, and why."""
 
@@ -128,8 +151,11 @@ class ProposalFigures(Struct):
     bytes: int
     moves_bound: Annotated[int, Meta(description="No plan can do with fewer moves.")]
     fewest_moves_proven: bool
+    bytes_bound: Annotated[int, Meta(description="No plan can do with fewer bytes.")]
+    fewest_bytes_proven: bool
     leader_changes: int
     rack_excess: RackExcess
+    topic_excess: TopicExcess
     brokers: list[ProposedBroker]
     left_out: Annotated[list[LeftOut], Meta(description="The first 1,000 of them.")]
     left_out_partitions: int

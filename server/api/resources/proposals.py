@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
+from enum import Enum
 from typing import Any
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from server.api.resources import snapshot
 from server.api.resources.jobs import submit_entries
 from server.api.resources.placement import alter_excluded
 from server.api.services.proposal_store import Kept, ProposalStore
-from server.api.streams import encoded_lines, json_response
+from server.api.streams import encoded_lines, json_in_pieces, json_response
 from server.api.table import Endpoint
 from server.api.views.plans import check_plan
 
@@ -31,7 +32,15 @@ SMALL = 10_000
 
 async def propose(call: Call) -> Response:
     """Compute a proposal. With more than SMALL partitions the answer is 202, and the proposal is to be polled."""
-    body = await call.body(ProposalRequest)
+    return await _start(call, await call.body(ProposalRequest))
+
+
+async def again(call: Call) -> Response:
+    """Compute the same goals and options for the present replicas, as another proposal. The given one is kept."""
+    return await _start(call, _kept(call).request)
+
+
+async def _start(call: Call, body: ProposalRequest) -> Response:
     store, goals = _store(call), words(body)
     if not goals:
         raise HttpError(400, "no goal: give at least one of drain, add, balance, rf, racks and leaders")
@@ -39,6 +48,7 @@ async def propose(call: Call) -> Response:
     request = {"goals": goals, "options": options(body), **_rates(call.state, store)}
     brokers = frozenset(body.drain), frozenset(body.add)
     kept = store.start(goals, brokers, partitions, lambda kept: _lines(call, request, kept))
+    kept.request = body
     if partitions <= SMALL and kept.task is not None:
         await kept.task
     if kept.state is ProposalState.FAILED:
@@ -65,12 +75,12 @@ async def delete(call: Call) -> Proposals:
 
 async def plan(call: Call) -> Response:
     """Return the plan."""
-    return Response(_ready(call).plan, media_type="application/json")
+    return json_in_pieces(_ready(call).plan)
 
 
 async def rollback(call: Call) -> Response:
     """Return the plan that restores the replicas of before."""
-    return Response(_ready(call).rollback, media_type="application/json")
+    return json_in_pieces(_ready(call).rollback)
 
 
 async def execute(call: Call, options: JobOptions) -> Response:
@@ -104,8 +114,10 @@ def options(body: ProposalRequest) -> dict[str, Any]:
         "exclude_topics": body.exclude_topics,
         "exclude_brokers": _ids(body.exclude_brokers) if body.exclude_brokers else None,
         "tolerance": body.tolerance,
-        "leaders": None if body.preferred_leaders is None else body.preferred_leaders.value,
-        "by": None if body.by is None else body.by.value,
+        "leaders": _value(body.preferred_leaders),
+        "by": _value(body.by),
+        "minimize": _value(body.minimize),
+        "spread": _value(body.spread),
         "byte_tolerance": body.byte_tolerance,
         "max_moves": body.max_moves,
         "max_bytes": body.max_bytes,
@@ -116,6 +128,10 @@ def options(body: ProposalRequest) -> dict[str, Any]:
         "weights": body.weights,
         "skip_moving": body.skip_moving,
     }
+
+
+def _value(choice: Enum | None) -> str | None:
+    return None if choice is None else choice.value
 
 
 def _ids(brokers: Iterable[int]) -> str:
@@ -145,13 +161,13 @@ async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterat
 
 def _checked(state: State, kept: Kept) -> list[Entry]:
     """Return the entries of the plan. Raises HttpError if a partition is not where it was, or moves."""
-    for topic, number, replicas in read_plan(parse(kept.rollback)):
+    for topic, number, replicas in read_plan(parse(bytes(kept.rollback))):
         partition, key = state.partition(topic, number), TopicPartition(topic, number)
         if partition is None or partition.current != tuple(replicas):
             raise HttpError(409, f"{topic}-{number} has changed since the proposal; propose again.")
         if key in state.reassignments or key in state.external or key in state.pending:
             raise HttpError(409, f"{topic}-{number} is being reassigned or queued; wait for the end.")
-    entries = read_plan(parse(kept.plan))
+    entries = read_plan(parse(bytes(kept.plan)))
     check_plan(state, entries)
     return entries
 
@@ -189,6 +205,13 @@ ENDPOINTS = (
     Endpoint("DELETE", _PATH, "Forget a proposal, or cancel it.", delete, Proposals),
     Endpoint("GET", f"{_PATH}/plan", "Get the plan of a proposal.", plan, Plan),
     Endpoint("GET", f"{_PATH}/rollback", "Get the plan that restores the present replicas.", rollback, Plan),
+    Endpoint(
+        "POST",
+        f"{_PATH}/again",
+        "Propose again: the same goals and options for the present replicas. 202 if the cluster is large.",
+        again,
+        Proposal,
+    ),
     Endpoint(
         "POST", f"{_PATH}/execute", "Execute a proposal as a job.", execute, Accepted, None, JobOptions, 202
     ),

@@ -9,7 +9,7 @@ import msgspec
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from server.api.errors import HttpError
-from server.api.models.proposals import Proposal, ProposalFigures, ProposalState
+from server.api.models.proposals import Proposal, ProposalFigures, ProposalRequest, ProposalState
 
 MAX_OPEN = 4
 """Most proposals that are being computed or wait for it."""
@@ -17,6 +17,8 @@ MAX_KEPT = 16
 """Most proposals that are kept. The oldest one is dropped first."""
 MAX_BYTES = 256 * 1024 * 1024
 """Most bytes of kept plans; the newest proposal is kept in any case."""
+
+EMPTY = memoryview(b"")
 
 Compute = Callable[[AsyncIterable[bytes]], Awaitable[bytes]]
 """Computes a proposal: from the request and the snapshot to the lines of the answer. Raises Exception."""
@@ -45,8 +47,9 @@ class Kept:
     ended: float | None = None
     reasons: Sequence[str] = ()
     figures: ProposalFigures | None = None
-    plan: bytes = b""
-    rollback: bytes = b""
+    request: ProposalRequest = field(default_factory=ProposalRequest)
+    plan: memoryview = EMPTY
+    rollback: memoryview = EMPTY
     job: int | None = None
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
@@ -145,14 +148,15 @@ class ProposalStore:
 
     @staticmethod
     def _finish(kept: Kept, output: bytes) -> None:
-        first, _, rest = output.partition(b"\n")
-        answer = msgspec.json.decode(first, type=_Answer)
+        # Views, since copies of large plans would hold the event loop.
+        view, end = memoryview(output), output.find(b"\n")
+        answer = msgspec.json.decode(view[:end] if end >= 0 else view, type=_Answer)
         kept.figures, kept.reasons = answer.figures, answer.reasons
         if answer.figures is None:
             kept.state = ProposalState.FAILED
             return
-        kept.plan, _, rollback = rest.partition(b"\n")
-        kept.rollback = rollback.rstrip(b"\n")
+        middle = output.find(b"\n", end + 1)
+        kept.plan, kept.rollback = view[end + 1 : middle], view[middle + 1 : output.rfind(b"\n")]
         kept.state = ProposalState.READY
 
     def _drop_old(self) -> None:

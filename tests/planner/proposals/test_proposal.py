@@ -76,6 +76,26 @@ def test_a_case_reaches_its_known_optimum(case: dict[str, Any]) -> None:
 
 @given(problems())
 @settings(max_examples=examples(150), deadline=None)
+def test_fewest_bytes_are_at_most_those_of_fewest_moves(problem: Problem) -> None:
+    goal = problem.goal._replace(even_counts=True, by="replicas")
+    moves = propose(problem._replace(goal=goal))
+    fewest = propose(problem._replace(goal=goal._replace(minimize="bytes")))
+    assert fewest.bytes_bound <= fewest.bytes <= moves.bytes
+    assert fewest.moves >= moves.moves
+    assert len(fewest.uneven) == len(moves.uneven)
+
+
+def test_small_replicas_move_where_bytes_are_to_be_few() -> None:
+    """The first broker sheds a replica: any follower, or the smallest replica, which leads."""
+    snapshot = cluster("----", (1, 2), (3, 1), (4, 1), sizes={0: 5, 1: 20, 2: 30})
+    even = Goal(even_counts=True, tolerance=Fraction(0), minimize="bytes")
+    least = propose(problem_of(snapshot, even))
+    assert (least.moves, least.bytes, least.fewest_bytes_proven) == (1, 5, True)
+    assert least.notes == ("no plan can copy fewer bytes than 5 B",)
+
+
+@given(problems())
+@settings(max_examples=examples(150), deadline=None)
 def test_every_list_is_valid_and_leaves_drained_brokers(problem: Problem) -> None:
     proposal = propose(problem)
     receivers = {node.id for node in problem.nodes if node.receives}

@@ -1,7 +1,15 @@
 import numpy as np
 
 from planner.proposals.problem.goal import Goal, problem_of
-from planner.proposals.solver.class_flow import Input, Ranges, aligned, arcs_of, classes_of, place
+from planner.proposals.solver.class_flow import (
+    Input,
+    Ranges,
+    aligned,
+    arcs_of,
+    classes_of,
+    place,
+    place_fewest_bytes,
+)
 from planner.proposals.solver.solve import input_of
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, padded
@@ -49,6 +57,19 @@ def test_the_rack_rule_outweighs_even_counts() -> None:
 def test_racks_are_not_repaired_unless_asked_for() -> None:
     assert placed(cluster("aab", (1, 2)), Goal(drain=frozenset({3}))) == [{1, 2}]
     assert placed(cluster("aab", (1, 2)), Goal(repair_racks=True)) == [{1, 3}]
+
+
+def test_the_smallest_replica_moves_where_bytes_are_to_be_few() -> None:
+    snapshot = cluster("--", (1,), (1,), (1,), sizes={0: 30, 1: 10, 2: 20})
+    sets, least = place_fewest_bytes(given(snapshot, Goal(), [(1, 2), (1, 2)]))
+    assert (sets.tolist(), least) == ([[0], [1], [0]], 10)
+
+
+def test_sizes_that_are_rounded_give_a_lower_bound() -> None:
+    snapshot = cluster("--", (1,), (1,), sizes={0: 10**9, 1: 10**9 - 1})
+    sets, least = place_fewest_bytes(given(snapshot, Goal(), [(1, 1), (1, 1)]))
+    assert (sets >= 0).sum() == 2
+    assert 0.999 * 10**9 < least < 10**9
 
 
 def test_the_leader_is_dropped_last() -> None:

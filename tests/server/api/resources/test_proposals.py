@@ -45,6 +45,7 @@ async def test_a_small_cluster_is_answered_with_the_figures(client: ProposalClie
 async def test_the_computation_gets_goals_options_limits_and_the_cluster(client: ProposalClient) -> None:
     body = {
         "drain": [1], "add": [4, 5], "balance": True, "rf": 3, "racks": True, "leaders": True, "topics": "fo+",
+        "spread": "topic", "minimize": "bytes",
         "exclude_brokers": [6], "tolerance": "3%", "preferred_leaders": "keep", "max_moves": 9, "fix_racks": True,
         "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
         "disable_rack_aware": True, "weights": ["4=0.5"], "skip_moving": True, "exclude_topics": "bar",
@@ -57,6 +58,7 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
         "topics": "fo+", "exclude_topics": "bar", "exclude_brokers": "6", "tolerance": "3%", "leaders": "keep",
         "max_moves": 9, "fix_racks": True, "disable_rack_aware": True, "weights": ["4=0.5"], "skip_moving": True,
         "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
+        "spread": "topic", "minimize": "bytes",
     }  # fmt: skip
     assert request["bandwidth"] is None
     assert [json.loads(line)["kind"] for line in rest] == ["cluster", *["broker"] * 6, *["partition"] * 3]
@@ -203,6 +205,21 @@ async def test_a_partition_that_moves_is_named(client: ProposalClient) -> None:
     await client.post("/v1/jobs", MOVE)
     refused = await client.refusal("POST", "/v1/proposals/1/execute")
     assert refused == (409, "foo-0 is being reassigned or queued; wait for the end.")
+
+
+async def test_a_proposal_is_made_again_for_the_present_replicas(client: ProposalClient) -> None:
+    await client.post(
+        "/v1/proposals", {"drain": [1], "max_moves": 5, "spread": "cluster", "minimize": "bytes"}
+    )
+    client.answer = answer(foo_1=([1, 3, 2], [4, 3, 2]))
+    status, shown = await client.ask("POST", "/v1/proposals/1/again")
+    assert (status, shown["id"], shown["goals"]) == (200, 2, ["drain", "1"])
+    first, second = (json.loads(pieces[0]) for pieces in client.inputs)
+    assert first == second
+    assert (first["options"]["max_moves"], first["options"]["minimize"]) == (5, "bytes")
+    assert (await client.get("/v1/proposals/1/plan"))["partitions"][0]["partition"] == 0
+    assert (await client.get("/v1/proposals/2/plan"))["partitions"][0]["partition"] == 1
+    assert (await client.refusal("POST", "/v1/proposals/9/again"))[0] == 404
 
 
 async def test_an_empty_proposal_is_not_executed(client: ProposalClient) -> None:
