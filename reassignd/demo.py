@@ -18,7 +18,12 @@ class Demo(NamedTuple):
     replication_factor: int
 
 
-TOPICS = (Demo("orders", 12, 3), Demo("payments", 6, 3), Demo("clicks", 24, 2))
+TOPICS = (
+    Demo("orders", 12, 3),
+    Demo("payments", 6, 3),
+    Demo("clicks", 24, 2),
+    Demo("events", 500, 3),
+)
 
 
 async def create_demo_topics(controller: Submitter, brokers: int) -> None:

@@ -194,10 +194,8 @@ class Page:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=scheme)
 
-    def screenshot(self, path: Path) -> None:
-        """Save a picture of the whole page as PNG."""
+    def screenshot(self, path: Path, *, whole: bool = True) -> None:
+        """Save a picture as PNG: of the whole page, or of what the window shows."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip={**size, "scale": 1})[
-            "data"
-        ]
-        path.write_bytes(base64.b64decode(data))
+        area = {"captureBeyondViewport": True, "clip": {**size, "scale": 1}} if whole else {}
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", **area)["data"]))

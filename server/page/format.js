@@ -49,3 +49,6 @@ export function time(ms) {
 // Names may contain invisible characters, such as marks that reverse the text's direction: show their codes.
 export const visible = (text) =>
   String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+
+// Browsers name a dozen products in their user agent.
+export const program = (clientId) => (clientId?.startsWith("Mozilla/") ? "browser" : clientId ?? "");

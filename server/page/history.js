@@ -3,7 +3,7 @@
 
 import { download, get, hasToken, withQuery } from "./api.js";
 import { Table, element, link, setHidden, setText } from "./dom.js";
-import { count, counted, rate, time } from "./format.js";
+import { count, counted, program, rate, time } from "./format.js";
 import { saveBlob } from "./save.js";
 import { attempt, begin } from "./session.js";
 
@@ -55,7 +55,7 @@ const table = new Table("entries", [
   { label: "job", ...link((entry) => (entry.job === null ? null : `./#job-${entry.job}`), (entry) => entry.job ?? "") },
   { label: "what", wide: true, text: (entry) => WHAT[entry.action]?.(entry) ?? "" },
   { label: "by", wide: true, text: (entry) => entry.principal },
-  { label: "client", wide: true, text: (entry) => entry.client_id ?? "" },
+  { label: "client", wide: true, text: (entry) => program(entry.client_id) },
 ], (entry) => entry.id);
 
 // ---- reading ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 "use strict";
 
 import { Table, buttons, link, progress } from "./dom.js";
-import { bytes, count, counted, duration, rate, time } from "./format.js";
+import { bytes, count, counted, duration, program, rate, time } from "./format.js";
 
 const SKIPPED = 5; // skipped partitions that a dialog names
 
@@ -35,7 +35,7 @@ const took = (job) => duration(((job.ended_ms ?? Date.now()) - job.created_ms) /
 // The server's clock may be ahead of the browser's.
 const lasted = (job) => (job.ended_ms || Date.now() > job.created_ms ? took(job) : "0 s");
 
-const by = (job) => [job.principal.replace(/^User:/, ""), job.client_id].filter(Boolean).join(", ");
+const by = (job) => [job.principal.replace(/^User:/, ""), program(job.client_id)].filter(Boolean).join(", ");
 
 export function jobTable(context) {
   return new Table("jobs", [

@@ -26,7 +26,7 @@ class Controller:
 async def test_the_demo_topics_are_created() -> None:
     controller = Controller(Outcome())
     await create_demo_topics(controller, brokers=6)
-    assert controller.asked == {"orders": 3, "payments": 3, "clicks": 2}
+    assert controller.asked == {"orders": 3, "payments": 3, "clicks": 2, "events": 3}
 
 
 async def test_a_small_cluster_gets_fewer_replicas() -> None:

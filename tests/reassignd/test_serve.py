@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reassignd import demo
 from tests.reassignd.served import PATIENCE_SECONDS, Start
 
 pytestmark = pytest.mark.whole
@@ -48,9 +49,9 @@ def test_demo_topics_are_created_on_the_first_start_only(start: Start) -> None:
 
 def test_topics_survive_kill_9(start: Start) -> None:
     served = start("--demo-topics")
-    assert served.metric(TOPICS) == 3
+    assert served.metric(TOPICS) == len(demo.TOPICS)
     assert served.end(signal.SIGKILL)[0] == -signal.SIGKILL
-    assert start().metric(TOPICS) == 3
+    assert start().metric(TOPICS) == len(demo.TOPICS)
 
 
 def test_an_acknowledged_topic_survives_kill_9(start: Start) -> None:

@@ -10,6 +10,7 @@ from common.worker_thread import WorkerThread
 from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Job, JobKind
 from controller.state.state import State
+from reassignd import demo
 from reassignd.config.config import Assignment, resolve
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
@@ -64,7 +65,7 @@ async def test_the_first_start_creates_the_demo_topics() -> None:
         assert not assembly.state.topics
     async with assembled(MemoryStore(), demo_topics=True) as assembly:
         await assembly.start()
-        assert len(assembly.state.topics) == 3
+        assert len(assembly.state.topics) == len(demo.TOPICS)
 
 
 async def test_an_acknowledged_topic_is_there_after_a_restart() -> None:
