@@ -8,9 +8,11 @@ partition UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLIC
 NO_REASSIGNMENT_IN_PROGRESS.
 """
 
+from typing import cast
+
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
-from controller.model.rows import plain, row_maker
+from controller.model.rows import row_maker
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages.alter_partition_reassignments_request import (
@@ -97,15 +99,11 @@ def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
 def _response(
     request: AlterPartitionReassignmentsRequest, reply: AlterReply
 ) -> AlterPartitionReassignmentsResponse:
-    topics = [
-        ReassignableTopicResponse(
-            topic,
-            plain(
-                ReassignablePartitionResponse, [(index, error, message) for index, (error, message) in rows]
-            ),
-        )
-        for topic, rows in reply.topics
-    ]
+    topics = []
+    for topic, rows in reply.topics:
+        # Plain tuples are encoded like rows, and cost a third of them.
+        answered = [(index, error, message) for index, (error, message) in rows]
+        topics.append(ReassignableTopicResponse(topic, cast("list[ReassignablePartitionResponse]", answered)))
     error, message = reply.outcome
     allowed = request.allow_replication_factor_change
     return AlterPartitionReassignmentsResponse(0, allowed, error, message, topics)

@@ -9,8 +9,8 @@ lists.
 
 from collections import defaultdict
 from collections.abc import Awaitable, Mapping
+from typing import cast
 
-from controller.model.rows import plain
 from controller.state.state import State
 from controller.views.reassignments import listed
 from protocol.apis import ApiKey
@@ -92,9 +92,10 @@ def _response(state: State, requested: RequestedPartitions) -> ListPartitionReas
     topics: defaultdict[str, list[OngoingPartitionReassignment]] = defaultdict(list)
     batch: defaultdict[str, list[CurrentBatchPartition]] = defaultdict(list)
     for topic, rows in listed(state, requested):
-        topics[topic] += plain(OngoingPartitionReassignment, [(n, *lists[:3]) for n, lists in rows])
+        # Plain tuples are encoded like rows, and cost a third of them.
+        topics[topic] += cast("list[OngoingPartitionReassignment]", [(n, *lists[:3]) for n, lists in rows])
         steps = [(n, lists.current, lists.step) for n, lists in rows if lists.step is not None]
-        batch[topic] += plain(CurrentBatchPartition, steps)
+        batch[topic] += cast("list[CurrentBatchPartition]", steps)
     return ListPartitionReassignmentsResponse(
         error_message=None,
         topics=[OngoingTopicReassignment(topic, rows) for topic, rows in topics.items()],

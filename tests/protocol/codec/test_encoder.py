@@ -7,6 +7,11 @@ import pytest
 from protocol.codec.encoder import EncoderWriter
 from protocol.codec.wire import codec, schema_of
 from protocol.errors import EncodeError
+from protocol.messages.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
 from protocol.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 from protocol.messages.describe_topic_partitions_response import Cursor, DescribeTopicPartitionsResponse
 from protocol.messages.leader_and_isr_request import (
@@ -88,6 +93,19 @@ def test_a_nullable_struct_has_a_byte_before_it() -> None:
     present = ours.encode(DescribeTopicPartitionsResponse(next_cursor=Cursor("a", 7)))
     assert absent == bytes.fromhex("00000000 01 ff 00")
     assert present == bytes.fromhex("00000000 01 01 02 61 00000007 00 00")
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+def test_plain_tuples_are_encoded_like_rows(rows: int) -> None:
+    plain: Any = [(index, 39, "no") for index in range(rows)]
+    made = [ReassignablePartitionResponse(*row) for row in plain]
+    encoded = [
+        codec(AlterPartitionReassignmentsResponse, 0).encode(
+            AlterPartitionReassignmentsResponse(responses=[ReassignableTopicResponse("foo", each)])
+        )
+        for each in (plain, made)
+    ]
+    assert encoded[0] == encoded[1]
 
 
 def test_the_source_of_an_encoder_can_be_read() -> None:
