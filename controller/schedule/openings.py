@@ -17,11 +17,11 @@ from controller.schedule.periods import DAYS, Schedule, zone_of
 REACHES = (timedelta(days=4), timedelta(days=22))
 """How far around a time changes are searched; further if none is found. Each period takes place at least every other
 week."""
-LONGEST = timedelta(days=400)
-"""How far a forecast looks."""
 MARGIN_DAYS = 3
 """A period of one day can end on the next, and a zone can be a day ahead."""
 DAY_MS = 24 * 60 * 60 * 1000
+LONGEST_MS = 90 * DAY_MS
+"""How far a forecast looks."""
 
 
 class Opening(NamedTuple):
@@ -85,25 +85,22 @@ def openings(schedule: Schedule, now_ms: int, reach: timedelta) -> Iterator[Open
             before = opening
 
 
-def seconds_until_done(schedule: Schedule, now_ms: int, seconds: float, rate: float) -> float | None:
-    """Return how long work takes that needs `seconds` at `rate` bytes per second, if it runs in the periods only.
+def seconds_until_done(schedule: Schedule, now_ms: int, size: float, rate: float) -> float | None:
+    """Return how long it takes from now to copy `size` bytes in the periods only, at `rate` bytes per second.
 
-    A lower throttle of a period makes it slower. None: longer than `LONGEST`.
+    The throttle of a period applies if it is lower. None: longer than `LONGEST`, or never.
     """
-    begins = [now_ms]
-    found = [opening_at(schedule, now_ms)]
-    for opening in openings(schedule, now_ms, LONGEST):
-        if opening.since_ms > now_ms:
-            begins.append(opening.since_ms)
-            found.append(opening)
-    left = seconds
-    for opening, begin, end in zip(found, begins, [*begins[1:], float("inf")], strict=True):
-        if not opening.is_open:
-            continue
-        speed = 1.0 if opening.throttle is None else min(1.0, opening.throttle / rate)
-        if left / speed <= (end - begin) / 1000:
-            return (begin - now_ms) / 1000 + left / speed
-        left -= speed * (end - begin) / 1000
+    at, left = now_ms, size
+    opening = opening_at(schedule, now_ms)
+    while opening.until_ms is not None and at - now_ms < LONGEST_MS:
+        speed = 0.0
+        if opening.is_open:
+            speed = rate if opening.throttle is None else min(rate, opening.throttle)
+            if left / speed <= (opening.until_ms - at) / 1000:
+                return (at - now_ms) / 1000 + left / speed
+        left -= speed * (opening.until_ms - at) / 1000
+        at = opening.until_ms
+        opening = opening_at(schedule, at)
     return None
 
 

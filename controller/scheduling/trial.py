@@ -1,5 +1,6 @@
 """A copy of the backlog with other limits, to see which steps would start."""
 
+from collections import deque
 from heapq import heapify
 
 from controller.model.cluster import TopicPartition
@@ -13,8 +14,8 @@ from controller.scheduling.plan_limits import PlanLimits
 class Trial(Backlog):
     """Takes steps by the rules of the backlog, and leaves the original as it is.
 
-    Copying takes a few milliseconds for hundreds of thousands of waiting steps. Partitions that are not planned yet
-    are left out. The original must not change as long as the copy is used.
+    The cost of the copy depends on the number of buckets, not of waiting steps. Partitions that are not planned yet are
+    left out. The original must not change as long as the copy is used.
     """
 
     def __init__(self, original: Backlog, limits: PlanLimits) -> None:
@@ -30,19 +31,50 @@ class Trial(Backlog):
         self._ready = [_position(twin) for twin in twins.values() if twin.position]
         heapify(self._ready)
 
+    def _compact(self) -> None:
+        """Keep void entries: the copy is used only for a moment."""
+
+
+class _Keys(deque[TopicPartition]):
+    """The keys of a bucket, read when they are taken, and then those that were added: a copy would visit all."""
+
+    def __init__(self, original: deque[TopicPartition]) -> None:
+        super().__init__()
+        self._rest, self._left = iter(original), len(original)
+
+    def __bool__(self) -> bool:
+        return self._left > 0 or len(self) > 0
+
+    def popleft(self) -> TopicPartition:
+        if not self._left:
+            return super().popleft()
+        self._left -= 1
+        return next(self._rest)
+
 
 class _Entries(dict[TopicPartition, Bucket | Step]):
-    """The entries of the original, with its buckets replaced when they are read: there are too many to copy each."""
+    """The entries that were added, and those of the original with its buckets replaced when they are read."""
 
-    def __init__(self, entries: dict[TopicPartition, Bucket | Step], twins: dict[Bucket, Bucket]) -> None:
-        super().__init__(entries)
-        self._twins = twins
+    def __init__(self, original: dict[TopicPartition, Bucket | Step], twins: dict[Bucket, Bucket]) -> None:
+        super().__init__()
+        self._original, self._twins = original, twins
+        self._taken: set[TopicPartition] = set()
 
     def get(  # type: ignore[override]
         self, key: TopicPartition, default: Bucket | Step | None = None
     ) -> Bucket | Step | None:
-        entry = super().get(key, default)
+        if key in self._taken:
+            return super().get(key, default)
+        entry = self._original.get(key, default)
         return entry if entry is None or isinstance(entry, Step) else self._twins.get(entry, entry)
+
+    def __setitem__(self, key: TopicPartition, entry: Bucket | Step) -> None:
+        self._taken.add(key)
+        super().__setitem__(key, entry)
+
+    def __delitem__(self, key: TopicPartition) -> None:
+        self._taken.add(key)
+        self.pop(key, None)
 
 
 def _usage(backlog: Backlog, limits: PlanLimits) -> Usage:
@@ -55,7 +87,7 @@ def _usage(backlog: Backlog, limits: PlanLimits) -> Usage:
 
 def _twin(bucket: Bucket) -> Bucket:
     twin = Bucket(bucket.rank, bucket.cost)
-    twin.keys, twin.planned = bucket.keys.copy(), bucket.planned.copy()
+    twin.keys, twin.planned = _Keys(bucket.keys), bucket.planned.copy()
     twin.last, twin.position, twin.wave, twin.passed = (
         bucket.last,
         bucket.position,

@@ -17,8 +17,8 @@ from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from controller.views.jobs import broker_loads, stopped_reason
 
-MOST = 2_000
-"""Steps that are examined. That takes a few hundredths of a second."""
+MOST = 500
+"""Steps that are examined: as many as two decisions start."""
 
 
 class BrokerEffect(NamedTuple):

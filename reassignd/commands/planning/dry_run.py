@@ -33,7 +33,7 @@ class Rate(NamedTuple):
 class Scheduled(NamedTuple):
     """The time that the plan takes from now on if it runs in the periods of the schedule only.
 
-    `schedule` is None without a schedule, `seconds` is None for more than a year.
+    `schedule` is None without a schedule, `seconds` is None for more than 90 days.
     """
 
     schedule: str | None
@@ -77,7 +77,8 @@ def _scheduled(text: str | None, made: Forecast) -> Scheduled:
     schedule = read_schedule(text)
     if schedule.problem:
         raise CommandError(f"the schedule of the server cannot be read here: {schedule.problem}")
-    return Scheduled(text, seconds_until_done(schedule, time_ns() // 1_000_000, made.seconds, made.bandwidth))
+    size = made.seconds * made.bandwidth
+    return Scheduled(text, seconds_until_done(schedule, time_ns() // 1_000_000, size, made.bandwidth))
 
 
 def _print(made: Forecast, rate: Rate, scheduled: Scheduled) -> None:
@@ -87,6 +88,6 @@ def _print(made: Forecast, rate: Rate, scheduled: Scheduled) -> None:
         echo(line)
     echo(f"rate: {in_bytes(rate.bytes)}/s to and from each broker, {rate.origin}")
     if scheduled.schedule is not None:
-        took = "more than a year" if scheduled.seconds is None else in_time(scheduled.seconds)
+        took = "more than 90 days" if scheduled.seconds is None else in_time(scheduled.seconds)
         echo(f"within the schedule: {took} from now")
     echo("Nothing was submitted.")

@@ -72,6 +72,13 @@ class Review(Struct):
     bandwidth: Annotated[int, Meta(description="Bytes per second into, and out of, each broker.")]
     rate_origin: RateOrigin
     seconds: Annotated[float, Meta(description="Time that the waves take, one after the other.")]
+    scheduled_seconds: Annotated[
+        float | None,
+        Meta(
+            description="Time from now on, if the waves run in the periods of the schedule, with their throttles;"
+            " `seconds` without a schedule, null for more than 90 days."
+        ),
+    ]
     least_seconds: Annotated[float, Meta(description="Time that the busiest broker needs in any case.")]
     limits: Annotated[dict[str, int], Meta(description="The limits in force, by letter.")]
     waiting_partitions: int

@@ -6,8 +6,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from common.clock import wall_clock
 from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
+from controller.schedule.openings import seconds_until_done
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
@@ -49,8 +51,16 @@ async def review(call: Call, options: ReviewOptions) -> Review:
         "limits": {name.upper(): limit for name, limit in made["limits"].items() if limit < UNLIMITED},
         "under_way": under_way,
         "rate_origin": origin,
+        "scheduled_seconds": _scheduled(call.state, made["seconds"] * bandwidth, bandwidth, made["seconds"]),
     }
     return msgspec.convert(made | changed, Review)
+
+
+def _scheduled(state: State, size: float, rate: int, unscheduled: float) -> float | None:
+    """Return the time from now on that `size` bytes take in the periods of the schedule."""
+    if state.schedule is None:
+        return unscheduled
+    return seconds_until_done(state.schedule, wall_clock(), size, rate)
 
 
 def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> tuple[int, RateOrigin]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import ceil
 from typing import NamedTuple
 
 from common.clock import Clock, RealClock, wall_clock
@@ -22,6 +23,7 @@ from controller.model.cluster import (
     Replicas,
     TopicPartition,
 )
+from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from server.api.services.meter import Meter, rounded, seconds_left
@@ -114,6 +116,9 @@ class Progress:
         """As `_broker_meters`, but only of the time in which steps copy data to the broker."""
         self._stalled = StalledSteps(state, sizes)
         self._ended: dict[int, _Ended] = {}
+        self._now_ms = now_ms
+        self._mean: dict[int, int | None] = {}
+        """What `_mean_seconds_left` has returned since the last measurement, by job."""
         self.throughput = Throughput(now_ms)
         self._sources: dict[tuple[TopicPartition, int], int] = {}
         """The leader from which a replica that was added was copied, as it was first measured."""
@@ -137,6 +142,7 @@ class Progress:
         async for _ in in_slices(self._rows(jobs)):
             rows += 1
         self._stalled.end_round()
+        self._mean = {}
         self._sources = self._new_sources
         self._keep_totals(jobs)
         before, self._last = self._last, _Measurement(self._clock.now(), open_jobs, jobs)
@@ -194,7 +200,19 @@ class Progress:
         """Return the time that the rest takes at the job's rate; None when the rest cannot start."""
         if self._is_stopped(number) or copied.waiting.total():
             return None
-        return seconds_left(copied.left.total(), self._rate_of_job(number, copied))
+        if number not in self._mean:
+            seconds = seconds_left(copied.left.total(), self._rate_of_job(number, copied))
+            self._mean[number] = self._scheduled(seconds) if copied.queued.total() else seconds
+        return self._mean[number]
+
+    def _scheduled(self, seconds: int | None) -> int | None:
+        """Return the time from now on in which the periods of the schedule have so many seconds."""
+        if seconds is None or self._state.schedule is None:
+            return seconds
+        # The present throttle is a part of the measured rate; without one, later throttles are not known to be lower.
+        rate = self._state.opening.throttle or 1
+        left = seconds_until_done(self._state.schedule, self._now_ms(), seconds * rate, rate)
+        return None if left is None else ceil(left)
 
     def _broker_rate_and_seconds_left(self, broker: int, left: int) -> tuple[float | None, int | None]:
         """Return the broker's rate, and the time left: that of its own data, or of the jobs whose steps wait for a turn."""

@@ -1,3 +1,6 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from controller.configs.names import SCHEDULE
 from controller.messages.events import AlterReassignments, Continue, PeriodChanged
 from controller.messages.job_events import AlterRow, AlterTopic
@@ -7,7 +10,9 @@ from controller.reassignment.window import STEPS_PER_DECISION, fill
 from controller.scheduling.buckets import Rank
 from controller.scheduling.limits import Capacity, Cost, LimitKind
 from controller.state.decision import Decision
+from controller.throttle.desired import throttle_rate
 from tests.builders import InMemoryController, partition
+from tests.examples import examples
 
 MANY = 2 * STEPS_PER_DECISION + 1
 
@@ -219,3 +224,29 @@ def test_a_schedule_that_cannot_be_read_lets_nothing_start() -> None:
     controller.put(Config(ResourceType.BROKER, "", SCHEDULE, "at night"))
     controller.alter({"foo-0": (5, 6)})
     assert moving(controller) == 0
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 7), st.sampled_from(["wait", "catch up", "move", "restart"]))))
+def test_no_step_starts_outside_of_the_schedule_and_the_throttle_is_that_of_the_time(
+    actions: list[tuple[int, str]],
+) -> None:
+    controller = scheduled(0, "00:00-06:00 throttle=5MB; 20:00-22:00 throttle=1MB")
+    for number, (hours, action) in enumerate(actions):
+        controller.now_ms += hours * HOUR
+        before = set(controller.in_flight())
+        match action:
+            case "wait":
+                controller.do(PeriodChanged())
+            case "catch up":
+                controller.catch_up()
+            case "move":
+                controller.alter({f"foo-{number % 3}": (3, 4) if number % 2 else (1, 2)})
+            case "restart":
+                controller = controller.restart()
+        if action != "move":  # An order may turn a step in flight at any time.
+            controller.do(PeriodChanged())
+            hour = controller.now_ms // HOUR % 24
+            started = set(controller.in_flight()) - before
+            assert not started or hour < 6 or 20 <= hour < 22
+            assert throttle_rate(controller.state) == (1_000_000 if hour >= 20 else 5_000_000)

@@ -151,10 +151,10 @@ def test_work_waits_for_the_first_period() -> None:
 def test_a_throttle_of_a_period_makes_work_slower_and_never_faster() -> None:
     schedule = parse_schedule("00:00-12:00 throttle=10MB; 12:00-24:00 throttle=90MB")
     now = ms("2026-06-01 11:00")
-    assert seconds_until_done(schedule, now, 3600, 40_000_000) == 3600 + 2700
+    assert seconds_until_done(schedule, now, 3600 * 40_000_000, 40_000_000) == 3600 + 2700
 
 
-def test_work_that_takes_more_than_a_year_has_no_end() -> None:
+def test_work_that_takes_more_than_90_days_has_no_end() -> None:
     assert seconds_until_done(parse_schedule("Mon 00:00-00:01"), 0, 3600 * 24, 1) is None
     assert seconds_until_done(read_schedule("at night"), 0, 1, 1) is None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from controller.configs.names import SCHEDULE
 from reassignd.proposals.review_worker import work
 from server.api.resources import reviews
 from server.api.services.reviews import Reviews
@@ -109,3 +110,12 @@ async def test_larger_plans_are_left_to_the_command(monkeypatch: pytest.MonkeyPa
 async def test_a_server_without_a_planner_refuses_reviews() -> None:
     status, _ = await ApiClient().refusal("POST", "/v1/plans/review", plan(foo_0=[4, 5, 6]))
     assert status == 501
+
+
+async def test_the_time_within_the_schedule_has_the_throttles_of_its_periods() -> None:
+    client = ReviewClient()
+    answer = await client.review(foo_0=[4, 2, 3])
+    assert answer["scheduled_seconds"] == answer["seconds"] == 2
+    client.controller.default(SCHEDULE, "00:00-24:00 throttle=10")
+    answer = await client.review(query="?throttle=50", foo_0=[4, 2, 3])
+    assert (answer["seconds"], answer["scheduled_seconds"]) == (2, 10)

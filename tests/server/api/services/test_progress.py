@@ -1,6 +1,6 @@
 """Progress in bytes. Partition n has 100 + n bytes."""
 
-from controller.configs.names import THROTTLE
+from controller.configs.names import SCHEDULE, THROTTLE
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from server.api.services.meter import WINDOW_SECONDS
 from server.api.services.progress import INTERVAL_SECONDS, INTERVAL_SECONDS_PER_ROW, CopyRate
@@ -274,3 +274,24 @@ async def test_sources_of_ended_reassignments_are_forgotten() -> None:
     for _ in range(2):
         await measure(client)
     assert client.progress._sources == {}
+
+
+async def test_the_time_left_of_queued_steps_contains_the_time_outside_of_the_schedule() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    client.progress._now_ms = lambda: client.controller.now_ms
+    client.controller.now_ms = 0
+    await client.post("/v1/jobs", MOVE)
+    await measure(client)
+    await copy(client, 10, 5, (4, 5, 6))
+    before = client.progress.of_job(1)
+    client.controller.default(SCHEDULE, "00:00-00:01")
+    client.progress._mean = {}
+    now = client.progress.of_job(1)
+    assert before is not None
+    assert now is not None
+    assert (before.seconds_left, now.seconds_left) == (31, 31)
+    client.controller.now_ms = 50_000
+    client.progress._mean = {}
+    later = client.progress.of_job(1)
+    assert later is not None
+    assert later.seconds_left == 24 * 3600 - 50 + 31 - 10
