@@ -72,6 +72,7 @@ OF_MANY_MODULES = {
     "server/page/test_history_in_browser.py",
     "server/page/test_in_browser.py",
     "server/page/test_many_partitions.py",
+    "server/page/test_overview_in_browser.py",
     "server/page/test_shared_use.py",
     "server/page/test_submit_in_browser.py",
     "server/test_adversity.py",

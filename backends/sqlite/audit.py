@@ -1,6 +1,7 @@
 """The audit log in the database of the records: an entry is in the same transaction as the records of its decision.
 
-Filters use an index each; a page is found by ids, so its position in the log does not matter.
+Filters use an index each; a page is found by ids, so its position in the log does not matter. The topics that an entry
+names have a table of their own.
 """
 
 import sqlite3
@@ -21,10 +22,22 @@ CREATE INDEX IF NOT EXISTS audit_by_client ON audit (client_id, action);
 CREATE INDEX IF NOT EXISTS audit_by_both ON audit (principal, client_id, action);
 CREATE INDEX IF NOT EXISTS audit_by_action ON audit (action);
 CREATE INDEX IF NOT EXISTS audit_by_job ON audit (job) WHERE job > 0;
+CREATE TABLE IF NOT EXISTS audit_topics (topic TEXT, entry INTEGER, PRIMARY KEY (topic, entry)) WITHOUT ROWID;
 """
 """Added to databases of every format: versions without the audit log ignore the table."""
 
 _SELECT = "SELECT id, time_ms, action, principal, client_id, job, detail FROM audit WHERE "
+# The order of the tables is fixed: the index of the topics finds the entries of a page.
+_SELECT_BY_TOPIC = _SELECT.replace("audit", "audit_topics CROSS JOIN audit ON id = entry")
+
+_INSERT_TOPICS = """
+INSERT INTO audit_topics SELECT value, audit.id FROM audit, json_each(detail, '$.topics')
+WHERE audit.id BETWEEN ? AND ?
+"""
+_DELETE_TOPICS = """
+DELETE FROM audit_topics WHERE (topic, entry) IN
+(SELECT value, audit.id FROM audit, json_each(detail, '$.topics') WHERE audit.id < ?)
+"""
 
 CACHE_KIB = 8_192
 """Memory of the reader for pages of the database."""
@@ -40,11 +53,15 @@ class AuditSpan(NamedTuple):
 
 def insert_entries(database: sqlite3.Connection, entries: Sequence[AuditEntry]) -> None:
     """Add the entries."""
+    if not entries:
+        return
     database.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
+    database.execute(_INSERT_TOPICS, (entries[0].id, entries[-1].id))
 
 
 def trim_entries(database: sqlite3.Connection, before: int) -> None:
     """Delete the entries with ids below `before`."""
+    database.execute(_DELETE_TOPICS, (before,))
     database.execute("DELETE FROM audit WHERE id < ?", (before,))
 
 
@@ -103,10 +120,11 @@ class AuditReader:
         low = max(0 if after is None else after + 1, self._bound(chosen.since_ms) or 0)
         high = min(each for each in (before, self._bound(chosen.until_ms), 2**62) if each is not None)
         parts, values = [], []
+        select, key = (_SELECT, "id") if chosen.topic is None else (_SELECT_BY_TOPIC, "entry")
         for condition, given in _conditions(chosen):
             # One index search for each action: SQLite would sort all matches of several actions.
-            bounds = f"{condition}id >= ? AND id < ? ORDER BY id {order} LIMIT ?"
-            parts.append("(" + _SELECT + bounds + ")")
+            bounds = f"{condition}{key} >= ? AND {key} < ? ORDER BY {key} {order} LIMIT ?"
+            parts.append("(" + select + bounds + ")")
             values += [*given, low, high, limit]
         if not parts:
             return
@@ -126,7 +144,7 @@ class AuditReader:
 
 def _conditions(chosen: AuditFilter) -> Iterator[tuple[str, list[object]]]:
     """Yield the conditions on the columns, and their values: one for all actions, or one for each action."""
-    named = {"principal": chosen.principal, "client_id": chosen.client_id}
+    named = {"topic": chosen.topic, "principal": chosen.principal, "client_id": chosen.client_id}
     given = {name: value for name, value in named.items() if value is not None}
     columns = "".join(f"{name} = ? AND " for name in given)
     if chosen.job is not None:

@@ -55,3 +55,5 @@ class AuditFilter(NamedTuple):
     since_ms: int | None = None
     until_ms: int | None = None
     """Entries before this time."""
+    topic: str | None = None
+    """Entries that name this topic."""

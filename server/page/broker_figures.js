@@ -2,7 +2,8 @@
 "use strict";
 
 import { Table } from "./dom.js";
-import { bytes, count, visible } from "./format.js";
+import { bytes, count } from "./format.js";
+import { shape } from "./svg.js";
 
 const SHOWN = 60; // brokers in a chart: those that change most
 const LISTED = 500; // brokers in the table
@@ -10,16 +11,8 @@ const ROW = 22; // height of a broker in a chart, in pixels
 const LABEL = 70; // width of the labels
 const WIDTH = 260; // width of the longest bar
 const VALUES = 170; // width of the numbers behind the bars
-const SVG = "http://www.w3.org/2000/svg";
 
 const MEASURES = [["replicas", count], ["leaders", count], ["bytes", bytes]];
-
-function shape(name, attributes, text) {
-  const node = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  if (text !== undefined) node.textContent = visible(text);
-  return node;
-}
 
 function chart(brokers, name, format) {
   const changed = (each) => Math.abs(each.after[name] - each.before[name]);

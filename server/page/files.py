@@ -7,7 +7,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-SCRIPTS = ("api", "confirm", "dom", "format", "jobs", "overview", "page", "parts")
+SCRIPTS = (
+    "api",
+    "confirm",
+    "dom",
+    "format",
+    "jobs",
+    "limits",
+    "overview",
+    "page",
+    "parts",
+    "schedule",
+    "svg",
+    "throughput",
+)
 """Modules of the page: `page` is the first one, and imports the others."""
 
 OTHER_SCRIPTS = ("broker_figures", "history", "proposals", "review", "save", "session", "submit")

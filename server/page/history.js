@@ -65,7 +65,7 @@ const moment = (text) => (text ? new Date(text).getTime() : "");
 function match() {
   const given = Object.fromEntries(new FormData(form));
   const job = /^\s*[1-9]\d{0,8}\s*$/.test(given.job) ? given.job.trim() : "";
-  return { ...given, principal: given.principal.trim(), job, since: moment(given.since), until: moment(given.until) };
+  return { ...given, principal: given.principal.trim(), topic: given.topic.trim(), job, since: moment(given.since), until: moment(given.until) };
 }
 
 let newest = 0; // the number of the last request; answers of earlier ones are outdated

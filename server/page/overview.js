@@ -1,19 +1,11 @@
-// The overview: the state of the cluster, the reasons of what does not move, the limits, and the brokers that receive data.
+// The overview: the state of the cluster, the reasons of what does not move, and the brokers that receive data.
 "use strict";
 
-import { Table, buttons, element, keyed, progress, setHidden, setText } from "./dom.js";
+import { Table, element, keyed, progress, setHidden, setText } from "./dom.js";
 import { bytes, count, counted, duration, rate, time } from "./format.js";
 
 const GUARD = { 0: "The health guard starts repairs only.", 1: "The health guard starts one step at a time." };
 const GUARD_OFF = "The health guard is off: steps start nevertheless.";
-
-const WHAT = {
-  R: "replicas of one partition in one step",
-  P: "partitions that move at once",
-  L: "leader movements at once",
-  C: "replicas that move at once",
-  B: "replicas that move to, or from, one broker at once",
-};
 
 const reasonColumns = [
   { label: "partitions", number: true, text: (row) => count(row.partitions) },
@@ -85,30 +77,6 @@ function showNumbers(status) {
   });
 }
 
-const used = (limit) => (limit.used === null ? "" : count(limit.used));
-
-function limitTable(changeLimit) {
-  const use = progress((limit) => ({
-    value: limit.used ?? 0,
-    total: limit.used === null || limit.limit === null ? null : limit.limit,
-    text: used(limit),
-    label: `${used(limit)} of ${count(limit.limit)} used of limit ${limit.name}`,
-  }));
-  return new Table("limits", [
-    { label: "limit", text: (limit) => limit.name },
-    { label: "what", wide: true, text: (limit) => WHAT[limit.name] ?? "bytes per second to, and from, each broker" },
-    { label: "value", number: true, text: (limit) => limitValue(limit) },
-    { label: "used", ...use },
-    { label: "config", wide: true, text: (limit) => limit.config },
-    { label: "change", ...buttons((limit) => changeLimit(limit)) },
-  ], (limit) => limit.name);
-}
-
-export function limitValue({ name, limit }) {
-  if (limit === null) return "none";
-  return name === "throttle" ? rate(limit) : count(limit);
-}
-
 function incomingTable() {
   const copied = progress((each) => ({
     value: each.bytes,
@@ -124,11 +92,10 @@ function incomingTable() {
   ], (each) => each.broker);
 }
 
-export function newOverview(changeLimit) {
+export function newOverview() {
   const showReasons = reasonTable("reasons");
-  const limits = limitTable(changeLimit);
   const incoming = incomingTable();
-  return (status, { limits: rows }, pauses) => {
+  return (status, pauses) => {
     setText(element("version"), status.version);
     setText(element("cluster"), `cluster ${status.cluster_id}, ${counted(status.partitions.total, "partition")}`);
     showHealth(status);
@@ -136,7 +103,6 @@ export function newOverview(changeLimit) {
     showNumbers(status);
     setText(element("pause-all"), status.paused ? "Resume everything" : "Pause everything");
     showReasons(status.reasons, status.other_reasons);
-    limits.show(rows);
     incoming.show(status.incoming);
     setHidden(element("reasons").closest("section"), !status.reasons.length);
     setHidden(element("incoming").closest("section"), !status.incoming.length);

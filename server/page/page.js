@@ -1,13 +1,16 @@
 // The page: reads /v1 periodically, changes the document in place, and sends the user's actions.
 "use strict";
 
-import { RequestError, UnreachableError, get, post, put, setToken } from "./api.js";
+import { RequestError, UnreachableError, get, post, setToken } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
-import { count, counted, readRate } from "./format.js";
+import { count, counted } from "./format.js";
 import { cancelLines, jobTable, pauseLines, rollbackLines } from "./jobs.js";
-import { limitValue, newOverview, showPill } from "./overview.js";
+import { limitTable } from "./limits.js";
+import { newOverview, showPill } from "./overview.js";
 import { Parts } from "./parts.js";
+import { changeSchedule, readSchedule } from "./schedule.js";
+import { readThroughput } from "./throughput.js";
 
 const EVERY_MS = 2000;
 const SHARE = 20; // The pause after a refresh is at least this multiple of its duration.
@@ -20,13 +23,15 @@ const context = {
   status: null,
   mayChange: false,
   run: {},
-  refresh: () => refresh(),
+  act,
+  refresh,
 };
 let jobsOffset = 0;
 
 // ---- reading ----------------------------------------------------------------------------------------------------
 
-const showOverview = newOverview((limit) => (context.mayChange ? [["Change…", `Change limit ${limit.name}`, () => changeLimit(limit)]] : []));
+const showOverview = newOverview();
+const limits = limitTable(context);
 const jobs = jobTable(context);
 const parts = new Parts(context);
 
@@ -69,19 +74,22 @@ async function readClient() {
 
 async function readAll(paced) {
   const number = parts.job;
-  const [client, status, limits, listed, detail] = await Promise.all([
+  const [client, status, { limits: rows }, listed, detail] = await Promise.all([
     readClient(),
     get("v1/status"),
     get("v1/limits"),
     get("v1/jobs", { limit: JOBS, offset: jobsOffset }),
     readDetail(number, paced),
+    readThroughput(),
   ]);
+  await readSchedule(status.schedule);
   const pauses = status.paused ? await get("v1/audit", { action: "pause", limit: PAUSES }) : { entries: [] };
   context.status = status;
   context.mayChange = client.role === "operator";
   setText(element("client"), `${client.principal}, ${client.role}`);
-  setHidden(element("pause-all"), !context.mayChange);
-  showOverview(status, limits, pauses.entries);
+  for (const id of ["pause-all", "change-schedule"]) setHidden(element(id), !context.mayChange);
+  showOverview(status, pauses.entries);
+  limits.show(rows);
   showJobs(listed);
   setHidden(element("detail"), !detail || number !== parts.job);
   if (detail && number === parts.job) parts.show(detail);
@@ -206,20 +214,6 @@ async function pauseAll() {
   if (await ask("Pause everything?", lines, "Pause everything")) await act("Everything is paused.", () => post("v1/pause"));
 }
 
-async function changeLimit(limit) {
-  const waits = context.status.reasons
-    .filter(({ reason }) => reason.startsWith(`limit ${limit.name}:`))
-    .reduce((sum, { partitions }) => sum + partitions, 0);
-  const lines = [
-    `It is ${limitValue(limit)}.${limit.used === null ? "" : ` Steps in flight use ${count(limit.used)} of it, and continue.`}`,
-    limit.name !== "throttle" && `${counted(waits, "partition")} wait for it.`,
-  ];
-  const [unit, read] = limit.name === "throttle" ? ["Rate, such as 50MB", readRate] : ["Limit", wholeNumber(1, 2 ** 31 - 1, true)];
-  const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", read };
-  const answer = await ask(`Change limit ${limit.name}`, lines, "Change", field);
-  if (answer) await act(`Limit ${limit.name} is changed.`, () => put("v1/limits", { [limit.name]: answer.value }));
-}
-
 // ---- start ------------------------------------------------------------------------------------------------------
 
 element("login").addEventListener("submit", async (event) => {
@@ -229,6 +223,7 @@ element("login").addEventListener("submit", async (event) => {
   await refresh();
 });
 element("pause-all").addEventListener("click", pauseAll);
+element("change-schedule").addEventListener("click", () => changeSchedule(context));
 for (const button of element("jobs-pages").querySelectorAll("button")) {
   button.addEventListener("click", () => {
     jobsOffset = Math.max(0, jobsOffset + Number(button.dataset.step) * JOBS);

@@ -51,6 +51,7 @@ def _time(_: click.Context, __: click.Parameter, text: str | None) -> int | None
 @click.option(
     "--job", metavar="JOB", type=click.IntRange(1), help="Only requests that created or changed this job."
 )
+@click.option("--topic", metavar="TOPIC", help="Only requests that name this topic, among their first ten.")
 @click.option(
     "--since", metavar="TIME", callback=_time, help="Only from this time: an age (2h, 7d) or a local time."
 )

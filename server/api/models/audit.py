@@ -48,6 +48,13 @@ class AuditMatch(Struct, forbid_unknown_fields=True):
     until: Annotated[int, Meta(ge=0, le=2**53, description="Entries before this time in ms.")] | UnsetType = (
         UNSET
     )
+    topic: (
+        Annotated[
+            str | int | bool,
+            Meta(description="Requests that name this topic; each names the first ten of its topics."),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class AuditPage(AuditMatch, forbid_unknown_fields=True):

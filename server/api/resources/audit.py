@@ -78,6 +78,7 @@ def _filter(match: AuditMatch) -> AuditFilter:
         _number(match.job),
         _number(match.since),
         _number(match.until),
+        _text(match.topic),
     )
 
 

@@ -1,8 +1,9 @@
 """The audit log in the database of the records."""
 
 import asyncio
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,9 +20,12 @@ from controller.model.cluster import ControllerEpoch
 ALL = AuditFilter()
 
 
-def entry(number: int, action: str = "order", principal: str = "User:ann", job: int = 0) -> AuditEntry:
+def entry(
+    number: int, action: str = "order", principal: str = "User:ann", job: int = 0, topics: Sequence[str] = ()
+) -> AuditEntry:
     """Return an entry of client `c` at the time of ten times its id."""
-    return AuditEntry(number, 10 * number, AuditAction(action), principal, "c", job, "{}")
+    detail = json.dumps({"topics": list(topics)} if topics else {})
+    return AuditEntry(number, 10 * number, AuditAction(action), principal, "c", job, detail)
 
 
 @pytest.fixture
@@ -70,11 +74,18 @@ async def test_old_entries_are_deleted(store: SqliteStore, reader: AuditReader) 
     assert reader.first_at(0) <= 4
 
 
+async def test_the_topics_of_deleted_entries_are_deleted(store: SqliteStore, tmp_path: Path) -> None:
+    await store.commit([entry(1, topics=["foo", "bar"]), entry(2, topics=["foo"])])
+    await store.commit([AuditTrim(2)])
+    with closing(sqlite3.connect(tmp_path / "records.db")) as database:
+        assert database.execute("SELECT * FROM audit_topics").fetchall() == [("foo", 2)]
+
+
 ACTIONS = st.sampled_from(["order", "cancel", "pause"])
 PRINCIPALS = st.sampled_from(["User:ann", "User:bob"])
+TOPICS = st.sampled_from(["foo", "it's", 'a"b'])
 ENTRIES = st.lists(
-    st.builds(lambda action, name, job: (action, name, job), ACTIONS, PRINCIPALS, st.integers(0, 3)),
-    max_size=30,
+    st.tuples(ACTIONS, PRINCIPALS, st.integers(0, 3), st.lists(TOPICS, unique=True)), max_size=30
 )
 FILTERS = st.builds(
     AuditFilter,
@@ -84,13 +95,14 @@ FILTERS = st.builds(
     st.none() | st.integers(1, 3),
     st.none() | st.integers(0, 300),
     st.none() | st.integers(0, 300),
+    st.none() | TOPICS,
 )
 
 
 @settings(max_examples=60, deadline=None)
 @given(ENTRIES, FILTERS, st.integers(1, 40), st.integers(0, 5))
 def test_filters_select_the_same_entries_as_a_scan(
-    made: list[tuple[str, str, int]], chosen: AuditFilter, limit: int, trimmed: int
+    made: list[tuple[str, str, int, list[str]]], chosen: AuditFilter, limit: int, trimmed: int
 ) -> None:
     entries = [entry(number, *fields) for number, fields in enumerate(made, 1)]
 
@@ -114,6 +126,7 @@ def _matches(chosen: AuditFilter, each: AuditEntry) -> bool:
         and chosen.job in (None, each.job)
         and (chosen.since_ms is None or each.time_ms >= chosen.since_ms)
         and (chosen.until_ms is None or each.time_ms < chosen.until_ms)
+        and (chosen.topic is None or chosen.topic in json.loads(each.detail).get("topics", ()))
     )
 
 

@@ -58,6 +58,10 @@ class Site:
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
+    def weekday(self) -> int:
+        """Return the day of the week of the server: 0 is Monday."""
+        return time.gmtime().tm_wday
+
     def limit(self, **limits: int | None) -> None:
         assert self.api.put("limits", content=json.dumps(limits)).status_code == 200
 

@@ -52,6 +52,9 @@ def test_entries_are_filtered_and_exported(site: Site) -> None:
     filter_by(page, "job", str(second))
     assert shown(page, 1) == [f"order|{second}|3 partitions of foo"]
     filter_by(page, "job", "")
+    filter_by(page, "topic", "foo")
+    assert len(shown(page, 2)) == 2
+    filter_by(page, "topic", "")
     filter_by(page, "action", "limits")
     assert shown(page, 1)[0].startswith("limits|")
     filter_by(page, "action", "order")

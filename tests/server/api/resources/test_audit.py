@@ -70,9 +70,11 @@ async def test_an_entry_has_its_detail(client: ApiClient) -> None:
 
 
 async def test_filters_are_passed_on(client: ApiClient, log: Log) -> None:
-    await client.get("/v1/audit?action=order,cancel&principal=User:ann&client=7&job=4&since=5&until=6")
+    await client.get(
+        "/v1/audit?action=order,cancel&principal=User:ann&client=7&job=4&since=5&until=6&topic=foo"
+    )
     actions = {AuditAction.ORDER, AuditAction.CANCEL}
-    assert log.asked == [AuditFilter(actions, "User:ann", "7", 4, 5, 6)]
+    assert log.asked == [AuditFilter(actions, "User:ann", "7", 4, 5, 6, "foo")]
 
 
 async def test_an_unknown_action_is_named_with_a_similar_one(client: ApiClient) -> None:

@@ -1,0 +1,74 @@
+// The limits and the throttle: their use, and a change with what it would start.
+"use strict";
+
+import { post, put } from "./api.js";
+import { ask, wholeNumber } from "./confirm.js";
+import { Table, buttons, progress } from "./dom.js";
+import { count, counted, rate, readRate } from "./format.js";
+
+const BROKERS = 3; // brokers that a preview names
+
+const WHAT = {
+  R: "replicas of one partition in one step",
+  P: "partitions that move at once",
+  L: "leader movements at once",
+  C: "replicas that move at once",
+  B: "replicas that move to, or from, one broker at once",
+};
+
+const used = (limit) => (limit.used === null ? "" : count(limit.used));
+
+const valueOf = (name, value) => (value === null ? "none" : name === "throttle" ? rate(value) : count(value));
+
+const limitValue = (limit) => valueOf(limit.name, limit.limit);
+
+export function limitTable(context) {
+  const use = progress((limit) => ({
+    value: limit.used ?? 0,
+    total: limit.used === null || limit.limit === null ? null : limit.limit,
+    text: used(limit),
+    label: `${used(limit)} of ${count(limit.limit)} used of limit ${limit.name}`,
+  }));
+  const change = (limit) => ["Change…", `Change limit ${limit.name}`, () => changeLimit(limit, context)];
+  return new Table("limits", [
+    { label: "limit", text: (limit) => limit.name },
+    { label: "what", wide: true, text: (limit) => WHAT[limit.name] ?? "bytes per second to, and from, each broker" },
+    { label: "value", number: true, text: (limit) => limitValue(limit) },
+    { label: "used", ...use },
+    { label: "config", wide: true, text: (limit) => limit.config },
+    { label: "change", ...buttons((limit) => (context.mayChange ? [change(limit)] : [])) },
+  ], (limit) => limit.name);
+}
+
+async function changeLimit(limit, context) {
+  const waits = context.status.reasons
+    .filter(({ reason }) => reason.startsWith(`limit ${limit.name}:`))
+    .reduce((sum, { partitions }) => sum + partitions, 0);
+  const lines = [
+    `It is ${limitValue(limit)}.${limit.used === null ? "" : ` Steps in flight use ${count(limit.used)} of it, and continue.`}`,
+    limit.name !== "throttle" && `${counted(waits, "partition")} wait for it.`,
+  ];
+  const [unit, read] = limit.name === "throttle" ? ["Rate, such as 50MB", readRate] : ["Limit", wholeNumber(1, 2 ** 31 - 1, true)];
+  const preview = async (value) => effectLines(limit.name, await post("v1/limits/preview", { [limit.name]: value }));
+  const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", read, preview };
+  const answer = await ask(`Change limit ${limit.name}`, lines, "Change", field);
+  if (answer) await context.act(`Limit ${limit.name} is changed.`, () => put("v1/limits", { [limit.name]: answer.value }));
+}
+
+// What a change would do now, from the preview of the server.
+function effectLines(name, effect) {
+  const changed = effect.limits.find((each) => each.name === name);
+  const starting = effect.brokers.filter((each) => each.starting_in || each.starting_out).slice(0, BROKERS);
+  return [
+    `With ${valueOf(name, changed.after)}: ${startsLine(effect)}`,
+    changed.excess > 0 && `${count(changed.excess)} in flight are above the new limit; they continue.`,
+    name === "throttle" && `The throttle in force would be ${valueOf(name, effect.throttle)}.`,
+    ...starting.map((each) => `Broker ${each.id}: ${counted(each.starting_in, "replica")} start to it, ${count(each.starting_out)} from it.`),
+  ];
+}
+
+function startsLine({ starts, more, stopped }) {
+  if (stopped) return `no step starts, because ${stopped}.`;
+  if (!starts) return "no waiting step starts at once.";
+  return `${more ? "at least " : ""}${counted(starts, "waiting step")} ${starts === 1 ? "starts" : "start"} at once.`;
+}

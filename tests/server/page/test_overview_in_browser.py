@@ -1,0 +1,109 @@
+"""Throughput, limits and schedule on the page, in a browser. Skipped where there is no Chromium."""
+
+import json
+
+import pytest
+
+from tests.server.page.site import FAST, Site
+from tools.chromium import MISSING, Page, chromium
+
+pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+
+OPEN = "document.getElementById('confirm').open"
+
+
+def said(page: Page, text: str) -> None:
+    """Wait until the dialog says this."""
+    page.wait(f"document.querySelector('#confirm').innerText.includes({json.dumps(text)})")
+
+
+def replace(page: Page, text: str) -> None:
+    """Replace the text of the field that has the focus."""
+    page.run("document.activeElement.select()")
+    page.type(text)
+
+
+def test_the_dialog_of_a_limit_says_what_would_start(site: Site) -> None:
+    site.submit(range(40))
+    page = site.open("", FAST)
+    page.tab_to("Change limit P")
+    page.press("Enter")
+    page.wait(OPEN)
+    replace(page, "4")
+    said(page, "With 4: 3 waiting steps start at once.")
+    assert "It is 1. Steps in flight use 1 of it, and continue." in page.text("#confirm ul")
+    replace(page, "nothing")
+    said(page, "Enter a whole number from 1 to 2147483647, or nothing for no limit.")
+    replace(page, "3")
+    page.press("Enter")
+    site.until(lambda: site.api.get("limits").json()["limits"][1]["limit"] == 3)
+
+
+def test_the_throttle_is_changed_in_units(site: Site) -> None:
+    page = site.open("", FAST)
+    page.tab_to("Change limit throttle")
+    page.press("Enter")
+    page.wait(OPEN)
+    page.type("50KB")
+    said(page, "The throttle in force would be 48.8 KiB/s.")
+    page.press("Enter")
+    site.until(lambda: site.api.get("status").json()["throttle"]["bytes_per_second"] == 50_000)
+
+
+def test_a_schedule_is_checked_then_set_then_removed(site: Site) -> None:
+    page = site.open("", FAST)
+    assert page.text("#schedule-now") == "There is no schedule: steps may start at any time."
+    page.tab_to("Change the schedule…")
+    page.press("Enter")
+    page.wait(OPEN)
+    page.type("Mon-Sunday 25:00")
+    page.wait("document.getElementById('confirm-error').innerText")
+    replace(page, "Mon-Sun 00:00-24:00 throttle=50KB; tz=UTC")
+    said(page, "with a throttle of 48.8 KiB/s. Times of the periods are in UTC.")
+    page.press("Enter")
+    page.wait("document.querySelectorAll('#periods tbody tr').length === 1")
+    assert "Steps may start" in page.text("#schedule-now")
+    assert site.api.get("schedule").json()["now"]["throttle"] == 50_000
+    assert site.api.put("schedule", content='{"schedule": null}').status_code == 200
+    page.wait("document.getElementById('periods').hidden")
+
+
+def test_a_closed_schedule_says_why_nothing_starts(site: Site) -> None:
+    closed = "Mon 00:00-00:01; tz=UTC" if site.weekday() != 0 else "Wed 00:00-00:01; tz=UTC"
+    assert site.api.put("schedule", content=json.dumps({"schedule": closed})).status_code == 200
+    site.submit(range(5))
+    page = site.open("", FAST)
+    page.wait("document.getElementById('schedule-now').innerText.startsWith('No steps start: ')")
+    page.wait("document.querySelector('#reasons tbody')?.innerText.includes('schedule')")
+
+
+THROUGHPUT = """
+const read = Response.prototype.json;
+Response.prototype.json = async function () {
+  const body = await read.call(this);
+  return body.sample_ms ? SAMPLES : body;
+};"""
+
+
+def test_the_throughput_of_each_broker_is_drawn_against_the_throttle(site: Site) -> None:
+    samples = {
+        "sample_ms": 15_000,
+        "times": [1_000_000, 1_015_000, 1_030_000],
+        "throttles": [None, 2000, 2000],
+        "brokers": [
+            {"id": 1, "incoming": [0, 500, 1000], "outgoing": [0, 0, None]},
+            {"id": 2, "incoming": [0, 0, 0], "outgoing": [0, 0, 0]},
+            {"id": 3, "incoming": [0, 0, 0], "outgoing": [0, 500, 1000]},
+        ],
+    }
+    page = site.open("", THROUGHPUT.replace("SAMPLES", json.dumps(samples)))
+    page.wait("document.querySelectorAll('#throughput svg').length === 2")
+    captions = page.run(
+        "[...document.querySelectorAll('#throughput figcaption')].map((each) => each.innerText)"
+    )
+    assert captions == ["broker 1: 1,000 B/s in, 0 B/s out", "broker 3: 0 B/s in, 1,000 B/s out"]
+    assert "Full height: 1.95 KiB/s" in page.text("#throughput-scale")
+    received = page.run("document.querySelector('#throughput .received').getAttribute('d')")
+    assert received == "M0.0 56V56.0H100.0V56ZM100.0 56V42.5H200.0V56ZM200.0 56V29.0H300.0V56Z"
+    throttle = page.run("document.querySelector('#throughput .throttle').getAttribute('d')")
+    assert throttle == "M100.0 2.0H200.0V2.0H300.0"
