@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -194,8 +194,8 @@ class Page:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=scheme)
 
-    def screenshot(self, path: Path, *, whole: bool = True) -> None:
-        """Save a picture as PNG: of the whole page, or of what the window shows."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        area = {"captureBeyondViewport": True, "clip": {**size, "scale": 1}} if whole else {}
-        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", **area)["data"]))
+    def screenshot(self, path: Path, area: Mapping[str, float] | None = None) -> None:
+        """Save a picture as PNG: of an area (`x`, `y`, `width`, `height`), or of the whole page."""
+        clip = {**(area or self.call("Page.getLayoutMetrics")["cssContentSize"]), "scale": 1}
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
+        path.write_bytes(base64.b64decode(data))

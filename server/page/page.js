@@ -92,7 +92,8 @@ async function readAll(paced) {
   limits.show(rows);
   showJobs(listed);
   setHidden(element("detail"), !detail || number !== parts.job);
-  if (detail && number === parts.job) parts.show(detail);
+  // The table of jobs may be newer than the detail: both show the same numbers.
+  if (detail && number === parts.job) parts.show({ ...detail, job: listed.jobs.find(({ id }) => id === detail.job.id) ?? detail.job });
 }
 
 // The job in the address may have been deleted: the rest of the page is shown nevertheless.

@@ -1,0 +1,193 @@
+"""Take the screenshots of docs/console.md: `python -m tools.screenshots [--output docs/images]`.
+
+A server is started as by `make run`, with a faster network. An operator runs a plan of 500 partitions on the page: submits it, limits it, sees a
+stopped broker as the reason, pauses, rolls back, and reads the history. Each step waits until the page shows its result,
+so the command fails if the page cannot be used as the document says. It needs Chromium.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tools.chromium import MISSING, Browser, Page, chromium
+from tools.processes import ServerProcess, free_ports
+from tools.waiting import wait_until
+
+BROKERS = 6
+TOPIC, PARTITIONS = "events", 500
+WIDE, PHONE = (1280, 700), (390, 844)
+NETWORK = "20971520"
+"""Bytes per second of a broker: four times that of `make run`, so that the pictures take two minutes."""
+FOLDER = Path(__file__).parent.parent / "docs" / "images"
+
+
+def plan() -> str:
+    """Return a plan that moves about one replica of each partition of the topic."""
+    rows = [
+        {
+            "topic": TOPIC,
+            "partition": number,
+            "replicas": [(number + 1 + place) % BROKERS + 1 for place in range(3)],
+        }
+        for number in range(PARTITIONS)
+    ]
+    return json.dumps({"version": 1, "partitions": rows})
+
+
+class Operator:
+    """Uses the page by keyboard, and takes pictures of it."""
+
+    def __init__(self, page: Page, url: str, folder: Path) -> None:
+        self.page, self.url, self._folder = page, url, folder
+        self.api = httpx.Client(base_url=f"{url}v1/", timeout=60)
+
+    def go(self, path: str = "") -> None:
+        """Open a page, and wait until it shows something."""
+        self.page.go(self.url + path)
+        self.page.wait(
+            "document.querySelector('table tbody tr, #plan-form:not([hidden]), #none:not([hidden])')"
+        )
+
+    def picture(self, name: str, selector: str = "body") -> None:
+        """Save what the window shows when it is scrolled to this element."""
+        self.page.run(f"document.querySelector('{selector}').scrollIntoView()")
+        window = "({x: scrollX, y: scrollY, width: document.body.offsetWidth, height: innerHeight})"
+        self.page.screenshot(self._folder / f"{name}.png", self.page.run(window))
+
+    def dialog_picture(self, name: str) -> None:
+        """Save the dialog that is open."""
+        area = (
+            "scrollTo(0, 0), (({x, y, width, height}) => ({x, y, width, height}))"
+            "(document.querySelector('dialog[open]').getBoundingClientRect())"
+        )
+        self.page.screenshot(self._folder / f"{name}.png", self.page.run(area))
+
+    def press(self, label: str) -> None:
+        """Press a button by its label."""
+        self.page.tab_to(label)
+        self.page.press("Enter")
+
+    def answer(self, button: str, *typed: str, picture: str = "") -> None:
+        """Fill in the dialog that is open, take its picture, and confirm."""
+        self.page.wait("document.querySelector('dialog[open]')")
+        for text in typed:
+            self.page.run("document.querySelector('dialog[open] input').select()")
+            self.page.type(text)
+        if picture:
+            self.dialog_picture(picture)
+        self.press(button)
+        self.page.wait("!document.querySelector('dialog[open]')")
+
+    def job(self, number: int) -> dict[str, int]:
+        """Return a job as the API shows it."""
+        found: dict[str, int] = self.api.get(f"jobs/{number}", params={"limit": 0}).json()["job"]
+        return found
+
+    def wait_for_done(self, number: int, partitions: int) -> None:
+        """Wait until so many partitions of the job are done."""
+        wait_until(lambda: self.job(number)["done"] >= partitions, lambda: f"{partitions} partitions")
+
+
+def submit(operator: Operator) -> int:
+    """Submit the plan paused; return the job."""
+    page = operator.page
+    operator.go("submit.html")
+    page.run("document.getElementById('plan').focus()")
+    page.type(plan())
+    page.wait("document.getElementById('plan-state').innerText.includes('is valid')")
+    operator.picture("review", "#review")
+    operator.press("Start paused…")
+    operator.answer("Submit paused", picture="submit")
+    page.wait("!document.getElementById('submitted').hidden")
+    return int(page.run("document.getElementById('job-link').getAttribute('href').split('-')[1]"))
+
+
+def run(operator: Operator, number: int) -> None:
+    """Limit the job and resume it, see a stopped broker as the reason, and pause when half of the job is done."""
+    page = operator.page
+    operator.go(f"#job-{number}")
+    operator.press("Change limit P")
+    operator.answer("Change", "60", picture="limit")
+    operator.press(f"Resume job {number}")
+    operator.wait_for_done(number, PARTITIONS // 4)
+    operator.picture("job", "#detail")
+    operator.go()
+    operator.picture("overview")
+    operator.api.post("brokers/6/stop")
+    page.wait("document.getElementById('reasons').innerText.includes('broker 6')")
+    operator.go()
+    operator.picture("stopped-broker")
+    operator.api.post("brokers/6/start")
+    operator.wait_for_done(number, PARTITIONS // 2)
+    operator.press(f"Pause job {number}")
+    operator.answer("Pause")
+    wait_until(lambda: operator.job(number)["moving"] == 0, lambda: "the steps in flight")
+
+
+def take_pictures(operator: Operator) -> None:
+    """Run a plan, roll it back, and read the history; then look at the page on a phone."""
+    page, number = operator.page, submit(operator)
+    run(operator, number)
+    operator.press(f"Roll back job {number}")
+    operator.answer("Roll back", picture="rollback")
+    page.wait(f"document.getElementById('said').innerText.includes('rolls back job {number}')")
+    operator.go("history.html")
+    operator.picture("history")
+    page.resize(*PHONE, dark=True)
+    for name, path, selector in (
+        ("phone-overview", "", "body"),
+        ("phone-job", f"#job-{number}", "#detail"),
+        ("phone-history", "history.html", "body"),
+    ):
+        operator.go(path)
+        operator.picture(name, selector)
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[str]:
+    """Start a server as `make run` does; yield the URL of the page."""
+    http = f"127.0.0.1:{free_ports(1)}"
+    listeners = ["--listener", f"127.0.0.1:{free_ports(BROKERS)}", "--http", http]
+    data = ["--data-dir", str(folder), "--demo-topics"]
+    server = ServerProcess(
+        ["--backend", "embedded", *listeners, *data],
+        {"log.level": "ERROR", "embedded.network.bytes.per.second": NETWORK},
+    )
+    server.start()
+    try:
+        yield f"http://{http}/"
+    finally:
+        server.kill()
+
+
+def main() -> int:
+    """Take all screenshots. Return 1 without a browser."""
+    parser = argparse.ArgumentParser(prog="python -m tools.screenshots", description=__doc__)
+    parser.add_argument("--output", type=Path, default=FOLDER, help="the folder of the PNG files")
+    options = parser.parse_args()
+    program = chromium()
+    if program is None:
+        print(MISSING, file=sys.stderr)
+        return 1
+    options.output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "data") as url:
+        browser = Browser(program, Path(folder) / "profile")
+        try:
+            page = browser.open("about:blank")
+            page.resize(*WIDE)
+            take_pictures(Operator(page, url, options.output))
+        finally:
+            browser.close()
+    for picture in sorted(options.output.glob("*.png")):
+        print(f"{picture}: {picture.stat().st_size:,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
