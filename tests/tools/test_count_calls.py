@@ -6,10 +6,7 @@ import sys
 from tools.count_calls import Call, Calls, alter, limit
 
 BOUNDS = {"45, one row": 82, "46, all": 25, "56, completes a step": 79, "44, a limit": 54}
-"""Functions by request. A change that needs more states its reason here.
-
-A batch of commands for brokers records which partitions it creates (one function of 45 and 56).
-"""
+"""Functions by request. A change that needs more states its reason here."""
 
 
 def test_no_request_takes_more_functions_than_stated() -> None:
