@@ -94,8 +94,9 @@ class _Solver:
                 self._problem, given, self._shares, sets, (placed.bound, placed.bytes_bound)
             )
         sets = self._spread(given, sets)
-        if self._goal.minimize == "bytes" and self._shares is None:
-            self._notes.append(least_bytes_note(self._cost(given, sets)[1], placed.bytes_bound))
+        _, copied = self._cost(given, sets)
+        if self._goal.minimize == "bytes" and self._shares is None and copied:
+            self._notes.append(least_bytes_note(copied, placed.bytes_bound))
         return self._finish(placed._replace(sets=sets), widened)
 
     def _as_arrays(self, ranges: dict[int, CountRange]) -> Ranges:
@@ -285,12 +286,17 @@ class _Solver:
         while True:
             better = self._more_even(given, start, shares, sets)
             if np.array_equal(better, start.lists):
-                after = self._wanted_bytes(self._problem.after(better))
+                after = self._wanted_bytes(self._problem.after(better)) if self._keeps else None
                 if after is None or after.equals(shares):
                     return aligned(given.lists, better), shares
                 shares = after
             sets = better
             start = given._replace(lists=sets, room=self._room_left(given, sets))
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether a broker keeps what it has and gets nothing new, so that wanted bytes depend on what it keeps."""
+        return bool((self._layout.usable & ~self._layout.receives).any())
 
     def _spread(self, given: Input, sets: Ints) -> Ints:
         """Return sets in which topics are spread more evenly; with further moves only if the goal asks for it."""

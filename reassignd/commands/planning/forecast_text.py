@@ -47,9 +47,9 @@ def forecast_lines(made: Forecast) -> Iterator[str]:
 
 
 def limits_of(answer: Mapping[str, Any]) -> tuple[PlanLimits, int | None]:
-    """Return the limits and the throttle of an answer of `/v1/limits`."""
+    """Return the limits of an answer of `/v1/limits`, and the throttle or, without one, the bandwidth of its brokers."""
     values = {row["name"]: row["limit"] for row in answer["limits"] if row["limit"] is not None}
-    throttle: int | None = values.get("throttle")
+    throttle: int | None = values.get("throttle") or answer.get("bandwidth")
     return PlanLimits(
         **{field: values[letter] for field, letter in LETTERS.items() if letter in values}
     ), throttle

@@ -29,6 +29,10 @@ class Limits(Struct):
 
     limits: list[Limit]
     brokers: list[BrokerLoad]
+    bandwidth: Annotated[
+        int | None,
+        Meta(description="Bytes per second of a broker that forecasts assume without a throttle."),
+    ] = None
 
 
 class LimitEffect(Struct):

@@ -40,7 +40,8 @@ async def limits(call: Call) -> Limits:
     rate = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
     throttle = Limit("throttle", THROTTLE, None if rate is None else int(rate), None)
     loads = [BrokerLoad(*load) for load in broker_loads(state)]
-    return Limits([*limit_rows(state), throttle], loads)
+    reviews = call.services.reviews
+    return Limits([*limit_rows(state), throttle], loads, None if reviews is None else reviews.bandwidth())
 
 
 async def change(call: Call) -> Limits:

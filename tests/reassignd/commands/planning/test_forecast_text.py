@@ -22,4 +22,10 @@ def test_partitions_that_wait_are_counted_and_the_first_is_named() -> None:
 
 def test_limits_and_the_throttle_are_read_from_the_api() -> None:
     rows = [{"name": "P", "limit": 5}, {"name": "B", "limit": None}, {"name": "throttle", "limit": 9}]
-    assert limits_of({"limits": rows}) == (PlanLimits(partitions=5), 9)
+    assert limits_of({"limits": rows, "bandwidth": 7}) == (PlanLimits(partitions=5), 9)
+
+
+def test_without_a_throttle_the_bandwidth_of_the_brokers_counts() -> None:
+    rows = [{"name": "throttle", "limit": None}]
+    assert limits_of({"limits": rows, "bandwidth": 7}) == (PlanLimits(), 7)
+    assert limits_of({"limits": rows}) == (PlanLimits(), None)

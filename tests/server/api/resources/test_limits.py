@@ -1,10 +1,12 @@
 """`/v1/limits`."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from controller.scheduling.steps import UNLIMITED
+from server.api.services.reviews import Reviews
 from tests.server.api.api_client import MOVE, ApiClient
 
 
@@ -36,6 +38,19 @@ async def test_null_removes_a_limit() -> None:
     await client.ask("PUT", "/v1/limits", {"P": 20})
     await client.ask("PUT", "/v1/limits", {"P": None})
     assert client.controller.state.backlog.usage.limits.partitions == UNLIMITED
+
+
+async def test_the_bandwidth_of_forecasts_is_shown() -> None:
+    client = ApiClient()
+    assert (await client.get("/v1/limits"))["bandwidth"] is None
+    services = client.api.services
+    assert services is not None
+    client.api.services = replace(services, reviews=Reviews(_forecast, lambda: 7))
+    assert (await client.get("/v1/limits"))["bandwidth"] == 7
+
+
+def _forecast(*_: object) -> Any:
+    raise AssertionError("nothing is forecast")
 
 
 async def test_use_is_shown_by_broker() -> None:
