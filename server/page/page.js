@@ -13,8 +13,10 @@ import { changeSchedule, readSchedule } from "./schedule.js";
 import { readThroughput } from "./throughput.js";
 
 const EVERY_MS = 2000;
-const SHARE = 20; // The pause after a refresh is at least this multiple of its duration.
+const SHARE = 20; // The pause after a refresh is at least this multiple of its duration,
+const LONGEST_MS = 10_000; // but not longer than this, however busy the server is.
 const DETAIL_SHARE = 100; // The same for the partitions of a job: a filter visits all of them.
+const LONGEST_DETAIL_MS = 60_000;
 const CLIENT_MS = 30_000; // time between two reads of the role of this client
 const JOBS = 20;
 const PAUSES = 20; // entries of the audit log in which the pause of everything is looked for
@@ -61,7 +63,7 @@ async function readDetail(number, paced) {
   const began = performance.now();
   const value = await get(`v1/jobs/${number}`, parts.query).catch(missing);
   const now = performance.now();
-  Object.assign(detailed, { value, at, due: now + DETAIL_SHARE * (now - began) });
+  Object.assign(detailed, { value, at, due: now + Math.min(LONGEST_DETAIL_MS, DETAIL_SHARE * (now - began)) });
   return value;
 }
 
@@ -144,7 +146,7 @@ async function poll() {
   const began = performance.now();
   // Without a token there is nothing to read until the user enters one.
   if (!document.hidden && element("login").hidden) await refresh(true);
-  setTimeout(poll, Math.max(EVERY_MS, SHARE * (performance.now() - began)));
+  setTimeout(poll, Math.max(EVERY_MS, Math.min(LONGEST_MS, SHARE * (performance.now() - began))));
 }
 
 // ---- actions ----------------------------------------------------------------------------------------------------
