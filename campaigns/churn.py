@@ -90,13 +90,15 @@ class Run:
         """Delete all topics but TOPIC."""
         for attempt in range(10):
             try:
-                async with connected(server, self._rng) as made:
+                async with connected(server, self._rng) as connection:
                     topics = [
                         row.name
-                        for row in (await made.ask(METADATA)).topics
+                        for row in (await connection.ask(METADATA)).topics
                         if row.name and row.name != TOPIC
                     ]
-                    await made.ask(Sample(DeleteTopicsRequest(topic_names=topics, timeout_ms=10_000), 4))
+                    await connection.ask(
+                        Sample(DeleteTopicsRequest(topic_names=topics, timeout_ms=10_000), 4)
+                    )
                 return
             except (OSError, EOFError, TimeoutError):
                 await asyncio.sleep(attempt)

@@ -152,96 +152,98 @@ async def connected(server: Server, rng: Random, *, logged_in: bool = True) -> A
 
     At the end, close or abort it at random.
     """
-    made = Connection(*await server.connect(rng.randrange(4)))
+    connection = Connection(*await server.connect(rng.randrange(4)))
     try:
         if server.sasl and logged_in:
-            await made.log_in()
-        yield made
+            await connection.log_in()
+        yield connection
     finally:
         if rng.random() < 0.3:
-            made.writer.transport.abort()
+            connection.writer.transport.abort()
         else:
-            made.writer.close()
+            connection.writer.close()
 
 
 async def use(server: Server, rng: Random) -> None:
     """Send valid requests, one after the other."""
-    async with connected(server, rng) as made:
+    async with connected(server, rng) as connection:
         for _ in range(rng.randrange(1, 20)):
-            await made.ask(rng.choice(SAMPLES))
+            await connection.ask(rng.choice(SAMPLES))
 
 
 async def move(server: Server, rng: Random) -> None:
     """Reassign, list, and cancel with probability 0.5."""
-    async with connected(server, rng) as made:
-        await made.ask(CREATE)
-        await made.ask(order(rng.choice([(1, 2), (2, 3), (3, 1)])))
-        await made.ask(LIST)
+    async with connected(server, rng) as connection:
+        await connection.ask(CREATE)
+        await connection.ask(order(rng.choice([(1, 2), (2, 3), (3, 1)])))
+        await connection.ask(LIST)
         if rng.random() < 0.5:
-            await made.ask(order(None))
+            await connection.ask(order(None))
 
 
 async def mutate(server: Server, rng: Random) -> None:
     """Send requests with a few random bytes."""
-    async with connected(server, rng) as made:
+    async with connected(server, rng) as connection:
         for _ in range(rng.randrange(1, 6)):
             frame = bytearray(rng.choice(SAMPLES).frame)
             for _ in range(rng.randrange(1, 4)):
                 frame[rng.randrange(4 if rng.random() < 0.9 else 0, len(frame))] = rng.randrange(256)
-            await made.send(bytes(frame))
-        await made.end_of(rng.random())
+            await connection.send(bytes(frame))
+        await connection.end_of(rng.random())
 
 
 async def shorten(server: Server, rng: Random) -> None:
     """Send a truncated request, with a right or wrong size."""
-    async with connected(server, rng) as made:
+    async with connected(server, rng) as connection:
         frame = rng.choice(SAMPLES).frame
         end = rng.randrange(len(frame))
         claimed = rng.choice([len(frame) - 4, max(end - 4, 0), 2**31 - 1, -1, 100_000_000])
-        await made.send(struct.pack(">i", claimed) + frame[4:end])
-        await made.end_of(2 * rng.random())
+        await connection.send(struct.pack(">i", claimed) + frame[4:end])
+        await connection.end_of(2 * rng.random())
 
 
 async def babble(server: Server, rng: Random) -> None:
     """Send bytes that are not Kafka's protocol."""
-    async with connected(server, rng, logged_in=False) as made:
-        await made.send(rng.choice([b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02", rng.randbytes(500)]))
-        await made.end_of(rng.random())
+    async with connected(server, rng, logged_in=False) as connection:
+        await connection.send(
+            rng.choice([b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02", rng.randbytes(500)])
+        )
+        await connection.end_of(rng.random())
 
 
 async def overtake(server: Server, rng: Random) -> None:
     """Send requests before authentication, invalid credentials, or tokens at the wrong time."""
     claims = urlsafe_b64encode(rng.choice([b"[" * 100_000, json.dumps({"sub": "admin"}).encode()]))
     bearer = b"n,,\1auth=bearer e30." + claims.rstrip(b"=") + b".\1\1"
-    async with connected(server, rng, logged_in=False) as made:
+    async with connected(server, rng, logged_in=False) as connection:
         match rng.randrange(4):
             case 0:
-                await made.send(METADATA.frame)
+                await connection.send(METADATA.frame)
             case 1:
-                await made.log_in(b"\0alice\0wrong")
+                await connection.log_in(b"\0alice\0wrong")
             case 2:
-                await made.log_in(bearer, "OAUTHBEARER")
+                await connection.log_in(bearer, "OAUTHBEARER")
             case _:
-                await made.log_in()
-                await made.send(encode(SaslAuthenticateRequest(bearer), 2))
-        await made.end_of(rng.random())
+                await connection.log_in()
+                await connection.send(encode(SaslAuthenticateRequest(bearer), 2))
+        await connection.end_of(rng.random())
 
 
 async def leave_unfinished(server: Server, rng: Random) -> None:
     """Send half of a large token or reassignment request."""
     key = 36 if server.sasl else 45
-    async with connected(server, rng, logged_in=False) as made:
+    async with connected(server, rng, logged_in=False) as connection:
         size = rng.randrange(100_000, 500_000)
-        await made.send(struct.pack(">ihhi", size, key, 0, CORRELATION_ID) + bytes(size // 2))
+        await connection.send(struct.pack(">ihhi", size, key, 0, CORRELATION_ID) + bytes(size // 2))
         await asyncio.sleep(8 * rng.random())
 
 
 async def read_nothing(server: Server, rng: Random) -> None:
     """Request megabytes and do not read the answers."""
-    async with connected(server, rng) as made:
-        made.writer.transport.pause_reading()  # type: ignore[attr-defined] # it reads
+    async with connected(server, rng) as connection:
+        connection.writer.transport.pause_reading()  # type: ignore[attr-defined] # it reads
         for _ in range(rng.randrange(1, 30)):
-            made.writer.write(LARGE_METADATA)
+            connection.writer.write(LARGE_METADATA)
         await asyncio.sleep(8 * rng.random())
 
 
@@ -278,16 +280,16 @@ HTTP = [
 async def browse(server: Server, rng: Random) -> None:
     """Send valid or invalid HTTP requests."""
     reader, writer = await asyncio.open_connection(*server.http)
-    made = Connection(reader, writer)
+    connection = Connection(reader, writer)
     if rng.random() < 0.5:
         for _ in range(rng.randrange(1, 5)):
             path = rng.choice(PATHS)
-            await made.send(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.http[1]}\r\n\r\n".encode())
+            await connection.send(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.http[1]}\r\n\r\n".encode())
             async with asyncio.timeout(ANSWER_SECONDS):
                 await reader.read(65536)
     else:
-        await made.send(rng.choice(HTTP))
-        await made.end_of(3 * rng.random())
+        await connection.send(rng.choice(HTTP))
+        await connection.end_of(3 * rng.random())
     writer.close()
 
 

@@ -52,8 +52,8 @@ def key(name: str) -> TopicPartition:
 def partition(name: str, replicas: Sequence[int], **fields: Any) -> Partition:
     """Return a healthy partition led by its first replica; `fields` replace single values."""
     topic, number = key(name)
-    made = Partition(topic, number, tuple(replicas), tuple(replicas), replicas[0])
-    return made._replace(**fields) if fields else made
+    result = Partition(topic, number, tuple(replicas), tuple(replicas), replicas[0])
+    return result._replace(**fields) if fields else result
 
 
 def registration(broker: int) -> BrokerRegistration:
@@ -114,12 +114,12 @@ class InMemoryController:
 
         A partition with a step in flight also gets a reassignment from its current to its next list.
         """
-        for made in partitions:
-            if made.topic not in self.state.topics:
-                self.put(Topic(made.topic, made.topic.encode().ljust(16, b"\0")[:16]))
-            self.put(made)
-            if made.moving:
-                self.put(Reassignment(made.topic, made.partition, made.current, made.next, 0))
+        for result in partitions:
+            if result.topic not in self.state.topics:
+                self.put(Topic(result.topic, result.topic.encode().ljust(16, b"\0")[:16]))
+            self.put(result)
+            if result.moving:
+                self.put(Reassignment(result.topic, result.partition, result.current, result.next, 0))
         return self
 
     def with_topic_config(self, name: str, value: str, topic: str = "foo") -> "InMemoryController":

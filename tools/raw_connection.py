@@ -120,17 +120,17 @@ def requests_per_second(bootstrap: str, frame: bytes, connections: int, seconds:
     async def ask() -> float:
         loop = asyncio.get_running_loop()
         host, port = address(bootstrap)
-        made = [
+        askers = [
             await loop.create_connection(lambda: _Asker(frame, answer_bytes), host, port)
             for _ in range(connections)
         ]
         await asyncio.sleep(seconds / 2)
-        begun, before = perf_counter(), sum(asker.answers for _, asker in made)
+        begun, before = perf_counter(), sum(asker.answers for _, asker in askers)
         await asyncio.sleep(seconds)
-        if not all(asker.answers for _, asker in made):
+        if not all(asker.answers for _, asker in askers):
             raise ConnectionError("a connection got no answer")
-        rate = (sum(asker.answers for _, asker in made) - before) / (perf_counter() - begun)
-        for transport, _ in made:
+        rate = (sum(asker.answers for _, asker in askers) - before) / (perf_counter() - begun)
+        for transport, _ in askers:
             transport.abort()
         return rate
 

@@ -40,9 +40,9 @@ def parse(data: bytes) -> Json:
     try:
         text = data.decode(json.detect_encoding(data))
         _check_rows(text)
-        made = _object_with_surrogates if _has_surrogates(text) else _object
-        value: Json = json.loads(text, object_pairs_hook=made, parse_constant=_constant)
-        if made is not _object:
+        result = _object_with_surrogates if _has_surrogates(text) else _object
+        value: Json = json.loads(text, object_pairs_hook=result, parse_constant=_constant)
+        if result is not _object:
             _encode_texts(value)
     except RecursionError as error:
         raise PlanError("not JSON that can be read: nested too deep") from error
@@ -122,10 +122,10 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(pairs) > MAX_KEYS:
         clear_lists(pairs)
         raise PlanError(f"not JSON that can be read: an object has more than {MAX_KEYS} keys")
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         raise PlanError(f"not JSON: the key {_first_twice(pairs)!a} comes twice in one object")
-    return made
+    return result
 
 
 def _has_surrogates(text: str) -> bool:
@@ -134,9 +134,9 @@ def _has_surrogates(text: str) -> bool:
 
 
 def _object_with_surrogates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    made = _object(pairs)
-    _encode_texts([*made, *made.values()])
-    return made
+    result = _object(pairs)
+    _encode_texts([*result, *result.values()])
+    return result
 
 
 def _encode_texts(value: object) -> None:

@@ -33,8 +33,8 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     answer: dict[str, Any]
     try:
         snapshot = parse_snapshot("the cluster", until_end(lines))
-        made = forecast(targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"])
-        answer = made._asdict() | {"waiting": made.waiting[:WAITING]}
+        result = forecast(targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"])
+        answer = result._asdict() | {"waiting": result.waiting[:WAITING]}
     except (CommandError, PlanError) as error:
         answer = {"error": str(error)}
     answers.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")

@@ -74,10 +74,10 @@ def _forecast(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any]
     """Return the forecast, or None if it cannot be computed: it is an addition to the proposal."""
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
     try:
-        made = forecast(targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"])
+        result = forecast(targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"])
     except (CommandError, PlanError):
         return None
-    return made._asdict()
+    return result._asdict()
 
 
 def _write(answers: BinaryIO, value: Mapping[str, Any]) -> None:

@@ -94,12 +94,12 @@ class Api:
     def routes(self) -> list[BaseRoute]:
         """Return one route for each path."""
         by_path = groupby(sorted(ENDPOINTS, key=lambda each: each.path), key=lambda each: each.path)
-        made: list[BaseRoute] = []
+        result: list[BaseRoute] = []
         for path, group in by_path:
             methods = {each.method: each for each in group}
-            made.append(Route(path, self._serve(methods), methods=METHODS))
-        made.append(Route("/v1/{rest:path}", self._serve({}), methods=METHODS))
-        return made
+            result.append(Route(path, self._serve(methods), methods=METHODS))
+        result.append(Route("/v1/{rest:path}", self._serve({}), methods=METHODS))
+        return result
 
     def _serve(self, methods: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
         async def serve(request: Request) -> Response:

@@ -58,10 +58,10 @@ class AuditTrail:
     def entry(self, event: AnyEvent, decision: Decision) -> AuditEntry | None:
         """Return the entry of the decision, which is complete but not durable; None if it needs none."""
         make = _MAKERS.get(type(event))
-        made = None if make is None else make(self._state, event, decision.reply)
-        if made is None:
+        fields = None if make is None else make(self._state, event, decision.reply)
+        if fields is None:
             return None
-        action, principal, client_id, job, detail = made
+        action, principal, client_id, job, detail = fields
         self._last_id += 1
         # Searches by time need times that never decrease, also if the clock is set back.
         self._last_ms = max(self._last_ms, decision.now_ms)

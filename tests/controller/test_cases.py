@@ -39,5 +39,5 @@ def test_a_difference_is_described() -> None:
 
 
 def test_a_component_outside_of_the_controller_is_a_difference() -> None:
-    foreign = CASES[0]._replace(do={"event": "zk_session_expired"}, expect={})
-    assert behaviours(run(foreign)) == ("has zk_session_expired", "has none in the controller")
+    unknown = CASES[0]._replace(do={"event": "zk_session_expired"}, expect={})
+    assert behaviours(run(unknown)) == ("has zk_session_expired", "has none in the controller")

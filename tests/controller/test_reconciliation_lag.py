@@ -87,7 +87,7 @@ def test_the_cancel_of_a_reorder_ends_as_soon_as_the_new_order_is_seen() -> None
     assert (gateway.kafka.replicas[KEY], gateway.reassignment_of("foo-0")) == ((4, 1), None)
 
 
-def test_an_undo_that_can_leave_another_order_is_waited_for_and_the_order_is_restored() -> None:
+def test_an_undo_that_can_change_the_order_is_awaited_and_the_order_is_restored() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.freeze()
     gateway.alter({"foo-0": (2, 3)})

@@ -11,8 +11,8 @@ from planner.step_table import Move
 
 def partition(topic: str, number: int, replicas: Sequence[int], **fields: Any) -> Partition:
     """A partition of 1000 bytes, in sync and led by its first replica, but for the fields given."""
-    made = Partition(topic, number, tuple(replicas), tuple(replicas), replicas[0], 1000)
-    return made._replace(**fields)
+    result = Partition(topic, number, tuple(replicas), tuple(replicas), replicas[0], 1000)
+    return result._replace(**fields)
 
 
 def cluster(

@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "jdk"
 
 
-def test_a_java_with_all_that_spark_asks_for_is_used_as_it_is(home: Path) -> None:
+def test_a_java_with_the_optional_module_is_not_wrapped(home: Path) -> None:
     fake_java(home, "17.0.2", "jdk.incubator.vector@17")
     with java_for_spark():
         assert os.environ["JAVA_HOME"] == str(home)

@@ -120,7 +120,7 @@ def test_the_forecast_counts_the_remaining_work() -> None:
     assert (forecast.replica_movements, forecast.bytes, forecast.leader_movements) == (4, 4000, 2)
 
 
-def test_partitions_that_stop_short_say_why() -> None:
+def test_partitions_that_do_not_reach_their_target_have_a_reason() -> None:
     (waiting,) = planned(dead={5}).forecast.waiting
     assert waiting["partition"] == 1
     assert waiting["reason"] == "offline: broker 5"

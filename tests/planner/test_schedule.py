@@ -46,7 +46,7 @@ def test_nothing_to_do_is_no_step() -> None:
     assert list(steps_of(move((1, 2), (1, 2)), BROKERS)) == []
 
 
-def test_a_partition_goes_as_far_as_live_brokers_let_it() -> None:
+def test_a_partition_moves_as_far_as_live_brokers_allow() -> None:
     steps = list(steps_of(move((1, 2), (3, 4)), {1, 2, 3}, limit=1))
     assert lists(steps) == [(3, 1, 2), (3, 2)]
 

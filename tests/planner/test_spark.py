@@ -189,9 +189,9 @@ def test_a_connect_server_computes_the_same_plan_as_python(connect_server: str, 
     rows = [{"topic": "orders", "partition": n, "replicas": [4, 5, 1 + n % 3]} for n in range(20)]
     (tmp_path / "plan").write_text(json.dumps({"partitions": rows}))
     files = ["--reassignment-json-file", f"{tmp_path}/plan", "--snapshot", f"{tmp_path}/snapshot"]
-    made = []
+    plans = []
     for folder, where in (("inline", []), ("remote", ["--remote", connect_server])):
         options = [*files, "--limits", "r=1,p=4", "--output", f"{tmp_path}/{folder}", *where]
         subprocess.run([sys.executable, "-m", "reassignd", "plan", *options], check=True)  # noqa: S603 - our own
-        made.append(read_table(tmp_path / folder / "steps.parquet").to_pylist())
-    assert made[0] == made[1]
+        plans.append(read_table(tmp_path / folder / "steps.parquet").to_pylist())
+    assert plans[0] == plans[1]

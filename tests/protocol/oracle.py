@@ -32,10 +32,12 @@ def peer_class(name: str) -> Any:
     attributes: dict[str, Any] = {"json_patch": classmethod(json_patch)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        made = type(ApiMessage)(name, (ApiMessage,), attributes, load_json=None if is_theirs else "schemas")
+        subclass = type(ApiMessage)(
+            name, (ApiMessage,), attributes, load_json=None if is_theirs else "schemas"
+        )
     registry.clear()
     registry.update(before)
-    return made
+    return subclass
 
 
 def peer_bytes(schema: Message, version: int, message: Any) -> bytes:

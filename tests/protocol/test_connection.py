@@ -74,7 +74,7 @@ def test_an_encoded_answer_is_sent_in_its_turn() -> None:
     assert pair.server.send_encoded(frame, encoded) is encoded
 
 
-def test_an_answer_that_cannot_be_encoded_leaves_its_turn_open() -> None:
+def test_another_answer_can_be_sent_after_one_that_cannot_be_encoded() -> None:
     pair = Pair()
     (frame,) = pair.ask((LIST, 0))
     with pytest.raises(EncodeError):

@@ -65,7 +65,7 @@ def test_a_second_plan_is_queued_and_runs_behind_the_first(slow: Shell) -> None:
     assert [slow.json("job", str(each))["job"]["kind"] for each in (queued, appended)] == ["queue", "queue"]
 
 
-def test_everything_or_one_job_is_paused_and_goes_on(slow: Shell) -> None:
+def test_all_jobs_or_one_job_can_be_paused_and_resumed(slow: Shell) -> None:
     assert slow.ok("pause") == "Everything is paused.\n"
     first, second = slow.execute(range(3)), slow.execute(range(3, 6))
     assert slow.moves()["moving"] == 0
@@ -124,7 +124,7 @@ def test_the_output_of_list_is_a_plan_with_the_targets(slow: Shell, tmp_path: Pa
     assert slow.replicas()[:4] == [row["replicas"] for row in json.loads(listed.read_text())["partitions"]]
 
 
-def test_a_cancel_tells_which_throttle_stays(slow: Shell) -> None:
+def test_a_cancel_prints_the_throttles_that_remain(slow: Shell) -> None:
     slow.ok("limits", CRAWL)
     slow.execute(range(2))
     lines = slow.ok("cancel", "--partition", "foo-0").splitlines()

@@ -11,13 +11,13 @@ from reassignd.logs import JsonFormatter, PlainFormatter
 
 
 def record(text: str = "hello", level: int = logging.INFO, *, failed: bool = False) -> logging.LogRecord:
-    made = logging.LogRecord("server.connections.session", level, __file__, 1, text, (), None)
+    result = logging.LogRecord("server.connections.session", level, __file__, 1, text, (), None)
     if failed:
         try:
             raise RuntimeError("broken")
         except RuntimeError:
-            made.exc_info = sys.exc_info()
-    return made
+            result.exc_info = sys.exc_info()
+    return result
 
 
 @pytest.fixture

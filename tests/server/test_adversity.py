@@ -27,8 +27,8 @@ def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
-    async with serving() as made:
-        yield made
+    async with serving() as site:
+        yield site
 
 
 async def others_are_served(served: Served) -> None:

@@ -78,9 +78,9 @@ async def target(request: pytest.FixtureRequest) -> AsyncIterator[Target]:
     await backend.having({"foo-0": (1, 2, 3), "foo-1": (2, 3, 1), "bar-0": (4,)})
     await backend.alter({"foo-1": (4, 5, 6)})
     authorizer = NOBODY if request.param == "denied" else AllowAll()
-    made = Target(backend, authorizer, narrow=request.param == "narrow")
-    yield made
-    made.close()
+    result = Target(backend, authorizer, narrow=request.param == "narrow")
+    yield result
+    result.close()
     await backend.stop()
 
 

@@ -260,12 +260,12 @@ def _topic_id(text: object) -> bytes:
     if text is None:
         return NO_ID
     try:
-        made = base64.urlsafe_b64decode(f"{text}==")
+        topic_id = base64.urlsafe_b64decode(f"{text}==")
     except ValueError as error:
         raise ZnodeError("topic_id is not a topic id") from error
-    if len(made) != len(NO_ID):
+    if len(topic_id) != len(NO_ID):
         raise ZnodeError("topic_id is not a topic id")
-    return made
+    return topic_id
 
 
 def _endpoint(text: object, protocols: Mapping[str, Any]) -> Endpoint:

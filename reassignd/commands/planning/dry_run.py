@@ -46,15 +46,15 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
     rate = _rate(throttle, of_server, client.get("/v1/status"))
     try:
         targets = [((entry.topic, entry.partition), entry.replicas) for entry in read_plan(parse(plan))]
-        made = forecast(targets, read_server(client), limits, rate.bytes)
+        result = forecast(targets, read_server(client), limits, rate.bytes)
     except PlanError as error:
         raise CommandError(str(error)) from error
-    scheduled = _scheduled(client.get("/v1/schedule")["schedule"], made)
+    scheduled = _scheduled(client.get("/v1/schedule")["schedule"], result)
     if output_format == JSON:
-        parts = {"forecast": made._asdict(), "rate": rate._asdict(), "scheduled": scheduled._asdict()}
+        parts = {"forecast": result._asdict(), "rate": rate._asdict(), "scheduled": scheduled._asdict()}
         echo(as_json(parts))
     else:
-        _print(made, rate, scheduled)
+        _print(result, rate, scheduled)
     return 0
 
 
@@ -70,10 +70,10 @@ def _rate(throttle: object, of_server: int | None, status: Mapping[str, Any]) ->
     return Rate(BANDWIDTH, "assumed, because nothing moves now")
 
 
-def _scheduled(text: str | None, made: Forecast) -> Scheduled:
+def _scheduled(text: str | None, result: Forecast) -> Scheduled:
     """Return the time with the schedule, if the plan starts now."""
     if text is None:
-        return Scheduled(None, made.seconds)
+        return Scheduled(None, result.seconds)
     schedule = read_schedule(text)
     if schedule.problem:
         raise CommandError(f"the schedule of the server cannot be read here: {schedule.problem}")
@@ -81,10 +81,10 @@ def _scheduled(text: str | None, made: Forecast) -> Scheduled:
     return Scheduled(text, seconds_until_done(schedule, time_ns() // 1_000_000, size, made.bandwidth))
 
 
-def _print(made: Forecast, rate: Rate, scheduled: Scheduled) -> None:
-    moving = made.partitions - made.unchanged
-    echo(f"{counted(moving, 'partition')} to move, {made.unchanged:,} already at the target")
-    for line in forecast_lines(made):
+def _print(result: Forecast, rate: Rate, scheduled: Scheduled) -> None:
+    moving = result.partitions - result.unchanged
+    echo(f"{counted(moving, 'partition')} to move, {result.unchanged:,} already at the target")
+    for line in forecast_lines(result):
         echo(line)
     echo(f"rate: {in_bytes(rate.bytes)}/s to and from each broker, {rate.origin}")
     if scheduled.schedule is not None:

@@ -26,22 +26,22 @@ def forecast(
     return make_plan(moves, cluster, limits or PlanLimits(), bandwidth or BANDWIDTH, schedule).forecast
 
 
-def copy_lines(made: Forecast) -> Iterator[str]:
+def copy_lines(result: Forecast) -> Iterator[str]:
     """Yield a line about steps and copies, and one about the time."""
-    steps = f"{counted(made.steps, 'step')} in {counted(made.waves, 'wave')}"
-    copies = f"{counted(made.replica_movements, 'replica')} ({in_bytes(made.bytes)}) to copy"
-    yield f"{steps}: {copies}, {counted(made.leader_movements, 'leader movement')}"
-    took, least = in_time(made.seconds), in_time(made.least_seconds)
-    yield f"forecast: {took} at {in_bytes(made.bandwidth)}/s per broker, at least {least}"
+    steps = f"{counted(result.steps, 'step')} in {counted(result.waves, 'wave')}"
+    copies = f"{counted(result.replica_movements, 'replica')} ({in_bytes(result.bytes)}) to copy"
+    yield f"{steps}: {copies}, {counted(result.leader_movements, 'leader movement')}"
+    took, least = in_time(result.seconds), in_time(result.least_seconds)
+    yield f"forecast: {took} at {in_bytes(result.bandwidth)}/s per broker, at least {least}"
 
 
-def forecast_lines(made: Forecast) -> Iterator[str]:
+def forecast_lines(result: Forecast) -> Iterator[str]:
     """Yield the lines of the forecast."""
-    yield from copy_lines(made)
-    if made.waiting_partitions:
-        first = made.waiting[0]
+    yield from copy_lines(result)
+    if result.waiting_partitions:
+        first = result.waiting[0]
         yield (
-            f"waits: {counted(made.waiting_partitions, 'partition')}, "
+            f"waits: {counted(result.waiting_partitions, 'partition')}, "
             f"the first is {first['topic']}-{first['partition']}: {first['reason']}"
         )
 

@@ -109,11 +109,11 @@ def plan(
         cluster = read_snapshot(snapshot)
         moves = moves_of(read_targets(plan_file), cluster)
         if len(moves) <= MAX_INLINE_PARTITIONS and not (any(where.values()) or submitted()):
-            made = make_plan(moves, cluster, limits, bandwidth, schedule)
+            result = make_plan(moves, cluster, limits, bandwidth, schedule)
         else:
             with running(**where) as spark:
-                made = make_plan(moves, cluster, limits, bandwidth, schedule_of(spark))
-        write_plan(made, output)
+                result = make_plan(moves, cluster, limits, bandwidth, schedule_of(spark))
+        write_plan(result, output)
     except PlanError as error:
         raise CommandError(str(error)) from error
     except ModuleNotFoundError as error:
@@ -122,14 +122,14 @@ def plan(
             raise
         raise CommandError(f"plan needs {package}: .venv/bin/pip install -e '.[spark]'") from error
     if output_format == "json":
-        for line in json_lines(made):
+        for line in json_lines(result):
             echo(line)
     else:
-        echo(_summary(made, output))
+        echo(_summary(result, output))
 
 
-def _summary(made: Plan, output: Path) -> str:
-    forecast = made.forecast
+def _summary(result: Plan, output: Path) -> str:
+    forecast = result.forecast
     moving = counted(forecast.partitions - forecast.unchanged, "partition")
     lines = [
         f"{moving} to move, {forecast.unchanged:,} already at the target",

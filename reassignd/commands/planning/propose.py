@@ -203,9 +203,9 @@ def _propose(
     client: "Client", source: Source, wish: Wish, files: Files, execution: Execution, output_format: str
 ) -> int:
     cluster, proposal = _agreed(client, source, wish, execution)
-    made = _forecast(client, source, cluster, proposal, execution) if execution.dry_run else None
+    preview = _forecast(client, source, cluster, proposal, execution) if execution.dry_run else None
     files.write(proposal)
-    _show(proposal, files, output_format, made)
+    _show(proposal, files, output_format, preview)
     return execute(client, wish.goal, proposal, execution, output_format) if execution.execute else 0
 
 
@@ -243,14 +243,14 @@ def _write(path: Path | None, text: str) -> None:
         raise CommandError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _show(proposal: Proposal, files: Files, output_format: str, made: Forecast | None = None) -> None:
+def _show(proposal: Proposal, files: Files, output_format: str, preview: Forecast | None = None) -> None:
     if output_format == JSON:
-        forecasted = {} if made is None else {"forecast": made._asdict()}
+        forecasted = {} if preview is None else {"forecast": preview._asdict()}
         echo(as_json(as_dict(proposal) | forecasted))
         return
     for line in [*summary(proposal), "", *columns(HEAD, broker_rows(proposal))]:
         echo(line)
-    for line in [] if made is None else ["", *forecast_lines(made)]:
+    for line in [] if preview is None else ["", *forecast_lines(preview)]:
         echo(line)
     if files.output is not None:
         changed = counted(len(proposal.changes), "partition")

@@ -44,16 +44,16 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     entries = await call.read_body(read)
     bandwidth, origin = _rate(call, options.throttle, reviews.bandwidth())
     head = await call.compute(len(entries), _head, call.state, entries, bandwidth)
-    made = await reviews.forecast(lambda: _request(call, head))
+    answer = await reviews.forecast(lambda: _request(call, head))
     under_way = sum(_is_under_way(call.state, entry) for entry in entries)
     changed = {
-        "brokers": [_broker(row) for row in made["brokers"]],
-        "limits": {name.upper(): limit for name, limit in made["limits"].items() if limit < UNLIMITED},
+        "brokers": [_broker(row) for row in answer["brokers"]],
+        "limits": {name.upper(): limit for name, limit in answer["limits"].items() if limit < UNLIMITED},
         "under_way": under_way,
         "rate_origin": origin,
         "scheduled_seconds": _scheduled(call.state, made["seconds"] * bandwidth, bandwidth, made["seconds"]),
     }
-    return msgspec.convert(made | changed, Review)
+    return msgspec.convert(answer | changed, Review)
 
 
 def _scheduled(state: State, size: float, rate: int, unscheduled: float) -> float | None:

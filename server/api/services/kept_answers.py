@@ -21,7 +21,7 @@ class KeptAnswer(NamedTuple):
 
     body: bytes
     tag: str
-    made: float
+    made_at: float
 
 
 class _Slot:
@@ -50,7 +50,7 @@ class KeptAnswers:
             while len(self._slots) > MAX_ANSWERS:
                 del self._slots[next(iter(self._slots))]
         async with slot.lock:
-            if slot.answer is None or self._now() - slot.answer.made > max_age:
+            if slot.answer is None or self._now() - slot.answer.made_at > max_age:
                 began = self._now()
                 body = await make()
                 slot.answer = KeptAnswer(body, f'"{blake2b(body, digest_size=12).hexdigest()}"', began)

@@ -55,7 +55,7 @@ def test_leaders_that_live_are_named_with_their_addresses(controller: InMemoryCo
     ]
 
 
-def test_a_topic_that_is_gone_is_led_by_nobody(controller: InMemoryController) -> None:
+def test_leader_and_isr_has_no_rows_of_deleted_topics(controller: InMemoryController) -> None:
     request = leader_and_isr(HEADER, controller.state, [LeaderAndIsrRow(partition("bar-0", [1]), new=False)])
     assert request.topic_states == []
 

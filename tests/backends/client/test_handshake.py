@@ -41,11 +41,11 @@ async def fake() -> AsyncIterator[FakeBroker]:
 
 
 def context(server_side: bool = False, certificate: str | None = None, ca: str = "ca") -> ssl.SSLContext:
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
-    made.load_verify_locations(TLS / f"{ca}.pem")
+    result = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
+    result.load_verify_locations(TLS / f"{ca}.pem")
     if certificate is not None:
-        made.load_cert_chain(TLS / f"{certificate}.pem")
-    return made
+        result.load_cert_chain(TLS / f"{certificate}.pem")
+    return result
 
 
 def by_tls(**options: Any) -> Caller:
@@ -182,9 +182,9 @@ async def test_a_broker_without_tls_is_reported(fake: FakeBroker) -> None:
 
 
 def asks_for_a_certificate() -> ssl.SSLContext:
-    made = context(server_side=True, certificate="server")
-    made.verify_mode = ssl.CERT_REQUIRED
-    return made
+    result = context(server_side=True, certificate="server")
+    result.verify_mode = ssl.CERT_REQUIRED
+    return result
 
 
 async def test_a_client_certificate_is_presented() -> None:

@@ -53,9 +53,9 @@ class Rig:
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
     async with broker() as fake:
-        made = Rig(fake)
-        yield made
-        await made.link.close()
+        result = Rig(fake)
+        yield result
+        await result.link.close()
 
 
 async def test_a_link_connects_on_first_use_and_stays_connected(rig: Rig) -> None:

@@ -166,7 +166,7 @@ async def test_a_broker_that_recovers_in_time_stays_in_the_isr(harness: Embedded
     assert harness["foo-0"].isr == (1, 2)
 
 
-async def test_a_failed_disk_moves_the_leadership_and_its_replacement_brings_the_replica_back(
+async def test_a_failed_disk_moves_the_leadership_and_its_replacement_restores_the_replica(
     harness: EmbeddedHarness,
 ) -> None:
     await harness.having({"foo-0": [1, 2]})

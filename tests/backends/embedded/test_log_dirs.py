@@ -68,7 +68,7 @@ def test_a_failed_disk_loses_its_replicas_and_the_moves_to_it(dirs: LogDirs) -> 
     assert list(dirs.futures()) == []
 
 
-def test_a_move_away_from_a_failed_disk_stops(dirs: LogDirs) -> None:
+def test_a_move_from_a_failed_disk_ends(dirs: LogDirs) -> None:
     dirs.create(FOO, new=True)
     dirs.want(FOO, "b")
     dirs.fail("a")

@@ -208,7 +208,7 @@ async def test_run_measures_repeatedly(rig: Rig) -> None:
     assert len(rig.asked()) == 3
 
 
-async def test_unknown_sizes_are_learned_from_leaders(rig: Rig) -> None:
+async def test_unknown_sizes_are_requested_from_leaders(rig: Rig) -> None:
     for name in ("foo-0", "foo-1", "bar-0"):
         rig.having(name)
     rig.held.update({(1, "foo-0"): 50, (1, "foo-1"): 60})
@@ -225,7 +225,9 @@ async def test_known_sizes_are_not_requested_again(rig: Rig) -> None:
     assert (rig.asked(), rig.events) == ([], [])
 
 
-async def test_learning_sizes_takes_a_limited_time(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_for_unknown_sizes_have_a_time_limit(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def never(*_: Any) -> None:
         await asyncio.Event().wait()
 

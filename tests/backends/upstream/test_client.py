@@ -53,16 +53,16 @@ class Upstream:
 @asynccontextmanager
 async def running() -> AsyncIterator[Upstream]:
     async with AsyncExitStack() as stack:
-        made = Upstream([await stack.enter_async_context(broker()) for _ in range(3)])
-        yield made
-        await made.client.close()
+        result = Upstream([await stack.enter_async_context(broker()) for _ in range(3)])
+        yield result
+        await result.client.close()
 
 
 @pytest.fixture
 async def upstream() -> AsyncIterator[Upstream]:
-    async with running() as made:
-        await made.client.refresh()
-        yield made
+    async with running() as result:
+        await result.client.refresh()
+        yield result
 
 
 async def test_a_refresh_reads_brokers_controller_and_cluster_id(upstream: Upstream) -> None:

@@ -67,9 +67,9 @@ def test_external_changes_older_than_the_state_are_ignored() -> None:
 def test_a_new_topic_is_led_by_its_first_live_replica() -> None:
     controller = InMemoryController(live=[2, 3])
     d = do(controller, TopicStored("foo", NO_ID, [bare("foo", 0, 1, 2, 3)]))
-    made = Partition("foo", 0, (1, 2, 3), (2, 3), 2, 0, 0)
-    assert d.changes == [made]
-    assert d.effects == [Publish(made, new=(1, 2, 3))]
+    before = Partition("foo", 0, (1, 2, 3), (2, 3), 2, 0, 0)
+    assert d.changes == [before]
+    assert d.effects == [Publish(before, new=(1, 2, 3))]
 
 
 def test_a_new_topic_without_a_live_replica_waits_for_one() -> None:

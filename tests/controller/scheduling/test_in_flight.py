@@ -4,11 +4,11 @@ from tests.builders import key
 
 
 def two_steps() -> StepsInFlight:
-    made = StepsInFlight()
-    made.note("foo", 0, MOVING, True)
-    made.note("foo", 1, MOVING, True)
-    made.changed_topics.clear()
-    return made
+    result = StepsInFlight()
+    result.note("foo", 0, MOVING, True)
+    result.note("foo", 1, MOVING, True)
+    result.changed_topics.clear()
+    return result
 
 
 def test_partitions_with_a_step_in_flight_are_members() -> None:

@@ -36,7 +36,7 @@ def test_effects_are_kept_in_order_and_nothing_is_replied_yet() -> None:
     assert d.reply is None
 
 
-def test_an_effect_can_be_asked_for_before_all_others() -> None:
+def test_an_effect_can_be_inserted_before_all_others() -> None:
     d = Decision(InMemoryController().state)
     d.effects.append(TopicDeleted("foo"))
     d.effects.insert(0, TopicDeleted("bar"))

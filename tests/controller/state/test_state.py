@@ -20,11 +20,11 @@ MOVE = Reassignment("foo", 0, (1, 2), (3, 4))
 
 @pytest.fixture
 def state() -> State:
-    made = State()
-    made.apply(
+    result = State()
+    result.apply(
         [Broker(1, "localhost", 9092, None, 1), TOPIC, partition("foo-0", (1, 2)), partition("foo-1", (2,))]
     )
-    return made
+    return result
 
 
 def test_records_are_found_under_their_keys(state: State) -> None:
@@ -96,7 +96,7 @@ def test_adding_replicas_out_of_sync_do_not_make_a_partition_unhealthy(state: St
     assert state.under_replicated == set()
 
 
-def test_a_partition_that_goes_takes_the_move_of_others_along(state: State) -> None:
+def test_a_deleted_partition_ends_the_external_move(state: State) -> None:
     state.add_external(key("foo-1"))
     listed = state.reassigning_revision
     state.delete(Deleted(Partition, key("foo-1")))

@@ -88,7 +88,7 @@ def test_a_row_that_is_not_taken_is_sent_after_twice_as_long_each_time() -> None
     assert sent_at(50, 56_000) == [0, *doubled, 40_600, 55_600]
 
 
-def test_slow_looks_do_not_make_the_pause_between_two_rows_longer() -> None:
+def test_slow_polls_do_not_make_the_pause_between_two_rows_longer() -> None:
     assert sent_at(10_000, 70_000) == [0, 10_000, 20_000, 40_000, 60_000]
 
 

@@ -267,7 +267,7 @@ def test_a_step_whose_replacement_is_refused_is_undone() -> None:
     assert gateway.state.external == set()
 
 
-def test_a_way_back_that_is_refused_leaves_open_which_way_it_goes() -> None:
+def test_a_refused_undo_leaves_the_direction_of_the_step_unknown() -> None:
     gateway = turned()
     gateway.alter({"foo-0": None})
     gateway.lose_requests()

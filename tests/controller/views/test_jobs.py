@@ -29,46 +29,46 @@ def controller(**limits: int) -> InMemoryController:
     )
 
 
-def move(made: InMemoryController, *names: str) -> InMemoryController:
-    made.alter({name: [4, 5, 6] for name in names or ("foo-0", "foo-1", "foo-2")})
-    return made
+def move(cluster: InMemoryController, *names: str) -> InMemoryController:
+    cluster.alter({name: [4, 5, 6] for name in names or ("foo-0", "foo-1", "foo-2")})
+    return cluster
 
 
-def rows(made: InMemoryController, job: int) -> list[Part]:
-    return [part for part in parts(made.state, job) if part is not None]
+def rows(cluster: InMemoryController, job: int) -> list[Part]:
+    return [part for part in parts(cluster.state, job) if part is not None]
 
 
-def states(made: InMemoryController, job: int) -> dict[str, str]:
-    return {f"{part.topic}-{part.partition}": part.state.value for part in rows(made, job)}
+def states(cluster: InMemoryController, job: int) -> dict[str, str]:
+    return {f"{part.topic}-{part.partition}": part.state.value for part in rows(cluster, job)}
 
 
-def reason(made: InMemoryController, job: int = 1) -> str:
-    [text] = {part.reason for part in rows(made, job) if part.reason}
+def reason(cluster: InMemoryController, job: int = 1) -> str:
+    [text] = {part.reason for part in rows(cluster, job) if part.reason}
     return text
 
 
 def test_a_job_runs_is_paused_and_ends() -> None:
-    made = move(controller())
-    seen = [job_state(made.state.jobs[1])]
-    made.do(Pause(1, True))
-    seen.append(job_state(made.state.jobs[1]))
-    made.settle()
-    seen.append(job_state(made.state.jobs[1]))
+    cluster = move(controller())
+    seen = [job_state(cluster.state.jobs[1])]
+    cluster.do(Pause(1, True))
+    seen.append(job_state(cluster.state.jobs[1]))
+    cluster.settle()
+    seen.append(job_state(cluster.state.jobs[1]))
     assert seen == [JobState.RUNNING, JobState.PAUSED, JobState.ENDED]
 
 
 def test_moving_partitions_are_listed_first_and_ended_ones_last() -> None:
-    made = move(controller(partitions=1))
-    made.catch_up()
-    assert list(states(made, 1).items()) == [("foo-1", "moving"), ("foo-2", "queued"), ("foo-0", "done")]
+    cluster = move(controller(partitions=1))
+    cluster.catch_up()
+    assert list(states(cluster, 1).items()) == [("foo-1", "moving"), ("foo-2", "queued"), ("foo-0", "done")]
 
 
 def test_ended_partitions_are_listed_in_the_order_of_their_states() -> None:
-    made = move(controller())
-    made.alter({"foo-1": [6, 5, 4]})
-    made.alter({"foo-0": None})
-    made.settle()
-    assert list(states(made, 1).items()) == [
+    cluster = move(controller())
+    cluster.alter({"foo-1": [6, 5, 4]})
+    cluster.alter({"foo-0": None})
+    cluster.settle()
+    assert list(states(cluster, 1).items()) == [
         ("foo-2", "done"),
         ("foo-0", "rolled back"),
         ("foo-1", "taken over"),
@@ -76,10 +76,10 @@ def test_ended_partitions_are_listed_in_the_order_of_their_states() -> None:
 
 
 def test_a_partition_that_starts_during_the_listing_is_listed_once() -> None:
-    made = move(controller(partitions=1))
-    listing = parts(made.state, 1)
+    cluster = move(controller(partitions=1))
+    listing = parts(cluster.state, 1)
     listed = [next(listing)]
-    made.catch_up()
+    cluster.catch_up()
     listed += listing
     names = [f"{part.topic}-{part.partition}" for part in listed if part is not None]
     assert sorted(names) == ["foo-0", "foo-1", "foo-2"]
@@ -92,9 +92,9 @@ def test_a_moving_partition_shows_its_step() -> None:
 
 
 def test_the_partitions_of_another_job_are_not_listed() -> None:
-    made = move(move(controller(), "foo-0"), "foo-1")
-    assert states(made, 1) == {"foo-0": "moving"}
-    assert None in list(parts(made.state, 1))
+    cluster = move(move(controller(), "foo-0"), "foo-1")
+    assert states(cluster, 1) == {"foo-0": "moving"}
+    assert None in list(parts(cluster.state, 1))
 
 
 def test_a_limit_that_is_reached_is_the_reason() -> None:
@@ -106,109 +106,109 @@ def test_a_limit_that_a_step_does_not_fit_shows_the_needed_amount() -> None:
 
 
 def test_a_broker_that_is_busy_is_named() -> None:
-    made = controller(per_broker=1, per_partition=1)
-    made.alter({"foo-0": [4, 2, 3], "foo-1": [4, 2, 3]})
-    assert reason(made) == "limit B: 1 of 1 replicas moving to broker 4"
+    cluster = controller(per_broker=1, per_partition=1)
+    cluster.alter({"foo-0": [4, 2, 3], "foo-1": [4, 2, 3]})
+    assert reason(cluster) == "limit B: 1 of 1 replicas moving to broker 4"
 
 
 def test_an_offline_broker_is_the_reason() -> None:
-    made = controller()
-    made.stop(6)
-    made.alter({"foo-0": [1, 2, 6]})
-    assert reason(made) == "offline: broker 6"
-    assert states(made, 1) == {"foo-0": "waiting"}
+    cluster = controller()
+    cluster.stop(6)
+    cluster.alter({"foo-0": [1, 2, 6]})
+    assert reason(cluster) == "offline: broker 6"
+    assert states(cluster, 1) == {"foo-0": "waiting"}
 
 
 def test_a_pause_is_the_reason() -> None:
-    made = controller()
-    made.do(Pause(None, True))
-    assert reason(move(made)) == "all reassignments are paused"
+    cluster = controller()
+    cluster.do(Pause(None, True))
+    assert reason(move(cluster)) == "all reassignments are paused"
 
 
 def test_the_schedule_is_the_reason_and_partitions_wait() -> None:
-    made = controller()
-    made.default(SCHEDULE, "22:00-23:00")
-    assert reason(move(made)) == "outside of the schedule until 22:00 (UTC)"
-    assert set(states(made, 1).values()) == {"waiting"}
-    assert totals(made.state)[1:4] == (0, len(states(made, 1)), 0)
+    cluster = controller()
+    cluster.default(SCHEDULE, "22:00-23:00")
+    assert reason(move(cluster)) == "outside of the schedule until 22:00 (UTC)"
+    assert set(states(cluster, 1).values()) == {"waiting"}
+    assert totals(cluster.state)[1:4] == (0, len(states(cluster, 1)), 0)
 
 
 def test_a_paused_job_is_the_reason() -> None:
-    made = move(controller(partitions=1))
-    made.do(Pause(1, True))
-    assert reason(made) == "job 1 is paused"
+    cluster = move(controller(partitions=1))
+    cluster.do(Pause(1, True))
+    assert reason(cluster) == "job 1 is paused"
 
 
 def test_a_step_with_capacity_shows_that_it_will_start() -> None:
-    made = controller()
-    made.do(Pause(None, True))
-    move(made)
-    made.state.paused = False
-    assert reason(made) == "waits for its turn"
+    cluster = controller()
+    cluster.do(Pause(None, True))
+    move(cluster)
+    cluster.state.paused = False
+    assert reason(cluster) == "waits for its turn"
 
 
 def test_a_queued_plan_is_listed_until_it_starts() -> None:
-    made = move(controller(per_partition=1), "foo-0")
-    made.catch_up()
+    cluster = move(controller(per_partition=1), "foo-0")
+    cluster.catch_up()
     plan = [AlterTopic("foo", [AlterRow(0, (1, 2, 6)), AlterRow(1, (1, 2, 6))])]
-    made.with_limits(partitions=1).do(Queue(plan))
-    entries = [part for part in queued(made.state) if part is not None]
+    cluster.with_limits(partitions=1).do(Queue(plan))
+    entries = [part for part in queued(cluster.state) if part is not None]
     assert {(part.partition, part.state) for part in entries} == {
         (0, PartState.PENDING),
         (1, PartState.QUEUED),
     }
-    made.settle()
-    assert list(queued(made.state)) == []
+    cluster.settle()
+    assert list(queued(cluster.state)) == []
 
 
 def test_a_rollback_is_done_if_it_undid_a_step_or_moved_the_partition_back() -> None:
-    made = move(controller(partitions=1))
-    made.catch_up()
-    made.do(RollBackJob(1))
-    made.settle()
-    assert set(states(made, 2).values()) == {"done"}
-    assert set(states(made, 1).values()) == {"done", "taken over"}
+    cluster = move(controller(partitions=1))
+    cluster.catch_up()
+    cluster.do(RollBackJob(1))
+    cluster.settle()
+    assert set(states(cluster, 2).values()) == {"done"}
+    assert set(states(cluster, 1).values()) == {"done", "taken over"}
 
 
 def test_a_rollback_that_was_cancelled_is_not_done() -> None:
-    made = move(controller())
-    made.catch_up()
-    made.do(RollBackJob(1))
-    made.alter({"foo-0": None})
-    made.settle()
-    assert list(states(made, 2).values()) == ["done", "done", "rolled back"]
-    assert states(made, 2)["foo-0"] == "rolled back"
+    cluster = move(controller())
+    cluster.catch_up()
+    cluster.do(RollBackJob(1))
+    cluster.alter({"foo-0": None})
+    cluster.settle()
+    assert list(states(cluster, 2).values()) == ["done", "done", "rolled back"]
+    assert states(cluster, 2)["foo-0"] == "rolled back"
 
 
 def test_the_partitions_that_a_rollback_returned_are_counted() -> None:
-    made = move(controller(partitions=1))
-    made.catch_up()
-    made.do(RollBackJob(1))
-    made.settle()
-    rows = made.state.finished[2].values()
-    assert (len(rows), returned(made.state, made.state.jobs[2], rows)) == (3, 2)
+    cluster = move(controller(partitions=1))
+    cluster.catch_up()
+    cluster.do(RollBackJob(1))
+    cluster.settle()
+    rows = cluster.state.finished[2].values()
+    assert (len(rows), returned(cluster.state, cluster.state.jobs[2], rows)) == (3, 2)
 
 
 def test_the_job_that_took_over_a_partition_is_named() -> None:
-    made = move(move(controller(), "foo-0"))
-    made.alter({"foo-0": [4, 5, 1]})
-    assert [part.reason for part in rows(made, 1)] == ["taken over by job 3"]
+    cluster = move(move(controller(), "foo-0"))
+    cluster.alter({"foo-0": [4, 5, 1]})
+    assert [part.reason for part in rows(cluster, 1)] == ["taken over by job 3"]
 
 
 def test_the_totals_count_partitions_by_state() -> None:
-    made = move(controller(partitions=1))
-    assert totals(made.state) == Totals(ongoing=3, moving=1, waiting=0, queued=2, pending=0)
+    cluster = move(controller(partitions=1))
+    assert totals(cluster.state) == Totals(ongoing=3, moving=1, waiting=0, queued=2, pending=0)
 
 
 def test_limits_show_their_usage() -> None:
-    made = move(controller(partitions=2, per_broker=5))
-    shown = {view.letter: (view.limit, view.used) for view in limit_views(made.state)}
+    cluster = move(controller(partitions=2, per_broker=5))
+    shown = {view.letter: (view.limit, view.used) for view in limit_views(cluster.state)}
     assert shown == {"R": (None, None), "P": (2, 1), "L": (None, 1), "C": (None, 3), "B": (5, 3)}
 
 
 def test_brokers_show_the_replicas_that_move_to_and_from_them() -> None:
-    made = move(controller(), "foo-0")
-    assert broker_loads(made.state) == [
+    cluster = move(controller(), "foo-0")
+    assert broker_loads(cluster.state) == [
         BrokerLoad(1, 0, 3),
         BrokerLoad(4, 1, 0),
         BrokerLoad(5, 1, 0),

@@ -19,15 +19,17 @@ NAMES = {field: config for config, field in CONFIGS.items()}
 
 def controller(count: int = 8, /, **limits: int) -> InMemoryController:
     """Return a controller whose partitions are to move from brokers 1 and 2 to 3 to 6, as far as the limits allow."""
-    made = InMemoryController().with_limits(**limits)
-    made.with_partitions(*(partition(f"foo-{n}", (1 + n % 2, 2 - n % 2)) for n in range(count)))
-    made.alter({f"foo-{n}": (3 + n % 4, 3 + (n + 1) % 4) for n in range(count)})
-    return made
+    subject = InMemoryController().with_limits(**limits)
+    subject.with_partitions(*(partition(f"foo-{n}", (1 + n % 2, 2 - n % 2)) for n in range(count)))
+    subject.alter({f"foo-{n}": (3 + n % 4, 3 + (n + 1) % 4) for n in range(count)})
+    return subject
 
 
-def preview(made: InMemoryController, **limits: int) -> LimitPreview:
-    configs = dict(made.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {}))
-    return preview_limits(made.state, configs | {NAMES[field]: str(value) for field, value in limits.items()})
+def preview(subject: InMemoryController, **limits: int) -> LimitPreview:
+    configs = dict(subject.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {}))
+    return preview_limits(
+        subject.state, configs | {NAMES[field]: str(value) for field, value in limits.items()}
+    )
 
 
 def test_a_greater_limit_starts_steps() -> None:
@@ -35,12 +37,12 @@ def test_a_greater_limit_starts_steps() -> None:
 
 
 def test_the_state_does_not_change() -> None:
-    made = controller(partitions=2)
-    before = records(made.state), made.in_flight(), made.state.backlog.size
-    preview(made, partitions=5)
-    assert (records(made.state), made.in_flight(), made.state.backlog.size) == before
-    made.with_limits(partitions=5)
-    assert len(made.in_flight()) == 5
+    subject = controller(partitions=2)
+    before = records(subject.state), subject.in_flight(), subject.state.backlog.size
+    preview(subject, partitions=5)
+    assert (records(subject.state), subject.in_flight(), subject.state.backlog.size) == before
+    subject.with_limits(partitions=5)
+    assert len(subject.in_flight()) == 5
 
 
 def test_steps_in_flight_above_the_new_limit_are_counted() -> None:
@@ -60,29 +62,29 @@ def test_brokers_show_what_is_in_flight_what_would_start_and_what_exceeds() -> N
 
 
 def test_during_a_pause_nothing_starts_and_the_reason_is_given() -> None:
-    made = controller(partitions=1)
-    made.do(Pause(None, True))
-    found = preview(made, partitions=5)
+    subject = controller(partitions=1)
+    subject.do(Pause(None, True))
+    found = preview(subject, partitions=5)
     assert (found.starts, found.stopped) == (0, "all reassignments are paused")
 
 
 def test_outside_of_the_schedule_nothing_starts_and_the_reason_is_given() -> None:
-    made = controller(partitions=1)
-    made.default(SCHEDULE, "22:00-23:00")
-    assert preview(made, partitions=5).stopped == "outside of the schedule until 22:00 (UTC)"
+    subject = controller(partitions=1)
+    subject.default(SCHEDULE, "22:00-23:00")
+    assert preview(subject, partitions=5).stopped == "outside of the schedule until 22:00 (UTC)"
 
 
 def test_steps_of_a_paused_job_do_not_count() -> None:
-    made = controller(partitions=1)
-    made.do(Pause(1, True))
-    assert preview(made, partitions=5).starts == 0
+    subject = controller(partitions=1)
+    subject.do(Pause(1, True))
+    assert preview(subject, partitions=5).starts == 0
 
 
 def test_the_throttle_is_the_lowest_one_after_the_change() -> None:
-    made = controller(partitions=1)
-    made.default(SCHEDULE, "00:00-24:00 throttle=5MB")
+    subject = controller(partitions=1)
+    subject.default(SCHEDULE, "00:00-24:00 throttle=5MB")
     for rate, throttle in (("9000000", 5_000_000), ("1000000", 1_000_000)):
-        assert preview_limits(made.state, {THROTTLE: rate}).throttle == throttle
+        assert preview_limits(subject.state, {THROTTLE: rate}).throttle == throttle
 
 
 def test_only_so_many_steps_are_examined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,12 +104,12 @@ def test_only_so_many_steps_are_examined(monkeypatch: pytest.MonkeyPatch) -> Non
         },
     ),
 )
-def test_as_many_steps_start_as_the_preview_says(
+def test_the_preview_has_the_number_of_steps_that_start(
     count: int, before: dict[str, int], after: dict[str, int]
 ) -> None:
-    made = controller(count, **before)
-    expected = preview(made, **after)
-    in_flight = len(made.in_flight())
+    subject = controller(count, **before)
+    expected = preview(subject, **after)
+    in_flight = len(subject.in_flight())
     changes = [ConfigChange(NAMES[field], ConfigOp.SET, str(value)) for field, value in after.items()]
-    made.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)]))
-    assert len(made.in_flight()) - in_flight == expected.starts
+    subject.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)]))
+    assert len(subject.in_flight()) - in_flight == expected.starts

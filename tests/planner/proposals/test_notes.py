@@ -38,5 +38,5 @@ def test_a_rack_without_a_broker_has_a_note_or_is_refused() -> None:
         notes(snapshot, goal._replace(strict_racks=True))
 
 
-def test_a_plan_as_asked_for_needs_no_words() -> None:
+def test_a_plan_that_meets_the_request_has_no_notes() -> None:
     assert notes(cluster("---", (1,), (1,), (1,)), Goal(even_counts=True)) == ()

@@ -30,7 +30,7 @@ def test_pairs_are_as_long_as_their_values_and_stay_inside() -> None:
     assert "10 · 5" in texts(svg)
 
 
-def test_a_line_goes_from_nothing_to_the_last_point() -> None:
+def test_a_line_starts_at_0_and_ends_at_the_last_point() -> None:
     svg = line([(1, 10), (2, 40)], str, str)
     path = parsed(svg).findall("polyline")[0].attrib["points"].split()
     assert len(path) == 3

@@ -37,7 +37,7 @@ def test_the_page_is_well_formed(plan: Plan) -> None:
     assert len(root.findall(".//svg")) == 6
 
 
-def test_the_page_needs_nothing_else() -> None:
+def test_the_page_loads_no_other_resources() -> None:
     text = page(planned())
     assert not re.search(r"https?:|//|src=|href=|@import|url\(|<script", text.partition("-->")[0])
 

@@ -38,9 +38,9 @@ class Server:
 @pytest.fixture
 def context(monkeypatch: pytest.MonkeyPatch) -> click.Context:
     monkeypatch.setattr(client, "Client", Server)
-    made = click.Context(click.Command("job"))
-    made.params = {"url": "http://there"}
-    return made
+    ctx = click.Context(click.Command("job"))
+    ctx.params = {"url": "http://there"}
+    return ctx
 
 
 def test_jobs_are_those_of_the_server(context: click.Context) -> None:

@@ -71,16 +71,16 @@ def test_the_table_of_brokers_shows_the_copied_bytes() -> None:
 
 
 def job(**more: Any) -> dict[str, Any]:
-    made: dict[str, Any] = dict.fromkeys(("undoes", "priority", "copied"))
-    made |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "moving": 1_000}
-    made |= {"waiting": 0, "queued": 91_500, "created_ms": 0, "principal": "User:ann", "client_id": None}
-    return made | {"endings": {"done": 7_500}} | more
+    fields: dict[str, Any] = dict.fromkeys(("undoes", "priority", "copied"))
+    fields |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "moving": 1_000}
+    fields |= {"waiting": 0, "queued": 91_500, "created_ms": 0, "principal": "User:ann", "client_id": None}
+    return fields | {"endings": {"done": 7_500}} | more
 
 
 COPIED = {"bytes": 0, "total": 2, "rate": 1, "seconds_left": 2}
 
 
-def test_jobs_have_a_pace_where_one_is_known() -> None:
+def test_jobs_have_a_rate_where_one_is_known() -> None:
     assert "COPIED" not in next(job_lines([job()]))
     head, line = job_lines([job(copied=COPIED)])
     assert head.split()[3:7] == ["PROGRESS", "COPIED", "RATE", "LEFT"]

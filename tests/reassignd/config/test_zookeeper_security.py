@@ -17,19 +17,19 @@ JAAS = f'Client {{ {MODULE} required username="ann" password="a-secret"; }};'
 ENABLED = {"zookeeper.ssl.client.enable": "true"}
 
 
-def made(values: Mapping[str, object]) -> ZookeeperSecurity:
+def security_of(values: Mapping[str, object]) -> ZookeeperSecurity:
     return security(resolve(Assignment(key, str(value), "here") for key, value in values.items()))
 
 
 def tls(values: Mapping[str, object]) -> ssl.SSLContext:
-    context = made({**ENABLED, **values}).tls
+    context = security_of({**ENABLED, **values}).tls
     assert context is not None
     return context
 
 
 def refusal(values: Mapping[str, object]) -> str:
     with pytest.raises(ConfigError) as refused:
-        made(values)
+        security_of(values)
     text = str(refused.value)
     assert "secret" not in text
     return text
@@ -41,12 +41,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_default_is_plain_text_without_a_login() -> None:
-    assert made({}) == NO_SECURITY
+    assert security_of({}) == NO_SECURITY
 
 
 def test_a_login_of_the_brokers(file: Path) -> None:
     file.write_text(f"// Brokers have it too.\nServer {{ a.B required; }};\n{JAAS}")
-    found = made({"zookeeper.jaas.file": file, "zookeeper.set.acl": "true"})
+    found = security_of({"zookeeper.jaas.file": file, "zookeeper.set.acl": "true"})
     assert found == ZookeeperSecurity(login=SaslLogin("ann", "a-secret"), set_acl=True)
 
 
@@ -75,7 +75,7 @@ def test_a_missing_file_is_refused() -> None:
 
 def test_the_scheme_digest(file: Path) -> None:
     file.write_text("super:s-secret\n")
-    assert made({"zookeeper.digest.file": file}) == ZookeeperSecurity(digest="super:s-secret")
+    assert security_of({"zookeeper.digest.file": file}) == ZookeeperSecurity(digest="super:s-secret")
 
 
 @pytest.mark.parametrize("text", ["", "\n", "super", "super:", ":s-secret", "super:s-secret\nann:a-secret"])
@@ -106,7 +106,7 @@ def test_the_host_name_is_checked_unless_that_is_disabled() -> None:
 
 
 def test_a_client_certificate_is_a_login() -> None:
-    made(ENABLED | {"zookeeper.set.acl": "true", "zookeeper.tls.certificate.file": TLS / "ann.pem"})
+    security_of(ENABLED | {"zookeeper.set.acl": "true", "zookeeper.tls.certificate.file": TLS / "ann.pem"})
 
 
 @pytest.mark.parametrize(("password", "opens"), [("opens-it", True), ("does-not", False), (None, False)])

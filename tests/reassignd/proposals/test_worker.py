@@ -72,8 +72,8 @@ def test_a_server_proposes_and_executes(shell: Shell) -> None:
     from reassignd.client import Client, Target
 
     with Client(Target(shell.url)) as client:
-        made = client.post("/v1/proposals", {"drain": [6]})
-        assert (made["state"], made["figures"]["moves"]) == ("ready", 99)
-        job = client.post(f"/v1/proposals/{made['id']}/execute")["job"]
+        proposal = client.post("/v1/proposals", {"drain": [6]})
+        assert (proposal["state"], proposal["figures"]["moves"]) == ("ready", 99)
+        job = client.post(f"/v1/proposals/{proposal['id']}/execute")["job"]
     shell.until(lambda: shell.json("job", str(job))["job"]["state"] == "ended")
     assert shell.run("drained", "6").code == 0

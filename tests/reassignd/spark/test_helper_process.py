@@ -48,16 +48,16 @@ async def test_the_error_has_the_last_line_of_stderr() -> None:
         await ask("1 / 0")
 
 
-async def test_a_silent_failure_is_one_too() -> None:
+async def test_a_failure_without_output_is_reported() -> None:
     with pytest.raises(HelperError, match=r"^exit code -9: no message on stderr$"):
         await ask(f"import os; os.kill(os.getpid(), {signal.SIGKILL:d})")
 
 
-async def test_one_that_ends_before_it_was_asked_everything_is_no_trouble() -> None:
+async def test_a_process_that_ends_before_it_has_read_everything_is_no_error() -> None:
     assert await ask("print('enough')", *[b"x" * 100_000] * 20) == b"enough\n"
 
 
-async def test_many_words_on_stderr_do_not_hold_it_up() -> None:
+async def test_much_output_on_stderr_does_not_block_it() -> None:
     assert await ask("import sys; sys.stderr.write('x' * 500_000); print('done')") == b"done\n"
 
 
@@ -88,7 +88,7 @@ async def test_it_is_killed_when_the_request_fails(tmp_path: Path) -> None:
     assert not runs(await noted(file))
 
 
-async def test_it_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+async def test_the_process_is_killed_when_the_caller_is_cancelled(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     program = f"import os, time; open({str(file)!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(600)"
     task = asyncio.create_task(ask(program))

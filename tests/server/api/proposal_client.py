@@ -52,7 +52,7 @@ class ProposalClient(ApiClient):
 
 def answer(figures: dict[str, Any] | None = None, **changes: tuple[list[int], list[int]]) -> bytes:
     """Return the answer of a computation: figures, plan and rollback; `foo_0=(before, after)` is a change."""
-    made = {**FIGURES, "partitions": len(changes), **(figures or {})}
+    result = {**FIGURES, "partitions": len(changes), **(figures or {})}
     new = plan(**{name: after for name, (_, after) in changes.items()})
     old = plan(**{name: before for name, (before, _) in changes.items()})
-    return b"\n".join(json.dumps(each).encode() for each in ({"figures": made}, new, old)) + b"\n"
+    return b"\n".join(json.dumps(each).encode() for each in ({"figures": result}, new, old)) + b"\n"

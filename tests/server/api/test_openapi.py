@@ -17,8 +17,8 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 async def document() -> dict[str, Any]:
-    made: dict[str, Any] = await ApiClient().get("/v1/openapi.json")
-    return made
+    openapi: dict[str, Any] = await ApiClient().get("/v1/openapi.json")
+    return openapi
 
 
 def errors(value: Any, schema: Any, components: Any, where: str = "$") -> Iterator[str]:
@@ -89,20 +89,20 @@ async def test_every_operation_names_its_role() -> None:
 
 
 async def test_every_reference_has_its_component() -> None:
-    made = await document()
-    known = {f"#/components/schemas/{name}" for name in made["components"]["schemas"]}
-    assert set(references(made)) <= known
+    openapi = await document()
+    known = {f"#/components/schemas/{name}" for name in openapi["components"]["schemas"]}
+    assert set(references(openapi)) <= known
 
 
 async def test_operation_ids_are_unique() -> None:
-    made = await document()
-    names = [each["operationId"] for methods in made["paths"].values() for each in methods.values()]
+    openapi = await document()
+    names = [each["operationId"] for methods in openapi["paths"].values() for each in methods.values()]
     assert len(set(names)) == len(names)
 
 
 async def test_answers_conform_to_the_document() -> None:
-    client, made = ApiClient(three_partitions(partitions=1)), await document()
-    components = made["components"]["schemas"]
+    client, openapi = ApiClient(three_partitions(partitions=1)), await document()
+    components = openapi["components"]["schemas"]
     asked = [
         ("POST", "/v1/jobs", MOVE),
         ("POST", "/v1/jobs?queue=true", {"partitions": [{"topic": "foo", "partition": 2, "replicas": [4]}]}),
@@ -123,6 +123,6 @@ async def test_answers_conform_to_the_document() -> None:
     ]
     for method, path, body in asked:
         status, answer = await client.ask(method, path.replace("{job}", "1"), body)
-        operation = made["paths"][path.partition("?")[0]][method.lower()]
+        operation = openapi["paths"][path.partition("?")[0]][method.lower()]
         [content] = operation["responses"][str(status)]["content"].values()
         assert list(errors(answer, content["schema"], components)) == [], path

@@ -43,7 +43,7 @@ async def test_each_line_is_one_row() -> None:
     assert lines == '{"n":0}\n{"n":1}\n{"n":2}\n'
 
 
-async def test_slices_leave_nothing_out() -> None:
+async def test_slices_contain_all_rows() -> None:
     count = 2 * ROWS_PER_SLICE + 1
     assert [row async for row in in_slices(range(count))] == list(range(count))
 

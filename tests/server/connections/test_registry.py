@@ -52,58 +52,58 @@ def registry(**limits: int) -> ConnectionRegistry:
 
 
 async def test_connections_above_the_limit_are_refused() -> None:
-    made = registry(max_connections=2)
-    assert [made.enter("10.0.0.9:1") for _ in range(3)] == [True, True, False]
-    made.leave()
-    assert made.enter("10.0.0.9:2")
+    limited = registry(max_connections=2)
+    assert [limited.enter("10.0.0.9:1") for _ in range(3)] == [True, True, False]
+    limited.leave()
+    assert limited.enter("10.0.0.9:2")
 
 
 async def test_repeated_refusals_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    made = registry(max_connections=0)
+    limited = registry(max_connections=0)
     for port in range(1000):
-        made.enter(f"10.0.0.9:{port}")
+        limited.enter(f"10.0.0.9:{port}")
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
         "closed the connection of 10.0.0.9:0: 0 are open already"
     ]
 
 
 async def test_buffered_bytes_are_summed_over_connections() -> None:
-    made = registry(held_bytes=100)
-    one, other = Idler(made), Idler(made)
-    made.set_buffered(one, 40)
-    made.set_buffered(other, 50)
-    made.set_buffered(one, 30)
-    assert made.buffered == 80
-    made.ended(other)
-    assert made.buffered == 30
-    made.set_buffered(one, 0)
-    assert made.buffered == 0
+    limited = registry(held_bytes=100)
+    one, other = Idler(limited), Idler(limited)
+    limited.set_buffered(one, 40)
+    limited.set_buffered(other, 50)
+    limited.set_buffered(one, 30)
+    assert limited.buffered == 80
+    limited.ended(other)
+    assert limited.buffered == 30
+    limited.set_buffered(one, 0)
+    assert limited.buffered == 0
 
 
 async def test_too_many_buffered_bytes_abort_the_connection_with_most_bytes_for_longest() -> None:
-    made = registry(held_bytes=100)
-    large, stuck, small = Idler(made), Idler(made, silent_seconds=60), Idler(made, silent_seconds=60)
-    made.set_buffered(stuck, 30)
-    made.set_buffered(small, 10)
-    made.set_buffered(large, 70)
+    limited = registry(held_bytes=100)
+    large, stuck, small = Idler(limited), Idler(limited, silent_seconds=60), Idler(limited, silent_seconds=60)
+    limited.set_buffered(stuck, 30)
+    limited.set_buffered(small, 10)
+    limited.set_buffered(large, 70)
     assert stuck.aborted == "it held 30 bytes, and all connections together more than 100"
-    assert (large.aborted, small.aborted, made.buffered) == (None, None, 80)
+    assert (large.aborted, small.aborted, limited.buffered) == (None, None, 80)
 
 
 async def test_a_connection_that_buffers_too_much_alone_is_aborted() -> None:
-    made = registry(held_bytes=100)
-    greedy = Idler(made)
-    made.set_buffered(greedy, 101)
+    limited = registry(held_bytes=100)
+    greedy = Idler(limited)
+    limited.set_buffered(greedy, 101)
     assert greedy.aborted is not None
-    assert made.buffered == 0
+    assert limited.buffered == 0
 
 
 async def test_connections_that_do_not_close_in_time_are_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.connections.registry.CLOSE_SECONDS", 0.01)
-    made = registry()
-    willing, stubborn, other = Idler(made), Stubborn(made), Idler(made)
-    await made.close_all([willing, stubborn])
-    assert made.connections == 1
+    limited = registry()
+    willing, stubborn, other = Idler(limited), Stubborn(limited), Idler(limited)
+    await limited.close_all([willing, stubborn])
+    assert limited.connections == 1
     assert (willing.aborted is None, stubborn.aborted is None, other.aborted) == (True, False, None)
 
 
@@ -111,11 +111,11 @@ async def test_repeated_reasons_of_closed_connections_are_summarized(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = ManualClock()
-    made = ConnectionRegistry(ConnectionLimits(), Counters(), clock)
-    made.start()
+    limited = ConnectionRegistry(ConnectionLimits(), Counters(), clock)
+    limited.start()
     for port in range(1000):
-        made.closes(f"10.0.0.9:{port}", "API key 7 version 1 is not served")
+        limited.closes(f"10.0.0.9:{port}", "API key 7 version 1 is not served")
     assert len(caplog.messages) == 1
     await clock.advance(REPORT_SECONDS + CHECK_SECONDS)
     assert caplog.messages[1].startswith("closed 999 more connections of 10.0.0.9 in the last 60 s; ")
-    made.stop()
+    limited.stop()

@@ -87,7 +87,9 @@ async def test_the_number_of_readers_is_bounded(hub: EventHub) -> None:
     hub.open()
 
 
-async def test_silence_is_broken_by_comments(hub: EventHub, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_comment_is_sent_when_there_are_no_events(
+    hub: EventHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hubs, "HEARTBEAT_SECONDS", 0.01)
     assert (await take(hub.open().frames(str), 3))[1:] == [COMMENT, COMMENT]
 

@@ -88,7 +88,7 @@ async def gateway(
     directory: Path, brokers: Mapping[int, Address], limits: ConnectionLimits | None = None, **settings: Any
 ) -> AsyncIterator[Gateway]:
     """Run a gateway in front of these brokers, on free ports."""
-    made = Gateway(
+    result = Gateway(
         FakeServices().services,
         replace(SETTINGS, **settings),
         limits or ConnectionLimits(),
@@ -96,10 +96,10 @@ async def gateway(
         directory,
     )
     try:
-        await made.update(brokers)
-        yield made
+        await result.update(brokers)
+        yield result
     finally:
-        await made.close(0)
+        await result.close(0)
 
 
 async def connect(at: Address, tls: ssl.SSLContext | None = None) -> Talk:

@@ -28,9 +28,9 @@ def request(*names: str, limit: int = 2000, cursor: Cursor | None = None) -> Des
 
 
 async def ask(
-    asked: DescribeTopicPartitionsRequest, made: InMemoryController | None = None
+    asked: DescribeTopicPartitionsRequest, given: InMemoryController | None = None
 ) -> DescribeTopicPartitionsResponse:
-    response = await answer(handle, asked, context(0, (made or controller()).state))
+    response = await answer(handle, asked, context(0, (given or controller()).state))
     assert isinstance(response, DescribeTopicPartitionsResponse)
     return encodable(response, 75)
 
@@ -50,10 +50,10 @@ async def test_no_topics_mean_all() -> None:
 
 
 async def test_a_partition_is_described() -> None:
-    made = InMemoryController((1, 2, 3), live=(2, 3)).with_partitions(
+    given = InMemoryController((1, 2, 3), live=(2, 3)).with_partitions(
         partition("foo-0", [1, 2], isr=(2,), leader=2, leader_epoch=4)
     )
-    (topic,) = (await ask(request("foo"), made)).topics
+    (topic,) = (await ask(request("foo"), given)).topics
     assert tuple(topic.partitions[0]) == (0, 0, 2, 4, (1, 2), (2,), (), (), (1,))
     assert topic.topic_authorized_operations > 0
 

@@ -113,11 +113,11 @@ async def test_external_moves_are_listed_and_removed_immediately() -> None:
 
 
 async def test_the_answer_is_kept_until_something_changes() -> None:
-    made = controller()
-    asked = context(0, made.state)
+    given = controller()
+    asked = context(0, given.state)
     first = await answer(handle, everything(), asked)
     assert await answer(handle, everything(), asked) is first
-    made.state.put(MOVING._replace(isr=(1, 2, 3)))
+    given.state.put(MOVING._replace(isr=(1, 2, 3)))
     assert await answer(handle, everything(), asked) is not first
 
 

@@ -55,9 +55,9 @@ async def test_a_partition_is_described() -> None:
 
 
 async def test_replicas_on_dead_brokers_are_offline_and_dead_brokers_are_not_listed() -> None:
-    made = controller(leader=2)
-    made.state.live.discard(1)
-    response = await answer(handle, named("foo"), context(12, made.state))
+    given = controller(leader=2)
+    given.state.live.discard(1)
+    response = await answer(handle, named("foo"), context(12, given.state))
     assert response.topics[0].partitions[0].offline_replicas == (1,)
     assert [broker.node_id for broker in response.brokers] == [2, 3]
     assert response.controller_id == 2

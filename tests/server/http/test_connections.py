@@ -18,7 +18,7 @@ async def until_accepted(connection: Connection) -> None:
     await reader.readexactly(3)
 
 
-async def test_the_longest_silent_connection_makes_room() -> None:
+async def test_a_new_connection_replaces_the_longest_silent_one() -> None:
     async with serving(Bounds(connections=2)) as site:
         first, second = await site.connect(), await site.connect()
         await until_accepted(first)

@@ -73,6 +73,6 @@ def test_the_user_of_a_unix_socket_is_known() -> None:
         assert user_of(one) == os.geteuid()
 
 
-def test_other_systems_do_not_tell_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_do_not_return_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(socket, "AF_NETLINK")
     assert not supported()

@@ -122,7 +122,7 @@ def test_jobs_are_run_by_keyboard_alone(site: Site) -> None:
     site.until(lambda: site.job(job)["ended_ms"])
 
 
-def test_a_rollback_tells_its_numbers_before_it_starts(site: Site) -> None:
+def test_a_dialog_shows_the_numbers_of_a_rollback_before_it_starts(site: Site) -> None:
     job = site.submit(range(40))
     site.until(lambda: site.job(job)["done"] > 0)
     site.post("pause")

@@ -52,8 +52,8 @@ async def answered(
     frame = frame_of(message, version)
     caller = Caller(cast(BrokerPort, None), ANONYMOUS, "", Rights() if rights is None else rights)
     answer = endpoint.answer(frame, caller)
-    made = await answer if inspect.isawaitable(answer) else answer
-    return decode_response(parse_response(made[4:], frame.api_key, version))
+    result = await answer if inspect.isawaitable(answer) else answer
+    return decode_response(parse_response(result[4:], frame.api_key, version))
 
 
 async def test_an_inactive_controller_answers_not_controller_in_every_row(endpoint_rig: EndpointRig) -> None:

@@ -21,11 +21,11 @@ ID = b"\5" * 16
 
 
 def cache(topics: int, partitions: int, replicas: tuple[int, ...] = (1001, 1002, 1003)) -> ZnodeCache:
-    made = ZnodeCache()
+    result = ZnodeCache()
     for name in (f"t{number}" for number in range(topics)):
         rows = [Partition(name, n, replicas, replicas, replicas[0], 0, 0) for n in range(partitions)]
-        made.topics[name] = StoredTopic(0, NO_ID, rows, partitions)
-    return made
+        result.topics[name] = StoredTopic(0, NO_ID, rows, partitions)
+    return result
 
 
 def bytes_of(batch: list[Change], known: ZnodeCache) -> int:

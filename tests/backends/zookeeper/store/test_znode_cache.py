@@ -79,9 +79,9 @@ def test_a_replica_that_either_side_removed_is_not_in_the_isr(
 
 
 def cache() -> ZnodeCache:
-    made = ZnodeCache()
-    made.topics["foo"] = StoredTopic(3, NO_ID, [STORED])
-    return made
+    result = ZnodeCache()
+    result.topics["foo"] = StoredTopic(3, NO_ID, [STORED])
+    return result
 
 
 def test_only_a_newer_state_is_returned() -> None:
@@ -105,13 +105,13 @@ def test_partitions_that_others_add_are_cached_and_other_changes_ignored() -> No
     assert known.topics["foo"].version == 5
 
 
-def test_partitions_in_deletion_are_not_taken_for_added_ones() -> None:
+def test_partitions_in_deletion_do_not_count_as_added() -> None:
     assert cache().added("foo", 0) == []
 
 
 def test_a_partition_without_a_state_may_be_led_by_any_of_its_replicas() -> None:
-    made = new_partition("foo", 1, Assignment((2, 3)))
-    assert (made.isr, made.leader, made.partition_epoch) == ((2, 3), NO_LEADER, NO_STATE)
+    result = new_partition("foo", 1, Assignment((2, 3)))
+    assert (result.isr, result.leader, result.partition_epoch) == ((2, 3), NO_LEADER, NO_STATE)
 
 
 def test_a_state_read_during_a_write_is_kept() -> None:

@@ -29,9 +29,9 @@ async def asker(brokers: list[FakeBroker]) -> AsyncIterator[TermBrokerClient]:
     for number, each in enumerate(brokers, 1):
         state.put(Broker(number, *each.address, None, 1))
         state.live.add(number)
-    made = TermBrokerClient(state, Caller(), ManualClock())
-    yield made
-    await made.close()
+    result = TermBrokerClient(state, Caller(), ManualClock())
+    yield result
+    await result.close()
 
 
 async def test_requests_to_a_broker_share_a_connection(

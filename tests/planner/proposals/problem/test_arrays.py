@@ -34,7 +34,7 @@ def test_the_fullest_are_lowered_first() -> None:
 
 
 @given(counts, st.integers(0, 60))
-def test_filling_gives_the_amount_and_the_lowest_top(before: list[int], amount: int) -> None:
+def test_filling_adds_the_amount_with_the_least_maximum(before: list[int], amount: int) -> None:
     given_ = filled(np.array(before), amount, np.full(len(before), 10**6), np.ones(len(before), np.int64))
     after = np.array(before) + given_
     assert given_.sum() == amount

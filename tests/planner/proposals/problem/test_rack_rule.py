@@ -17,7 +17,7 @@ def test_racks_differ_by_one_when_there_are_more_replicas_than_racks() -> None:
     assert (bounds.least, bounds.most) == ({"a": 1, "b": 1}, {"a": 2, "b": 2})
 
 
-def test_a_small_rack_holds_all_it_can() -> None:
+def test_a_small_rack_is_filled_to_its_bound() -> None:
     assert rack_bounds(4, {"a": 1, "b": 5}).most == {"a": 1, "b": 3}
 
 

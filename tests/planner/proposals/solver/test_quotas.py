@@ -67,7 +67,7 @@ def test_no_optimum_is_below_the_bound(problem: Problem) -> None:
 
 @given(problems())
 @settings(max_examples=examples(100), deadline=None)
-def test_complete_plans_have_every_replica_on_a_broker_that_may_hold_it(problem: Problem) -> None:
+def test_complete_plans_place_every_replica_on_a_permitted_broker(problem: Problem) -> None:
     given_ = with_ranges(problem)
     plan = by_quotas(given_)
     if plan.complete:

@@ -48,9 +48,9 @@ class Server(StubClient):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
-    made = Server()
-    monkeypatch.setattr(client, "Client", made)
-    return made
+    fake = Server()
+    monkeypatch.setattr(client, "Client", fake)
+    return fake
 
 
 @pytest.mark.usefixtures("server")

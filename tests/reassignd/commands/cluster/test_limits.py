@@ -35,9 +35,9 @@ class Server(StubClient):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
-    made = Server()
-    monkeypatch.setattr(client, "Client", made)
-    return made
+    fake = Server()
+    monkeypatch.setattr(client, "Client", fake)
+    return fake
 
 
 @pytest.mark.parametrize("name", ["throttle", "reassignment.throttle.bytes.per.second"])

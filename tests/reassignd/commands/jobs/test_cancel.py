@@ -10,7 +10,7 @@ PREVIEW = {"partitions": 2, "bytes": 2048, "withdrawn": 3, "unchanged": 1, "skip
 EXAMPLES = [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}]
 
 
-def test_a_dry_run_tells_the_numbers_and_changes_nothing(
+def test_a_dry_run_prints_the_numbers_and_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def get(_: object, path: str) -> Any:

@@ -6,8 +6,8 @@ TARGETS = [(("foo", 0), (3, 2)), (("foo", 1), (3, 2))]
 
 
 def test_the_forecast_has_steps_and_time() -> None:
-    made = forecast(TARGETS, cluster("---", (1, 2), (1, 2)), PlanLimits(partitions=1), 10)
-    assert list(forecast_lines(made)) == [
+    result = forecast(TARGETS, cluster("---", (1, 2), (1, 2)), PlanLimits(partitions=1), 10)
+    assert list(forecast_lines(result)) == [
         "2 steps in 2 waves: 2 replicas (2 B) to copy, 2 leader movements",
         "forecast: 0.2 s at 10 B/s per broker, at least 0.2 s",
     ]

@@ -93,8 +93,8 @@ def test_a_watched_drain_ends_at_its_timeout(slow: Shell) -> None:
 
 def test_a_dry_run_forecasts_under_the_limits_of_the_server(shell: Shell) -> None:
     shell.ok("limits", "P=1", "throttle=100000")
-    made = shell.json("propose", "drain", "6", "--dry-run")["forecast"]
-    assert (made["limits"]["p"], made["bandwidth"], made["waves"]) == (1, 100_000, 99)
+    forecast = shell.json("propose", "drain", "6", "--dry-run")["forecast"]
+    assert (forecast["limits"]["p"], forecast["bandwidth"], forecast["waves"]) == (1, 100_000, 99)
     assert "99 steps in 99 waves" in shell.ok("propose", "drain", "6", "--dry-run", "--throttle", "5")
     assert shell.json("jobs")["jobs"] == []
 

@@ -23,7 +23,7 @@ def settings(**values: str) -> Settings:
     return resolve(Assignment(name, value, "test") for name, value in given.items())
 
 
-def doors(**values: str) -> ControllerListeners:
+def build_listeners(**values: str) -> ControllerListeners:
     return ControllerListeners(settings(**values), {}, Counters())
 
 
@@ -43,17 +43,17 @@ def at(port: int, protocol: str = "PLAINTEXT") -> Registration:
 async def test_the_registration_has_the_protocol_of_the_listener(
     given: dict[str, str], registered: str
 ) -> None:
-    made = doors(**given, **{"zookeeper.listener.name": "INTERNAL", "advertised.host": "gate"})
-    [endpoint] = (await made.open()).endpoints
-    await made.close(0)
+    result = build_listeners(**given, **{"zookeeper.listener.name": "INTERNAL", "advertised.host": "gate"})
+    [endpoint] = (await result.open()).endpoints
+    await result.close(0)
     assert endpoint._replace(port=1) == Endpoint("INTERNAL", registered, "gate", 1)
 
 
 async def test_the_registration_has_all_listeners_with_that_of_brokers_first() -> None:
     more = "CLIENT:SASL_SSL://localhost:0,EXTERNAL:plaintext://[::1]:0"
-    made = doors(**{MORE: more, TLS: CERTIFICATE, PROTOCOL: "SASL_PLAINTEXT"})
-    endpoints = (await made.open()).endpoints
-    await made.close(0)
+    result = build_listeners(**{MORE: more, TLS: CERTIFICATE, PROTOCOL: "SASL_PLAINTEXT"})
+    endpoints = (await result.open()).endpoints
+    await result.close(0)
     assert [each[:3] for each in endpoints] == [
         ("PLAINTEXT", "SASL_PLAINTEXT", "127.0.0.1"),
         ("CLIENT", "SASL_SSL", "localhost"),
@@ -78,27 +78,27 @@ async def test_the_registration_has_all_listeners_with_that_of_brokers_first() -
 )
 def test_contradicting_settings_are_refused(given: dict[str, str], problem: str) -> None:
     with pytest.raises(CommandError, match=f"^{problem}"):
-        doors(**given)
+        build_listeners(**given)
 
 
 async def test_a_connection_is_relayed_to_a_broker() -> None:
-    made = doors()
-    [endpoint] = (await made.open()).endpoints
+    result = build_listeners()
+    [endpoint] = (await result.open()).endpoints
     async with FakeKafka() as kafka:
-        made.brokers_changed({1: at(kafka.address.port)})
+        result.brokers_changed({1: at(kafka.address.port)})
         talk = await connect(kafka.address._replace(port=endpoint.port))
         assert (await talk.ask(DescribeClusterRequest(), 0)).cluster_id == str(kafka.address.port)
         await talk.close()
-    await made.close(0)
+    await result.close(0)
 
 
 def test_a_broker_without_a_matching_listener_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    made = doors()
+    result = build_listeners()
     for _ in range(2):
-        made.brokers_changed({1: at(1, "SSL"), 2: at(2)})
+        result.brokers_changed({1: at(1, "SSL"), 2: at(2)})
     [line] = caplog.messages
     assert line.startswith("broker 1 has no listener for PLAINTEXT: ")
-    made.brokers_changed({})
-    made.brokers_changed({1: at(1, "SSL")})
+    result.brokers_changed({})
+    result.brokers_changed({1: at(1, "SSL")})
     assert len(caplog.messages) == 2

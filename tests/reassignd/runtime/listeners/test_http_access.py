@@ -56,14 +56,14 @@ def test_the_token_and_the_access_file_both_apply(token: Path, tmp_path: Path) -
 
 def test_client_certificates_allow_a_public_listener() -> None:
     certificate, ca = str(TLS / "server.pem"), str(TLS / "ca.pem")
-    made = http_access(
+    result = http_access(
         settings(
             http_listener="0.0.0.0:9080",
             http_tls_certificate_file=certificate,
             http_tls_client_ca_file=ca,
         )
     )
-    assert made.tls is not None
+    assert result.tls is not None
 
 
 def test_a_server_certificate_alone_does_not_allow_a_public_listener() -> None:

@@ -19,8 +19,8 @@ ENTRIES = 2 * BATCH + 5
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    with closing(SqliteStore(tmp_path)) as made:
-        yield made
+    with closing(SqliteStore(tmp_path)) as result:
+        yield result
 
 
 @pytest.fixture

@@ -44,10 +44,10 @@ def log() -> Log:
 
 @pytest.fixture
 def client(log: Log) -> ApiClient:
-    made = ApiClient()
-    assert made.api.services is not None
-    made.api.services = replace(made.api.services, audit=log)
-    return made
+    with_log = ApiClient()
+    assert with_log.api.services is not None
+    with_log.api.services = replace(with_log.api.services, audit=log)
+    return with_log
 
 
 def ids(entries: Sequence[dict[str, int]]) -> list[int]:

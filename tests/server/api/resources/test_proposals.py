@@ -35,11 +35,11 @@ async def settled() -> None:
 
 
 async def test_a_small_cluster_is_answered_with_the_figures(client: ProposalClient) -> None:
-    status, made = await client.ask("POST", "/v1/proposals", DRAIN)
-    assert (status, made["state"], made["id"], made["goals"]) == (200, "ready", 1, ["drain", "1"])
-    assert (made["cluster_partitions"], made["read_partitions"]) == (3, 3)
-    assert made["figures"]["summary"] == ["moves 1 replica"]
-    assert (await client.get("/v1/proposals/1"))["figures"] == made["figures"]
+    status, proposal = await client.ask("POST", "/v1/proposals", DRAIN)
+    assert (status, proposal["state"], proposal["id"], proposal["goals"]) == (200, "ready", 1, ["drain", "1"])
+    assert (proposal["cluster_partitions"], proposal["read_partitions"]) == (3, 3)
+    assert proposal["figures"]["summary"] == ["moves 1 replica"]
+    assert (await client.get("/v1/proposals/1"))["figures"] == proposal["figures"]
 
 
 async def test_the_computation_gets_goals_options_limits_and_the_cluster(client: ProposalClient) -> None:
@@ -65,8 +65,8 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
 
 
 async def test_a_large_cluster_is_polled(large: ProposalClient) -> None:
-    status, made = await large.ask("POST", "/v1/proposals", DRAIN)
-    assert (status, made["state"], made["figures"]) == (202, "waiting", None)
+    status, proposal = await large.ask("POST", "/v1/proposals", DRAIN)
+    assert (status, proposal["state"], proposal["figures"]) == (202, "waiting", None)
     await settled()
     assert (await large.get("/v1/proposals/1"))["state"] == "computing"
     await large.clock.advance(2.0)

@@ -6,10 +6,10 @@ from server.api.services.meter import WINDOW_SECONDS, Meter, rounded, seconds_le
 
 
 def meter(*intervals: tuple[float, int, bool, bool]) -> Meter:
-    made = Meter()
+    result = Meter()
     for interval in intervals:
-        made.add(*interval)
-    return made
+        result.add(*interval)
+    return result
 
 
 def test_a_rate_is_known_after_ten_seconds_of_copying() -> None:

@@ -43,11 +43,11 @@ async def test_a_failure_is_one_line(answer: bytes | Exception, status: int, tex
 
 async def test_only_some_reviews_wait_for_their_turn() -> None:
     hold = asyncio.Event()
-    made = reviews(b"{}", hold)
-    open_ = [asyncio.create_task(made.forecast(nothing)) for _ in range(MAX_OPEN)]
+    service = reviews(b"{}", hold)
+    open_ = [asyncio.create_task(service.forecast(nothing)) for _ in range(MAX_OPEN)]
     await asyncio.sleep(0)
     with pytest.raises(HttpError, match="4 plans are being reviewed"):
-        await made.forecast(nothing)
+        await service.forecast(nothing)
     hold.set()
     assert await asyncio.gather(*open_) == [{}] * MAX_OPEN
-    assert await made.forecast(nothing) == {}
+    assert await service.forecast(nothing) == {}

@@ -11,7 +11,7 @@ def test_a_sample_has_the_mean_of_its_intervals() -> None:
     assert kept.samples() == [Sample(7, 20, {1: 100}, {2: 60, 3: 40})]
 
 
-def test_a_sample_of_which_a_part_is_not_known_is_not_known() -> None:
+def test_a_sample_with_an_unknown_part_is_unknown() -> None:
     kept = Throughput(lambda: 7)
     kept.add(1.0, Copied(Counter(), Counter(), {1}, {2}), None)
     kept.add(SAMPLE_SECONDS, Copied(Counter({1: 5000}), Counter({2: 5000})), None)

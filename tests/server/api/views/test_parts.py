@@ -11,8 +11,8 @@ from tests.server.api.api_client import ApiClient, plan
 async def job(**limits: int) -> ApiClient:
     """Four partitions: foo-0 to foo-2 of 100 to 102 bytes, and 9-0, whose topic is named by a number."""
     names = ("foo-0", "foo-1", "foo-2", "9-0")
-    made = InMemoryController().with_partitions(*(partition(name, [1, 2, 3]) for name in names))
-    client = ApiClient(made.with_limits(**limits))
+    cluster = InMemoryController().with_partitions(*(partition(name, [1, 2, 3]) for name in names))
+    client = ApiClient(cluster.with_limits(**limits))
     await client.post("/v1/jobs", plan(foo_0=[4, 2, 3], foo_1=[4, 5, 3], foo_2=[6, 2, 3]))
     await client.post("/v1/jobs", {"partitions": [{"topic": "9", "partition": 0, "replicas": [4, 2, 3]}]})
     return client
