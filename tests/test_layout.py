@@ -1,6 +1,7 @@
 """Rules of the source tree: each module has its test file, and functions have a maximum length."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -12,6 +13,12 @@ PACKAGES = ("reassignd", "server", "backends", "planner", "controller", "protoco
 GENERATED = ROOT / "protocol" / "messages"
 
 LONGEST_FUNCTION = 40
+
+LARGEST_FOLDER = 18
+"""Modules of a folder. Above about 15, sub-packages by subject make modules easier to find."""
+
+FLAT = {"bench", "server/handlers"}
+"""Folders of modules of one kind: a benchmark with a command of its own, or a handler of one API key."""
 
 COMMANDS = ("options", "jobs/pause", "planning/snapshot")
 
@@ -152,6 +159,13 @@ def test_no_function_is_longer_than_a_page() -> None:
         and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
     }
     assert long == set()
+
+
+def test_folders_are_divided_by_subject() -> None:
+    sizes = Counter(
+        path.parent for path in FILES if path.name != "__init__.py" and ROOT / "tests" not in path.parents
+    )
+    assert {name_of(path) for path, size in sizes.items() if size > LARGEST_FOLDER} == FLAT
 
 
 def imported_by(path: Path) -> Iterator[Path]:

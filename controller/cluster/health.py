@@ -17,7 +17,7 @@ NAMED = 3
 
 
 def evaluate_health(d: Decision) -> None:
-    """Let steps start, or not, by what is known of the cluster's health."""
+    """Decide whether steps may start, from the known health of the cluster."""
     state = d.state
     unreachable = state.unreachable
     mode = (

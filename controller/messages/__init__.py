@@ -1,1 +1,1 @@
-"""What goes into the controller and what comes out of it: events and effects."""
+"""Input and output of the controller: events and effects."""

@@ -53,7 +53,7 @@ class UpstreamMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UpstreamPolled(Event[None]):
-    """One look at the upstream: first all moves, then topics. Reply: none.
+    """One poll of the upstream: first all moves, then topics. Reply: none.
 
     `whole`: these are all topics with all partitions, else those about which the moves alone do not say
     enough. `brokers` is None when they were not looked at. `outstanding` are the partitions of which a row

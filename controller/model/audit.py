@@ -1,4 +1,4 @@
-"""Entries of the audit log: who ordered what.
+"""Entries of the audit log: accepted requests and their principals.
 
 No decision reads them; they are stored with the records of their decision.
 """

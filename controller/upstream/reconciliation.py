@@ -201,7 +201,7 @@ def _block(d: Decision, partition: Partition, why: str) -> None:
 
 
 def _accept(d: Decision, step: UpstreamStep, _: Outcome) -> None:
-    # The sighting stays: until a poll shows the step, the pause between two rows goes on growing.
+    # The sighting stays: until a poll shows the step, the pause between two rows keeps growing.
     d.put(step._replace(stage=Stage.ACTIVE))
 
 

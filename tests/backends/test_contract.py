@@ -1,4 +1,4 @@
-"""Tests that every backend must pass: what it does with the decisions of the controller.
+"""Tests that every backend must pass: how it carries out the decisions of the controller.
 
 A harness runs a controller with its backend; see `tests.backends.harness`.
 """

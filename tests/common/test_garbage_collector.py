@@ -49,7 +49,7 @@ def thawed() -> Iterator[None]:
 
 
 def left_behind() -> "weakref.ref[Cycle]":
-    """A cycle that nobody has any more, and that young collections do not find."""
+    """An unreachable cycle that young collections do not find."""
     cycle = Cycle()
     gc.collect(1)
     return weakref.ref(cycle)

@@ -153,7 +153,7 @@ class CheckedController(InMemoryController):
             if isinstance(effect, Publish):
                 told = effect.partition
                 before = self.told.get(told.key)
-                # Leaders hear nothing of a new order alone, and must know the epoch.
+                # Leaders get no request for a new order alone, and must know the epoch.
                 assert before is None or told.partition_epoch >= before.partition_epoch + effect.lead
                 assert before is None or told.leader_epoch >= before.leader_epoch + effect.lead
                 self.told[told.key] = told

@@ -60,7 +60,7 @@ class KraftModel:
             self._revert(name)
             return DONE
         now = self.replicas[name]
-        removed = tuple(sorted(set(now) - set(target)))  # KRaft sorts what is to go.
+        removed = tuple(sorted(set(now) - set(target)))  # KRaft sorts the replicas to drop.
         merged = target + removed
         still_coming = tuple(r for r in self.adding.get(name, ()) if r in target)
         self.adding[name] = still_coming + tuple(r for r in target if r not in now)

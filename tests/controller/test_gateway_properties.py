@@ -47,7 +47,7 @@ class Site:
         self.frozen_ms = 0
         self.note()
 
-    # ---- what people do ----
+    # ---- requests ----
 
     def order(self, name: str, target: Replicas) -> None:
         self.begin(name)
@@ -102,7 +102,7 @@ class Site:
     def stall(self, name: str, _: Replicas) -> None:
         self.gateway.do(Stalled([key(name)]))
 
-    # ---- what others do ----
+    # ---- changes by other clients ----
 
     def move(self, name: str, target: Replicas) -> None:
         self.touch(key(name))
@@ -123,7 +123,7 @@ class Site:
             if key(each) not in self.gateway.kafka.replicas:
                 self.gateway.kafka.create(each, target)
 
-    # ---- what happens ----
+    # ---- events of the cluster ----
 
     def deliver(self, _: str, __: Replicas) -> None:
         self.gateway.deliver()
@@ -178,7 +178,7 @@ class Site:
     def outage(self, _: str, __: Replicas) -> None:
         self.gateway.do(Unreachable("connection refused"))
 
-    # ---- what is remembered, and checked ----
+    # ---- recorded and checked state ----
 
     def heard(self, outcome: Outcome) -> bool:
         assert outcome.error in REFUSALS

@@ -272,7 +272,7 @@ class Cluster(RuleBasedStateMachine):
         brokers = sorted(self.controller.state.brokers)
         self.controller = self.controller.restart(picks.sample(brokers, picks.randint(0, len(brokers))))
 
-    # ---- what always holds
+    # ---- invariants
     # ----------------------------------------------------------------------------------
 
     @invariant()

@@ -1,4 +1,4 @@
-"""Short ways to say what a test of the planner needs."""
+"""Builders for tests of the planner."""
 
 import random
 from collections.abc import Collection, Sequence

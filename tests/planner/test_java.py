@@ -9,7 +9,7 @@ from planner.java import java_for_spark
 
 
 def fake_java(home: Path, version: str, modules: str) -> None:
-    """A `java` that tells its version and modules, and otherwise prints what it was given."""
+    """A `java` that prints its version and modules, or else its arguments."""
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(

@@ -1,4 +1,4 @@
-"""A message with what Kafka's schema language allows and no message of ours uses."""
+"""A message with features of Kafka's schema language that no message of ours uses."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

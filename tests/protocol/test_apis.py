@@ -1,4 +1,4 @@
-"""API keys and what belongs to them."""
+"""API keys, their names and versions."""
 
 import sys
 from importlib import import_module

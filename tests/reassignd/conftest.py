@@ -1,4 +1,4 @@
-"""Servers for the verbs."""
+"""Servers for the tests of commands."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def slow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a process on the test's own data directory; what runs in the end is killed."""
+    """Starts a process on the test's own data directory; processes that run at the end are killed."""
     started: list[Served] = []
 
     def start(*arguments: str, http: str = "127.0.0.1:0") -> Served:

@@ -36,7 +36,7 @@ class Served:
         deadline.cancel()
 
     def end(self, by: signal.Signals | None = None) -> tuple[int, str, str]:
-        """Exit code, and what else it said on stdout and stderr."""
+        """Exit code, and further output on stdout and stderr."""
         if by is not None:
             self.process.send_signal(by)
         out, err = self.process.communicate(timeout=STOP_SECONDS)
@@ -51,7 +51,7 @@ class Served:
         return line.removeprefix("reassignd: ")
 
     def get(self, path: str) -> str:
-        """The page of the HTTP listener, whose address the ready line tells."""
+        """The page of the HTTP listener, whose address is in the ready line."""
         place = self.line.partition("http http://")[2].partition(",")[0]
         with urllib.request.urlopen(f"http://{place}{path}", timeout=PATIENCE_SECONDS) as page:
             text: str = page.read().decode()

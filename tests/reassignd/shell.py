@@ -1,4 +1,4 @@
-"""A shell for tests: verbs against a server of its own, with a topic of 200 partitions."""
+"""A shell for tests: commands against a server of its own, with a topic of 200 partitions."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ SLOW = {**SETTINGS, "embedded.network.bytes.per.second": "200000"}
 
 
 class Result(NamedTuple):
-    """What a verb said, and how it ended."""
+    """The output of a command, and its exit code."""
 
     code: int
     out: str
@@ -37,7 +37,7 @@ class Result(NamedTuple):
 
 
 class Shell:
-    """Runs verbs against one server."""
+    """Runs commands against one server."""
 
     def __init__(self, server: Reassignd, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.server, self._folder, self._capsys = server, folder, capsys

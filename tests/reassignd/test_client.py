@@ -41,7 +41,7 @@ def answering(status: int, body: bytes) -> Iterator[tuple[str, list[str]]]:
 
 @contextmanager
 def hanging_up() -> Iterator[str]:
-    """A server that takes one request, and goes away without an answer: its URL."""
+    """The URL of a server that reads one request and closes the connection without an answer."""
 
     def take_one(listener: socket.socket) -> None:
         with listener.accept()[0] as taken:

@@ -11,7 +11,7 @@ from reassignd.demo import create_demo_topics
 
 
 class Controller:
-    """Gives every topic the same outcome, and keeps what it was asked."""
+    """Returns the same outcome for every topic, and records the requests."""
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome

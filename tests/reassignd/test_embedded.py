@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 60
 
 
 async def metadata(address: str) -> Any:
-    """What a client is told that asks there."""
+    """The error of a client that connects there."""
     host, _, port = address.rpartition(":")
     channel = await connect(host, int(port), PATIENCE_SECONDS)
     try:

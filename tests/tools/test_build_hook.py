@@ -1,4 +1,4 @@
-"""The wheel: one import root, whatever the source tree looks like."""
+"""The wheel has one import root."""
 
 import subprocess
 import sys
@@ -45,7 +45,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with the wheel and what it needs at run time, and nothing else."""
+    """The interpreter of an environment with only the wheel and its dependencies at run time."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"

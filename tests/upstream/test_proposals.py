@@ -53,7 +53,7 @@ def test_a_broker_is_added_factors_are_raised_and_a_broker_is_drained(
 
 
 def assert_brokers_agree(shell: Shell, kafka: KafkaCluster) -> None:
-    """What the brokers tell is what the gateway tells."""
+    """The gateway returns the brokers' answers."""
     arguments = ("drain", "4", "--format", "json")
     of_gateway, of_brokers = (
         shell.json("propose", *arguments)["plan"],

@@ -14,7 +14,7 @@ TIMEOUT = int(BROKER_KEYS[STEP_TIMEOUT].default) / 1000
 
 
 class Watched:
-    """One partition that moves from 1 to 2, and what broker 2 is known to have of it, measured at each look."""
+    """One partition that moves from 1 to 2, and the bytes of it that broker 2 has at each measurement."""
 
     def __init__(self) -> None:
         self.controller = InMemoryController().with_partitions(partition("foo-0", (1,)))

@@ -194,7 +194,7 @@ class Instance:
 
 
 class World:
-    """The log, the instances and the time. `random` decides what happens next."""
+    """The log, the instances and the time. `random` chooses the next action."""
 
     def __init__(
         self, random: Random, instances: int = 3, *, checks_lease: bool = True, forgets: float = 0.0
@@ -271,7 +271,7 @@ class World:
             operation.answer.set_exception(error)
 
     def _arrive(self, operation: Operation[object]) -> Callable[[], object]:
-        """Carry out the request unless it is lost; return what gives the answer, which can be lost as well."""
+        """Carry out the request unless it is lost; return an awaitable of the answer, which can be lost as well."""
         chance = 1.0 if operation.due > -inf else self.random.random()
         if chance < 0.03:
             return _fail(OSError("the request was lost"))

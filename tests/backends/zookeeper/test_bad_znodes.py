@@ -65,7 +65,7 @@ async def test_invalid_data_in_a_watched_znode_is_logged_and_counted(
     for number, data in enumerate(GARBAGE):
         caplog.clear()
         await ensure(harness.tree, path.rpartition("/")[0])
-        # What a notification says is read once, and no two have the same name.
+        # A notification is read once, and all have different names.
         await write_json(harness.tree, f"{path}{number}" if path == NOTICE else path, data)
         await settle(200)
         assert path in caplog.text

@@ -147,7 +147,7 @@ class Walk:
         return self.seen(), self.moves()
 
     def times_seen(self, guess: tuple[UpstreamPartition, dict[TopicPartition, UpstreamMove]]) -> int:
-        """How often the walk has had what the poll shows: it looks for what is rare."""
+        """How often the walk has had this observation: it prefers rare ones."""
         step, (seen, moves) = self.state.upstream_steps.get(FOO), guess
         if step is None or not step.in_flight:
             return 0

@@ -87,7 +87,7 @@ STUBBORN = cast(StepExecutor, SimpleNamespace(**{**vars(direct_steps), "can_turn
 
 
 class Walk:
-    """One partition, any trigger at any time, brokers and ISRs as they please: what leads where."""
+    """One partition, any trigger at any time, any live brokers and ISRs: the reachable phases."""
 
     def __init__(self) -> None:
         self.controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))

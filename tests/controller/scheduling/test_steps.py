@@ -1,4 +1,4 @@
-"""KIP-435's steps: the KIP's own example, the rules one by one, and what holds of every walk."""
+"""KIP-435's steps: the KIP's own example, the single rules, and the properties of every walk."""
 
 from collections.abc import Collection, Iterator
 
@@ -32,7 +32,7 @@ def step(
     min_isr: int = 1,
     limit: int = UNLIMITED,
 ) -> Replicas | None:
-    """One step of a healthy partition led by its first replica, but for what is given."""
+    """One step of a healthy partition led by its first replica, except for the given fields."""
     in_sync = current if isr is None else isr
     led_by = current[0] if leader is None else leader
     return next_step(current, target, isr=in_sync, live=live, leader=led_by, min_isr=min_isr, limit=limit)

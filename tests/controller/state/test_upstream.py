@@ -77,7 +77,7 @@ def test_a_clock_that_is_set_back_costs_one_gap() -> None:
 
 
 def sent_at(every_ms: int, until_ms: int) -> list[int]:
-    """When a row that is never taken is sent again, with a look so often."""
+    """The times at which a row is sent again that is never accepted, with polls at this interval."""
     state, foo = State(), key("foo-0")
     times = range(0, until_ms + 1, every_ms)
     return [now for now in times if state.resend_is_due(foo, Discrepancy.NOT_STARTED, now)]

@@ -13,7 +13,7 @@ BROKERS: list[Resource] = [(ResourceType.BROKER, str(broker)) for broker in (1, 
 
 
 class Configs:
-    """The throttle configs of a Kafka, by resource. Reads may show what was set some changes before."""
+    """The throttle configs of a Kafka, by resource. Reads may show values from before the last changes."""
 
     def __init__(self) -> None:
         self.values: dict[Resource, dict[str, str]] = {}
@@ -35,7 +35,7 @@ class Configs:
                     own[config] = ",".join(each for each in before if each not in given)
 
     def remember(self) -> None:
-        """Reads may go on to show what is set now."""
+        """Reads show the current values from now on."""
         self.history.append({each: dict(values) for each, values in self.values.items()})
 
     def shown(self, lag: int = 0) -> dict[Resource, dict[str, str]]:
@@ -55,7 +55,7 @@ class Throttled:
         self.gateway.default(THROTTLE, None if rate is None else str(rate))
 
     def read(self, lag: int = 0, *, answered: bool = True, made: bool = True) -> bool:
-        """Read what may differ, and carry out what is decided on it; whether that was anything."""
+        """Read throttles that may differ, and carry out the decision; return whether there were changes."""
         shown = self.configs.shown(lag)
         values = {each: shown.get(each, {}) for each in throttles_to_read(self.gateway.state, every=lag > 0)}
         acknowledged = {each: self.acknowledged.pop(each) for each in values if each in self.acknowledged}

@@ -53,7 +53,7 @@ def test_a_row_without_effect_is_resent_with_growing_pauses() -> None:
 
 
 def rows_sent(gateway: Gateway) -> int:
-    """While the upstream hears nothing, in 16 looks of a quarter of a second."""
+    """While the upstream gets no request, in 16 polls of a quarter of a second."""
     before = len(gateway.effects)
     for _ in range(16):
         gateway.lose_requests()
@@ -291,7 +291,7 @@ def test_a_step_that_ended_before_the_row_that_turns_it_came_is_gone_back_from()
     gateway = Gateway(("foo-0", (1, 2, 3)))
     gateway.alter({"foo-0": (2,)})
     gateway.alter({"foo-0": (1,)})
-    gateway.deliver()  # the first row is done at once, and the second adds what that dropped
+    gateway.deliver()  # the first row is done at once, and the second adds the replica that it dropped
     assert (gateway.kafka.replicas[KEY], gateway.kafka.adding[KEY]) == ((1, 2), (1,))
     gateway.alter({"foo-0": None})
     assert gateway.settle().kafka.replicas[KEY] == (1, 2, 3)

@@ -41,7 +41,7 @@ def refusal(file: Path, *lines: str) -> str:
 
 
 def inline(pem: str) -> str:
-    """A PEM text as a value that goes on over several lines."""
+    """A PEM text as a value of several lines."""
     return " \\\n    ".join(pem.strip().split("\n"))
 
 

@@ -21,7 +21,7 @@ async def ask(program: str, *pieces: bytes, seconds: float = 20) -> bytes:
 
 
 def runs(pid: int) -> bool:
-    """Whether the process is there, and not dead with nobody to bury it."""
+    """Whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

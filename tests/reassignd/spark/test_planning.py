@@ -1,4 +1,4 @@
-"""Large jobs are handed to a planner that stands in for Spark, and what comes of it."""
+"""Planning of large jobs, with a test double for Spark."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ class Spark:
 
 
 class RecordingController:
-    """Decides at once, and keeps what it was asked."""
+    """Decides at once, and records the events."""
 
     def __init__(self, cluster: InMemoryController) -> None:
         self.cluster = cluster
@@ -59,7 +59,7 @@ class RecordingController:
 
 
 class Case:
-    """A world with topics of twenty partitions, and the service on it."""
+    """A cluster with topics of twenty partitions, and the planner on it."""
 
     def __init__(self, spark: Spark | None = None, least: int = 10, missing: str | None = None) -> None:
         self.cluster = InMemoryController().with_limits(partitions=2, per_partition=1)
@@ -83,7 +83,7 @@ class Case:
         self.cluster.do(AlterReassignments([AlterTopic(topic, rows)]))
 
     async def served(self, condition: Callable[[], bool] = lambda: True) -> None:
-        """Let it look until it has nothing to do and the condition holds."""
+        """Run the planner until it is idle and the condition holds."""
         task = asyncio.create_task(self.planning.run(0.0))
         async with asyncio.timeout(30):
             for _ in range(50):

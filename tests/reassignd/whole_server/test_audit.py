@@ -1,4 +1,4 @@
-"""The audit log of a server: what was acknowledged is in it, also after a crash."""
+"""The audit log of a server contains all acknowledged requests, also after a crash."""
 
 import json
 import urllib.request

@@ -1,4 +1,4 @@
-"""What the verbs do with bad input: one line that names it, and nothing else."""
+"""Commands with bad input print one line that names it, and nothing else."""
 
 import json
 from pathlib import Path

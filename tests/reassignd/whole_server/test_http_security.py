@@ -31,7 +31,7 @@ def url_of(served: Served) -> str:
 
 
 def status(capsys: pytest.CaptureFixture[str], url: str, *options: str) -> int:
-    """How many brokers there are. Fails with what the verb says otherwise."""
+    """The number of brokers. Fails with the command's output if the command fails."""
     code = cli.main(["status", "--format", "json", "--url", url, *options])
     out, err = capsys.readouterr()
     assert code == 0, err

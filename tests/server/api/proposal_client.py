@@ -23,7 +23,7 @@ FIGURES: dict[str, Any] = {
 class ProposalClient(ApiClient):
     """`answer` is the answer of the computation.
 
-    It waits while `hold` is not set; `inputs` has what it has read.
+    It waits while `hold` is not set; `inputs` has the lines that it has read.
     """
 
     def __init__(self, controller: InMemoryController | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Which decisions have an audit entry, and what it says."""
+"""The decisions with an audit entry, and the content of the entry."""
 
 import json
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ def test_axe_is_the_pinned_file() -> None:
 
 
 def found(page: Page) -> list[Any]:
-    """Return what is serious or critical: the rule, the element, and what to do."""
+    """Return the serious and critical findings: the rule, the element, and the remedy."""
     if not page.run("Boolean(window.axe)"):
         page.run((AXE / "axe.min.js").read_text() + "; true")
     violations = json.loads(page.run("axe.run().then(result => JSON.stringify(result.violations))"))
@@ -36,7 +36,7 @@ def found(page: Page) -> list[Any]:
 
 
 def found_in_all_windows(page: Page) -> list[Any]:
-    """Return what is found in light and dark, in wide and narrow windows."""
+    """Return the findings in light and dark color schemes, in wide and narrow windows."""
     reports = []
     for width, dark in WINDOWS:
         page.resize(width, dark=dark)

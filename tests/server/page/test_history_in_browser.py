@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=M
 
 
 def shown(page: Page, count: int) -> list[str]:
-    """Wait until so many entries are shown; return what each says, the newest first."""
+    """Wait until so many entries are shown; return their texts, the newest first."""
     page.wait(f"document.querySelectorAll('#entries tbody tr').length === {count}")
     texts: list[str] = page.run(
         "[...document.querySelectorAll('#entries tbody tr')]"

@@ -39,7 +39,7 @@ def reviewed(site: Site, entries: list[dict[str, Any]]) -> Page:
 
 
 def confirm(page: Page, button: str) -> str:
-    """Press the button by keyboard, and confirm; return what the dialog said."""
+    """Press the button by keyboard, and confirm; return the text of the dialog."""
     page.tab_to(button)
     page.press("Enter")
     page.wait(OPEN)

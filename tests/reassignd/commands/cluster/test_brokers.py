@@ -1,4 +1,4 @@
-"""The verb `broker`."""
+"""The command `broker`."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ ROW = {
 
 
 class Recorder(StubClient):
-    """Stands in for the client, and notes what is asked."""
+    """Test double of the client that records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, object, dict[str, object]]] = []

@@ -1,4 +1,4 @@
-"""The command `limits`: what it sends."""
+"""The requests of the command `limits`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The listener of a ZooKeeper-mode controller: what is registered, and where its connections go on. Whole ones: tests/zookeeper."""
+"""The listener of a ZooKeeper-mode controller: its registration, and the brokers of its connections. See tests/zookeeper too."""
 
 import logging
 from pathlib import Path

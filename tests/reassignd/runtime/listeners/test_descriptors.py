@@ -1,4 +1,4 @@
-"""Open files, shared among what needs them."""
+"""The shares of the limit of open files."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def gateway(**values: str) -> Settings:
 
 
 def allowed(monkeypatch: pytest.MonkeyPatch, most: int) -> list[int]:
-    """The system allows so many; what it is asked for."""
+    """The limit that the system allows, and the limits that are requested."""
     wanted: list[int] = []
 
     def allow(files: int) -> int:

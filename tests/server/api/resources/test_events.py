@@ -12,7 +12,7 @@ from tests.server.api.api_client import ApiClient
 
 
 class Streaming:
-    """A client of an API whose streams end at once, with what was there before."""
+    """A client of an API whose streams end at once, after the events that exist."""
 
     def __init__(self, access: Access | None = None) -> None:
         self.client = ApiClient(access=access)
