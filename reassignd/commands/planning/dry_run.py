@@ -77,8 +77,8 @@ def _scheduled(text: str | None, result: Forecast) -> Scheduled:
     schedule = read_schedule(text)
     if schedule.problem:
         raise CommandError(f"the schedule of the server cannot be read here: {schedule.problem}")
-    size = made.seconds * made.bandwidth
-    return Scheduled(text, seconds_until_done(schedule, time_ns() // 1_000_000, size, made.bandwidth))
+    size = result.seconds * result.bandwidth
+    return Scheduled(text, seconds_until_done(schedule, time_ns() // 1_000_000, size, result.bandwidth))
 
 
 def _print(result: Forecast, rate: Rate, scheduled: Scheduled) -> None:

@@ -51,7 +51,9 @@ async def review(call: Call, options: ReviewOptions) -> Review:
         "limits": {name.upper(): limit for name, limit in answer["limits"].items() if limit < UNLIMITED},
         "under_way": under_way,
         "rate_origin": origin,
-        "scheduled_seconds": _scheduled(call.state, made["seconds"] * bandwidth, bandwidth, made["seconds"]),
+        "scheduled_seconds": _scheduled(
+            call.state, answer["seconds"] * bandwidth, bandwidth, answer["seconds"]
+        ),
     }
     return msgspec.convert(answer | changed, Review)
 
