@@ -183,6 +183,9 @@ class InMemoryController:
         assert records(self._replayed) == records(self.state)
         assert self._replayed.reassigning == self.state.reassigning
         assert self._replayed.open == self.state.open
+        assert self._replayed.throttles == self.state.throttles
+        assert self._replayed.topic_min_isr == self.state.topic_min_isr
+        assert self._replayed.default_min_isr == self.state.default_min_isr
         assert self._replayed.offline == self.state.offline
         assert self._replayed.under_replicated == self.state.under_replicated
 

@@ -32,8 +32,6 @@ class ConfigValues:
     topic_min_isr: dict[str, int] = field(default_factory=dict)
     """`min.insync.replicas` of the topics on which it is set."""
     default_min_isr: int = 1
-    cluster_throttle: int | None = None
-    """`reassignment.throttle.bytes.per.second`; None if it is not set."""
 
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
         """Return the value set on the resource itself, without defaults."""

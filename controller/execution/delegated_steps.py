@@ -10,7 +10,7 @@ from controller.configs.names import MAX_DISK_USAGE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
-from controller.model.names import NO_LEADER
+from controller.model.names import NO_LEADER, step_lists
 from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage
 from controller.model.upstream_table import COMMANDS, Command
@@ -176,11 +176,10 @@ def _lack_of_space(state: State, broker: int, size: int) -> str:
 def _request(
     d: Decision, partition: Partition, base: Replicas, following: Replicas, replaced: Replicas = ()
 ) -> None:
-    adding = tuple(r for r in following if r not in base)
-    removing = tuple(r for r in base if r not in following)
+    replicas, adding, removing = step_lists(base, following)
     # A change of order alone is a step, too, though it adds and removes nothing. It ends when a poll shows
     # it.
-    d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
+    d.put(partition._replace(replicas=replicas, adding=adding, removing=removing))
     known = d.state.upstream_steps.get(partition.key)
     epoch = known.epoch if known is not None and replaced else partition.leader_epoch
     stage = COMMANDS[Stage.SETTLED if known is None else known.stage, Command.REQUEST]

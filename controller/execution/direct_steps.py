@@ -5,12 +5,10 @@ sync, and enough of the new list is, one record drops the old replicas. The orde
 differ from the original; `controller.reassignment.reassignments` keeps the original.
 """
 
-from functools import lru_cache
-
 from controller.messages.effects import DropReplica, Publish
 from controller.model.cluster import NO_LEADER, Partition, Replicas, TopicPartition
 from controller.model.election import keep_or_elect
-from controller.model.names import without
+from controller.model.names import step_lists, without
 from controller.scheduling.steps import leader_after, may_drop
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -28,7 +26,7 @@ def begin(
     from before the step leads.
     """
     current = partition.current
-    replicas, adding, removing = _step_lists(current, following)
+    replicas, adding, removing = step_lists(current, following)
     dropped: Replicas = ()
     isr, new = partition.isr, adding
     if partition.adding:
@@ -86,16 +84,6 @@ def keeps_data(partition: Partition, following: Replicas) -> bool:
     """Whether a replica in sync is left when `following` replaces the step in flight (KIP-236)."""
     staying = {*partition.current, *following}
     return any(r in staying for r in partition.isr)
-
-
-@lru_cache(maxsize=65_536)
-def _step_lists(current: Replicas, following: Replicas) -> tuple[Replicas, Replicas, Replicas]:
-    """Return the list while the step is in flight, and the replicas that it adds and removes.
-
-    Equal arguments share one result, to save memory.
-    """
-    removing = without(current, following)
-    return following + removing, without(following, current), removing
 
 
 def _survivor(current: Replicas, state: State) -> Replicas:

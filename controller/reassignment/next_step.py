@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from controller.execution.executor import executor_of
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
-from controller.model.names import without
+from controller.model.names import step_lists
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
 from controller.scheduling.limits import LEADS, Cost, capacities_of, shared_cost
@@ -118,7 +118,7 @@ def _step_cost(state: State, partition: Partition, following: Replicas, target: 
     )
     size = state.sizes.get(key, 0)
     return shared_cost(
-        without(following, current),
+        step_lists(current, following).adding,
         partition.leader,
         leader != partition.leader,
         1 << (size - 1).bit_length() if size else 0,

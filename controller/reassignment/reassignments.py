@@ -273,7 +273,7 @@ def close_job(d: Decision, job: int) -> None:
     if known is not None and known.total and not known.ended_ms and job not in state.open:
         d.put(known._replace(ended_ms=d.now_ms, paused=False))
         state.deferred.pop(job, None)
-        state.backlog.forget(job)
+        state.backlog.first_waves.pop(job, None)
 
 
 def enqueue(d: Decision, partition: Partition) -> None:

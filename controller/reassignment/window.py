@@ -3,9 +3,6 @@
 Every decision ends with `fill`, because steps that ended in the decision have freed capacity for others.
 """
 
-from itertools import islice
-
-from controller.model.cluster import TopicPartition
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.schedule.openings import opening_at
 from controller.schedule.periods import Schedule
@@ -28,18 +25,19 @@ def fill(d: Decision) -> None:
     if state.schedule is not None:
         _follow_schedule(d, state.schedule)
     stopped = state.paused or backlog.halted or not state.opening.is_open
-    budget = 0 if stopped else STEPS_PER_DECISION - d.rows
-    if backlog.to_plan:
-        for key, alone in backlog.next_to_plan(budget):
-            _fire_unless_paused(d, key, Trigger.START if alone else Trigger.PLAN)
-    if backlog.size and budget > 0:
-        for step in islice(backlog.candidates(), budget):
-            if step is not None:
-                _fire_unless_paused(d, step[0], Trigger.START)
+    if not stopped and (backlog.to_plan or backlog.size):
+        for key, may_start in backlog.next_steps(STEPS_PER_DECISION - d.rows):
+            partition = state.partition(*key)
+            if partition is None or phase_of(state, key) is not Phase.QUEUED:
+                continue
+            job = state.jobs.get(state.reassignments[key].job)
+            if job is not None and job.paused:
+                state.deferred.setdefault(job.id, []).append(key)
+            else:
+                fire(d, partition, Trigger.START if may_start else Trigger.PLAN)
     if d.leader_changes:
         backlog.usage.count(LEADS, -d.leader_changes)
-    waiting = not stopped and (backlog.to_plan or backlog.size)
-    more = waiting and not backlog.idle
+    more = not stopped and (backlog.to_plan or backlog.size) and not backlog.idle
     if (more or state.deletable) and not state.woken:
         state.woken = True
         d.more = True
@@ -51,15 +49,3 @@ def _follow_schedule(d: Decision, schedule: Schedule) -> None:
     if not state.opening.holds_at(d.now_ms):
         state.opening = opening_at(schedule, d.now_ms)
         d.wake_at_ms = state.opening.until_ms
-
-
-def _fire_unless_paused(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
-    state = d.state
-    partition = state.partition(*key)
-    if partition is None or phase_of(state, key) is not Phase.QUEUED:
-        return
-    job = state.jobs.get(state.reassignments[key].job)
-    if job is not None and job.paused:
-        state.deferred.setdefault(job.id, []).append(key)
-    else:
-        fire(d, partition, trigger)

@@ -13,6 +13,7 @@ reached last. So buckets alternate, and neither a long plan nor a stream of smal
 from collections import deque
 from collections.abc import Collection, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import islice
 
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.names import without
@@ -58,8 +59,8 @@ class Backlog:
         self._positions = 0
         self._next: dict[Rank, int] = {}
         """By rank: the wave after the last one from which a step was taken."""
-        self._first: dict[tuple[int, Rank], int] = {}
-        """By job and rank: the wave that is wave 0 of the job's plan."""
+        self.first_waves: dict[int, dict[Rank, int]] = {}
+        """By job and rank: the wave that is wave 0 of the job's plan. Removed when the job ends."""
 
     def add(self, key: TopicPartition, rank: Rank, cost: Cost, planned: Planned | None = None) -> None:
         """Add the partition's step. An older entry of the partition becomes void, unless it is the same."""
@@ -73,7 +74,8 @@ class Backlog:
             self._entries[key] = bucket
             bucket.keys.append(key)
         else:
-            wave = self._first.setdefault((planned.job, rank), self._next.get(rank, 0)) + planned.wave
+            first_waves = self.first_waves.setdefault(planned.job, {})
+            wave = first_waves.setdefault(rank, self._next.get(rank, 0)) + planned.wave
             if isinstance(before, Step) and before.bucket is bucket and before.wave == wave:
                 return
             self._positions += 1
@@ -90,11 +92,6 @@ class Backlog:
         bucket = self.bucket_of(key)
         if bucket is not None:
             self.add(key, bucket.rank, bucket.cost, planned)
-
-    def forget(self, job: int) -> None:
-        """Forget the first wave of the job's plan."""
-        for key in [key for key in self._first if key[0] == job]:
-            del self._first[key]
 
     def candidates(self) -> Iterator[tuple[TopicPartition, Cost] | None]:
         """Yield the steps that the limits allow, in order.
@@ -164,20 +161,25 @@ class Backlog:
         self.to_plan.extend([key for key in keys if key not in self._to_plan_keys])
         self._to_plan_keys.update(keys)
 
-    def next_to_plan(self, most: int) -> Iterator[tuple[TopicPartition, bool]]:
-        """Remove and yield at most `most` partitions whose step is to be planned, in order of arrival.
+    def next_steps(self, most: int) -> Iterator[tuple[TopicPartition, bool]]:
+        """Remove and yield partitions whose step is to be planned (False), then those whose step may start (True).
 
-        Also yield whether the step can start without a position, because no other step waits. A partition
-        with waves from a plan needs a position, because it advances the waves.
+        At most `most` of each. If no other step waits, a step may start without being planned before. That
+        does not apply to a partition with waves from a plan: its position advances the waves.
         """
-        while self.to_plan and most > 0:
-            most -= 1
+        planned = 0
+        while self.to_plan and planned < most:
+            planned += 1
             key = self.to_plan.popleft()
             self._to_plan_keys.discard(key)
             if not self.to_plan:
                 # A set that is emptied item by item keeps the memory of its greatest size.
                 self._to_plan_keys.clear()
             yield key, not (self.to_plan or self.size or key in self.planned)
+        if self.size and most > 0:
+            for step in islice(self.candidates(), most):
+                if step is not None:
+                    yield step[0], True
 
     def fits(self, key: TopicPartition, cost: Cost) -> bool:
         """Return whether the limits allow this cost for the partition's step in flight instead of its own."""

@@ -23,7 +23,8 @@ class Trial(Backlog):
         vars(self).update(vars(original))
         self.usage, self.costs = _usage(original, limits), dict(original.costs)
         self._parked = Parking(self.usage)
-        self._next, self._first = dict(self._next), dict(self._first)
+        self._next = dict(self._next)
+        self.first_waves = {job: dict(waves) for job, waves in self.first_waves.items()}
         twins = {bucket: _twin(bucket) for bucket in self._buckets.values()}
         self._buckets = {(twin.rank, twin.cost): twin for twin in twins.values()}
         self._entries = _Entries(self._entries, twins)

@@ -80,6 +80,8 @@ class State(UpstreamState):
     opening: Opening = ANY_TIME
     """What the schedule permits. Each decision that needs it brings it up to date."""
     leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
+    throttles: dict[int, int] = field(default_factory=dict)
+    """Rates in bytes per second: of each open job that has one, and of the cluster under 0."""
     throttle: int | None = None
     """The rate for which the leases were made."""
     adding: int = 0
@@ -236,6 +238,10 @@ class State(UpstreamState):
     def _put_job(self, record: Job) -> None:
         self.jobs[record.id] = record
         self.last_job = max(self.last_job, record.id)
+        if record.throttle and not record.ended_ms:
+            self.throttles[record.id] = record.throttle
+        else:
+            self.throttles.pop(record.id, None)
 
     def _put_finished(self, record: Finished) -> None:
         job, key = record.job, TopicPartition(record.topic, record.partition)
@@ -292,6 +298,7 @@ class State(UpstreamState):
 
     def _delete_job(self, key: int) -> None:
         del self.jobs[key]
+        self.throttles.pop(key, None)
         if key == self.last_job:
             self.last_job = max(self.jobs, default=0)
 
@@ -327,7 +334,9 @@ class State(UpstreamState):
                 self._weigh(partition, partition.key in self.reassignments)
         elif name == CLUSTER_DEFAULT:
             self.default_min_isr = int(configs.get(MIN_ISR, 1))
-            self.cluster_throttle = int(configs[THROTTLE]) if THROTTLE in configs else None
+            self.throttles.pop(0, None)
+            if THROTTLE in configs:
+                self.throttles[0] = int(configs[THROTTLE])
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
             text = configs.get(SCHEDULE, "").strip()
             schedule = read_schedule(text) if text else None

@@ -54,9 +54,7 @@ def desired_throttle(state: State) -> Throttle:
 
 def throttle_rate(state: State) -> int | None:
     """Return the lowest rate of the cluster, the open jobs and the schedule in bytes per second; None for no throttle."""
-    rates = [job.throttle for number in state.open if (job := state.jobs.get(number)) and job.throttle]
-    if state.cluster_throttle is not None:
-        rates.append(state.cluster_throttle)
+    rates = list(state.throttles.values())
     if state.opening.throttle is not None:
         rates.append(state.opening.throttle)
     return min(rates, default=None)

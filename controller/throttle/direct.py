@@ -16,11 +16,11 @@ from controller.throttle.lease import others_entries, set_by_others, union
 def adjust_direct(d: Decision) -> None:
     """Set and restore throttle configs according to the steps in flight after this decision."""
     state = d.state
-    rate = throttle_rate(state)
     touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
-    if rate is None and not state.leases:
+    if not state.throttles and not state.leases and state.opening.throttle is None:
         state.throttle = None
         return
+    rate = throttle_rate(state)
     leased = [(key[0], key[1]) for key in state.leases]
     if rate != state.throttle:
         state.throttle = rate

@@ -54,7 +54,9 @@ def preview_limits(state: State, configs: Mapping[str, str]) -> LimitPreview:
     limits, stopped = limits_of(configs), stopped_reason(state)
     trial, assumed = Trial(state.backlog, limits), copy(state)
     assumed.backlog = trial
-    assumed.cluster_throttle = int(configs[THROTTLE]) if THROTTLE in configs else None
+    assumed.throttles = {job: rate for job, rate in state.throttles.items() if job}
+    if THROTTLE in configs:
+        assumed.throttles[0] = int(configs[THROTTLE])
     started, more = ([], False) if stopped else _started(assumed, trial)
     incoming, outgoing = Counter[int](), Counter[int]()
     for cost in started:

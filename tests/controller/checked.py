@@ -84,6 +84,9 @@ class CheckedController(InMemoryController):
         self.check_effects(d)
         # Every step in flight counts against the limits, and nothing else does.
         assert set(self.state.backlog.costs) == set(self.state.in_flight)
+        # Open jobs have their own rates. No property sets a rate of the cluster.
+        rates = {job.id: job.throttle for job in self.state.jobs.values() if job.id in self.state.open}
+        assert {job: rate for job, rate in rates.items() if rate} == self.state.throttles
         for now in self.flying():
             before = flying.get(now.key, now._replace(adding=()))
             if set(now.adding) - set(before.adding):

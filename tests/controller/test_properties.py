@@ -91,7 +91,8 @@ class Cluster(RuleBasedStateMachine):
         rows = [AlterRow(number, each) for each in ((other, target) if repeated else (target,))]
         idle = not self.exists(name) or self.controller.reassignment_of(name) is None
         before = self.controller.replicas(name) if self.exists(name) else ()
-        reply = self.controller.do(AlterReassignments([AlterTopic(topic, rows)])).reply
+        event = AlterReassignments([AlterTopic(topic, rows)], throttle=picks.choice([0, 1_000]))
+        reply = self.controller.do(event).reply
         if not self.exists(name):
             assert outcomes(reply)[name].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         elif outcomes(reply)[name].ok:

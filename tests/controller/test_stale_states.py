@@ -122,6 +122,7 @@ EVENTS: list[AnyEvent] = [
     Prune(1 << 60, 0),
     Stalled(KEYS),
     Continue(),
+    PeriodChanged(),
     UpstreamPolled(None, [], {}, whole=True),
     UpstreamPolled(None, seen("foo", "bar", "new"), {}, whole=True),
     UpstreamPolled([], seen("bar"), {name: UpstreamMove((5, 6, 1, 2), (5, 6), (1, 2)) for name in KEYS}),

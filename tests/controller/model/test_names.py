@@ -1,4 +1,4 @@
-from controller.model.names import TopicPartition, display_name, without
+from controller.model.names import TopicPartition, display_name, step_lists, without
 
 
 def test_a_partition_has_the_text_that_kafka_gives_it() -> None:
@@ -11,6 +11,12 @@ def test_removing_members_keeps_the_order_of_the_others() -> None:
 
 def test_equal_arguments_share_one_resulting_list() -> None:
     assert without((1, 2, 3), (3,)) is without((*range(1, 4),), (3,))
+
+
+def test_a_step_in_flight_lists_the_next_replicas_and_then_those_that_it_removes() -> None:
+    assert step_lists((1, 2, 3), (4, 2)) == ((4, 2, 1, 3), (4,), (1, 3))
+    assert step_lists((1, 2), (2, 1)) == ((2, 1), (), ())
+    assert step_lists((1, 2), (3,)) is step_lists((1, 2), (3,))
 
 
 def test_a_long_name_is_shortened_in_messages() -> None:

@@ -152,21 +152,21 @@ def test_a_partition_is_enqueued_once() -> None:
     backlog = waiting()
     for _ in range(3):
         backlog.enqueue(key("a-0"))
-    assert [str(name) for name, _ in backlog.next_to_plan(10)] == ["a-0"]
-    assert list(backlog.next_to_plan(10)) == []
+    assert [str(name) for name, _ in backlog.next_steps(10)] == ["a-0"]
+    assert list(backlog.next_steps(10)) == []
 
 
 def test_the_only_partition_to_be_planned_needs_no_position() -> None:
     backlog = waiting()
     backlog.enqueue(key("a-0"))
-    assert list(backlog.next_to_plan(10)) == [(key("a-0"), True)]
+    assert list(backlog.next_steps(10)) == [(key("a-0"), True)]
     assert backlog.idle
 
 
 def test_at_most_the_given_number_of_partitions_is_planned() -> None:
     backlog = waiting()
     backlog.enqueue_all([key("a-0"), key("a-1"), key("a-2")])
-    assert [list(backlog.next_to_plan(most)) for most in (-1, 0, 1)] == [[], [], [(key("a-0"), False)]]
+    assert [list(backlog.next_steps(most)) for most in (-1, 0, 1)] == [[], [], [(key("a-0"), False)]]
     assert list(backlog.to_plan) == [key("a-1"), key("a-2")]
 
 
@@ -178,9 +178,15 @@ def test_a_partition_among_others_needs_a_position() -> None:
     planned = waiting()
     planned.planned[key("a-0")] = (3,)
     planned.enqueue(key("a-0"))
-    assert [list(backlog.next_to_plan(1)) for backlog in (two, behind_another, planned)] == [
-        [(key("a-0"), False)]
+    assert [next(backlog.next_steps(1)) for backlog in (two, behind_another, planned)] == [
+        (key("a-0"), False)
     ] * 3
+
+
+def test_steps_that_may_start_follow_the_partitions_to_be_planned() -> None:
+    backlog = waiting(("b-0", INTO_4), ("b-1", INTO_5))
+    backlog.enqueue(key("a-0"))
+    assert list(backlog.next_steps(1)) == [(key("a-0"), False), (key("b-0"), True)]
 
 
 def test_a_parked_step_starts_before_a_later_step_of_lower_rank() -> None:
@@ -276,7 +282,7 @@ def test_the_first_wave_of_an_ended_job_is_forgotten() -> None:
     backlog = waiting(*((f"a-{n}", INTO_4) for n in range(3)))
     backlog.add(key("b-0"), NORMAL, INTO_5, Planned(1, 0))
     started(backlog)
-    backlog.forget(1)
+    backlog.first_waves.pop(1)
     backlog.add(key("c-0"), NORMAL, INTO_4)
     backlog.add(key("b-1"), NORMAL, INTO_5, Planned(1, 0))
     assert started(backlog) == ["c-0", "b-1"]

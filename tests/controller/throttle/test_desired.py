@@ -30,6 +30,13 @@ def test_the_lowest_rate_counts() -> None:
     assert throttle_rate(controller.state) == 4_000
 
 
+def test_the_rate_of_a_job_counts_until_the_job_ends() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
+    controller.alter({"foo-0": [1, 3]}, throttle=4_000)
+    assert throttle_rate(controller.state) == 4_000
+    assert throttle_rate(controller.settle().state) is None
+
+
 def test_on_an_upstream_all_brokers_of_entries_get_the_rate_but_external_moves_are_ignored() -> None:
     gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (7, 8)))
     gateway.kafka.alter(key("foo-1"), (5, 6))
