@@ -92,17 +92,17 @@ def _survivor(current: Replicas, state: State) -> Replicas:
 
 
 def _complete(state: State, step: Partition, target: Replicas) -> bool:
-    """Whether the added replicas are in sync, and enough of the next list to drop the others."""
+    """Whether the added replicas are in sync, and enough of the next list to drop the others and to lead."""
     if any(r not in step.isr for r in step.adding):
         return False
     if not step.removing:
         return True
     following = step.next
-    in_sync = tuple(r for r in following if r in step.isr)
-    loses = any(r in step.isr for r in step.removing)
-    if not may_drop(len(in_sync), len(following), len(target), state.min_isr(step.topic), loses=loses):
+    in_sync = [r for r in following if r in step.isr]
+    if not any(r in state.live for r in in_sync):
         return False
-    return keep_or_elect(step, following, in_sync, state.live) != NO_LEADER
+    loses = any(r in step.isr for r in step.removing)
+    return may_drop(len(in_sync), len(following), len(target), state.min_isr(step.topic), loses=loses)
 
 
 def _finish(

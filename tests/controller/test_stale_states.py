@@ -27,6 +27,7 @@ from controller.messages.events import (
     LogDirFailed,
     NewPartitions,
     NewTopic,
+    PeriodChanged,
     RebalanceLeaders,
     ResourceChanges,
     Stalled,
