@@ -23,6 +23,11 @@ export function forecastLine(review) {
   return `Forecast: ${spent(review.seconds)}${least}, at ${rate(review.bandwidth)} to and from each broker.`;
 }
 
+export function scheduledLine({ scheduled_seconds: scheduled, seconds }) {
+  if (scheduled === seconds) return "";
+  return scheduled === null ? "In the periods of the schedule it takes more than 90 days." : `In the periods of the schedule it ends in ${spent(scheduled)}.`;
+}
+
 export function underWayLine(review, queued) {
   if (!review.under_way) return "";
   const what = queued ? "return to their original replicas first" : "turn to the new target";
@@ -36,6 +41,7 @@ function lines(review) {
     `${counted(moving, "partition")} will move.${review.unchanged ? ` ${count(review.unchanged)} of ${counted(review.partitions, "entry", "entries")} change nothing.` : ""}`,
     moving > 0 && `${copyLine(review)} The steps make ${counted(review.waves, "wave")}, with ${counted(review.leader_movements, "leader movement")}.`,
     moving > 0 && `${forecastLine(review)} The rate is ${ORIGINS[review.rate_origin]}; limits: ${limits || "none"}.`,
+    moving > 0 && scheduledLine(review),
     underWayLine(review, false),
     review.waiting_partitions > 0 && `${counted(review.waiting_partitions, "partition")} cannot arrive now.`,
   ].filter(Boolean);

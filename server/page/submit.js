@@ -5,7 +5,7 @@ import { RequestError, get, postText, withQuery } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
 import { bytes, counted, rate, readRate } from "./format.js";
-import { copyLine, forecastLine, showReview, underWayLine } from "./review.js";
+import { copyLine, forecastLine, scheduledLine, showReview, underWayLine } from "./review.js";
 import { saveJson } from "./save.js";
 import { attempt, begin } from "./session.js";
 
@@ -86,6 +86,7 @@ function startLines(how, options, openJobs) {
   return [
     `${counted(review.partitions - review.unchanged, "partition")} will move. ${copyLine(review)}`,
     forecastLine(review),
+    scheduledLine(review),
     underWayLine(review, how === "queue"),
     how === "paused" && "No step starts until the job is resumed.",
     how === "queue" && `It starts behind ${counted(openJobs, "open job")}.`,

@@ -59,7 +59,7 @@ def test_axe_finds_what_is_wrong(busy: Site) -> None:
     assert {rule for rule, *_ in found(page)} >= {"image-alt", "select-name"}
 
 
-@pytest.mark.parametrize("path", ["", "#job-3", "proposals.html"])
+@pytest.mark.parametrize("path", ["", "#job-3", "history.html", "proposals.html", "submit.html"])
 def test_axe_finds_nothing_serious_on_a_page(busy: Site, path: str) -> None:
     page = busy.page(path)
     page.wait("document.querySelector('main, #content') && document.readyState === 'complete'")

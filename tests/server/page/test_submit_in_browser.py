@@ -80,6 +80,12 @@ def test_the_throttle_of_the_job_changes_the_forecast(site: Site) -> None:
     assert page.text("#plan-state").startswith("Enter bytes per second, such as 50MB")
 
 
+def test_the_forecast_contains_the_time_outside_of_the_schedule(site: Site) -> None:
+    closed = "Mon 00:00-00:01; tz=UTC" if site.weekday() != 0 else "Wed 00:00-00:01; tz=UTC"
+    assert site.api.put("schedule", content=json.dumps({"schedule": closed})).status_code == 200
+    assert "In the periods of the schedule it ends in " in reviewed(site, rows(range(3))).text("#summary")
+
+
 def test_a_plan_is_started_with_its_own_throttle_and_priority(site: Site) -> None:
     page = reviewed(site, rows(range(24)))
     page.run("document.querySelector('#start [name=throttle]').focus()")
