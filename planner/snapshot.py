@@ -5,6 +5,7 @@ Both hold the same rows: of kind `cluster`, `broker` and `partition`. In Parquet
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
@@ -84,6 +85,19 @@ def is_parquet(path: Path) -> bool:
         return path.is_dir()
     with path.open("rb") as file:
         return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+
+
+def has_more_rows(path: Path, most: int) -> bool:
+    """Whether a snapshot file has more rows than this. False if it cannot be read: the reader says why."""
+    try:
+        if not is_parquet(path):
+            with path.open("rb") as lines:
+                return next(islice(lines, most, None), None) is not None
+        from pyarrow.dataset import dataset
+
+        return bool(dataset(path, format="parquet").count_rows() > most)
+    except (OSError, ValueError):  # those of pyarrow included
+        return False
 
 
 def parse_snapshot(name: str, lines: Iterable[bytes]) -> Snapshot:

@@ -2,7 +2,7 @@
 
 The rules are SQL, in `planner.expressions`: SQL runs in the JVM, and Python functions would need workers. A schedule is computed in two ways. Partitions whose steps cannot be delayed have a closed form: one query gives
 all their steps. The other partitions are iterated, one query per step.
-Only this module uses pyspark. It imports pyspark in functions, since reassignd runs without it.
+Only this module and `planner.on_spark` use pyspark. It is imported in functions, since reassignd runs without it.
 """
 
 import importlib.util
@@ -39,6 +39,9 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 """Settings for a Spark session that reassignd starts."""
+
+MAX_INLINE_PARTITIONS = 50_000
+"""Most partitions that are planned without Spark: up to this size it takes less time than starting Spark."""
 
 LOCAL = "local[*]"
 CONNECT = "sc://"
@@ -152,6 +155,12 @@ def obstacle(url: str) -> str | None:
 def submitted() -> bool:
     """Whether this process was started by spark-submit."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def shares_files(spark: "SparkSession") -> bool:
+    """Whether the session runs on this machine only, so that it reads the same files."""
+    context = getattr(spark, "sparkContext", None)  # a Spark Connect session has none
+    return context is not None and context.master.startswith("local")
 
 
 @contextmanager

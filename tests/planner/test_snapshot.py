@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from common.plan_errors import PlanError
-from planner.snapshot import Broker, Partition, Snapshot, read_snapshot, write_snapshot
+from planner.snapshot import Broker, Partition, Snapshot, has_more_rows, read_snapshot, write_snapshot
 
 CLUSTER = Snapshot(
     {1: Broker(1, "a", True, "kafka-1", 9092), 2: Broker(2, disk_bytes=10**13), 3: Broker(3, live=False)},
@@ -111,3 +111,16 @@ def test_a_snapshot_can_come_from_a_pipe(tmp_path: Path) -> None:
     writer.start()
     assert read_snapshot(tmp_path / "pipe") == read_snapshot(tmp_path / "file")
     writer.join()
+
+
+@pytest.mark.parametrize("name", ["snapshot.jsonl", "snapshot.parquet"])
+def test_rows_of_a_file_are_counted_up_to_a_limit(tmp_path: Path, name: str) -> None:
+    rows = {("foo", number): Partition("foo", number, (1,), (1,), 1) for number in range(3)}
+    write_snapshot(Snapshot({1: Broker(1)}, rows), tmp_path / name)
+    assert [has_more_rows(tmp_path / name, most) for most in (0, 3, 4)] == [True, True, False]
+
+
+def test_a_file_that_cannot_be_read_has_no_more_rows(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"PAR1 but not really")
+    assert not has_more_rows(tmp_path / "other", 0)
+    assert not has_more_rows(tmp_path / "nothing", 0)

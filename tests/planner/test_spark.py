@@ -1,32 +1,34 @@
 """The Spark form of the rules against the Python form, on the same random partitions."""
 
 import json
-import os
 import random
-import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pyarrow as pa
-import pyspark
 import pytest
 from pyarrow.parquet import read_table
 
 from common.plan_errors import PlanError
 from controller.scheduling.steps import UNLIMITED, next_step
-from planner.java import java_for_spark
 from planner.schedule import Schedule, schedule
 from planner.snapshot import write_snapshot
-from planner.spark import MOVES, SETTINGS, moves_frame, next_steps, obstacle, running, schedule_of, session
+from planner.spark import (
+    MOVES,
+    moves_frame,
+    next_steps,
+    obstacle,
+    running,
+    schedule_of,
+    session,
+    shares_files,
+)
 from planner.step_table import SCHEDULED, Move
 from tests.planner.builders import cluster, partition, random_move
-from tools.processes import free_ports
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -145,45 +147,6 @@ def test_missing_packages_are_found_without_starting_spark(monkeypatch: pytest.M
     assert obstacle("sc://there") == NEEDS
 
 
-@pytest.fixture
-def connect_server(tmp_path: Path) -> Iterator[str]:
-    """A Spark Connect server; its address."""
-    port = free_ports(1)
-    settings = {
-        **SETTINGS,
-        "spark.connect.grpc.binding.port": port,
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }
-    options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    name = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    with java_for_spark():
-        server = subprocess.Popen(  # noqa: S603 - PySpark's own
-            [submit, "--master", "local[2]", *options, "--class", name, "spark-internal"],
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=tmp_path,
-            start_new_session=True,
-        )
-        try:
-            while not listens(port):
-                assert server.poll() is None
-                time.sleep(0.1)
-            yield f"sc://127.0.0.1:{port}"
-        finally:
-            os.killpg(server.pid, signal.SIGKILL)
-            server.wait()
-
-
-def listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
-
-
 def test_a_connect_server_computes_the_same_plan_as_python(connect_server: str, tmp_path: Path) -> None:
     write_snapshot(cluster(*(partition("orders", n, (1, 2, 3)) for n in range(20))), tmp_path / "snapshot")
     rows = [{"topic": "orders", "partition": n, "replicas": [4, 5, 1 + n % 3]} for n in range(20)]
@@ -195,3 +158,9 @@ def test_a_connect_server_computes_the_same_plan_as_python(connect_server: str, 
         subprocess.run([sys.executable, "-m", "reassignd", "plan", *options], check=True)  # noqa: S603 - our own
         plans.append(read_table(tmp_path / folder / "steps.parquet").to_pylist())
     assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize(("master", "local"), [("local[2]", True), ("spark://there:7077", False)])
+def test_only_a_local_session_reads_the_same_files(master: str, local: bool) -> None:
+    assert shares_files(Mock(sparkContext=Mock(master=master))) == local
+    assert not shares_files(Mock(spec=[]))

@@ -1,14 +1,16 @@
 """Where commands read a cluster from: a running server, a snapshot file, or the brokers of any Kafka."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
-from planner.snapshot import Broker, Partition, Snapshot, parse_snapshot, read_snapshot
+from planner.snapshot import Broker, Partition, Snapshot, lines, parse_snapshot, read_snapshot
 from reassignd.commands.options import FILE
 from reassignd.commands.text import echo
 from reassignd.config.setting_types import SERVERS
@@ -63,6 +65,26 @@ class Source(NamedTuple):
             return read_kafka(self.bootstrap_server, self.command_config)
         return read_snapshot(self.snapshot) if self.snapshot is not None else read_server(client)
 
+    def chunks(self, client: "Client") -> Iterator[bytes]:
+        """Yield the cluster as JSON lines. Raises CommandError, PlanError."""
+        if self.snapshot is not None:
+            return lines(read_snapshot(self.snapshot))
+        if self.bootstrap_server is not None:
+            return lines(read_kafka(self.bootstrap_server, self.command_config))
+        return client.stream("/v1/snapshot")
+
+    @contextmanager
+    def as_file(self, client: "Client") -> Iterator[Path]:
+        """Return a file or folder with the cluster: a temporary one for a server, brokers or a pipe. Raises like `chunks`."""
+        if self.snapshot is not None and not self.snapshot.is_fifo():
+            yield self.snapshot
+            return
+        with TemporaryDirectory(prefix="reassignd-") as folder:
+            path = Path(folder) / "snapshot.jsonl"
+            with path.open("wb") as file:
+                file.writelines(self.chunks(client))
+            yield path
+
 
 def with_kafka(command: Callable[..., R]) -> Callable[..., R]:
     """Add --bootstrap-server and --command-config."""
@@ -89,8 +111,8 @@ def with_source(command: Callable[..., R]) -> Callable[..., R]:
 
 def read_server(client: "Client") -> Snapshot:
     """Return the cluster of the running server. Raises CommandError, PlanError."""
-    lines = b"".join(client.stream("/v1/snapshot")).splitlines()
-    return parse_snapshot("the server's snapshot", lines)
+    text = b"".join(client.stream("/v1/snapshot"))
+    return parse_snapshot("the server's snapshot", text.splitlines())
 
 
 def read_kafka(bootstrap_server: str, command_config: Path | None = None) -> Snapshot:

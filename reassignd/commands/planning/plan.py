@@ -11,16 +11,14 @@ from controller.scheduling.plan_limits import LETTERS, PlanLimits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.schedule import schedule
 from planner.snapshot import read_snapshot
-from planner.spark import running, schedule_of, submitted
+from planner.spark import MAX_INLINE_PARTITIONS, running, schedule_of
 from reassignd.commands.planning.forecast_text import BANDWIDTH, copy_lines
+from reassignd.commands.planning.spark_options import Where, with_spark
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
 
 MAX_WAITING_PRINTED = 5
 """Waiting partitions in the printed summary; summary.json has more of them."""
-
-MAX_INLINE_PARTITIONS = 50_000
-"""Largest plan that is computed without Spark: up to this size it takes less time than starting Spark."""
 
 OPTIONAL_PACKAGES = {"pyarrow", "pyspark", "py4j"}
 """Packages that only `plan` needs; they are not dependencies of the server."""
@@ -73,8 +71,7 @@ def _by_letter(part: str) -> str:
     default=BANDWIDTH,
     help="Bytes per second into, and out of, each broker.  [default: 104857600]",
 )
-@click.option("--master", metavar="URL", help="Spark master.  [default: local[*] for large plans]")
-@click.option("--remote", metavar="sc://HOST:PORT", help="Spark Connect server, instead of a master.")
+@with_spark("Spark master.  [default: local[*] for large plans]")
 @click.option(
     "--output",
     metavar="DIR",
@@ -96,22 +93,20 @@ def plan(
     bandwidth: int,
     output: Path,
     output_format: str,
-    **where: str | None,
+    where: Where,
 ) -> None:
     """Forecast a reassignment: its steps, their waves, the bytes and the time.
 
     Needs the plan and a snapshot only; it does not connect to a cluster and moves nothing. Plans of more than 50,000
     partitions are computed with Spark, smaller ones too if --master or --remote is given.
     """
-    if None not in where.values():
-        raise click.UsageError("--master and --remote cannot be used together")
     try:
         cluster = read_snapshot(snapshot)
         moves = moves_of(read_targets(plan_file), cluster)
-        if len(moves) <= MAX_INLINE_PARTITIONS and not (any(where.values()) or submitted()):
+        if len(moves) <= MAX_INLINE_PARTITIONS and not where.asked:
             result = make_plan(moves, cluster, limits, bandwidth, schedule)
         else:
-            with running(**where) as spark:
+            with running(**where._asdict()) as spark:
                 result = make_plan(moves, cluster, limits, bandwidth, schedule_of(spark))
         write_plan(result, output)
     except PlanError as error:

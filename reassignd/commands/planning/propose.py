@@ -10,11 +10,13 @@ import click
 from common.counted import counted
 from common.plan_errors import PlanError
 from planner.forecast import Forecast
+from planner.on_spark.proposing import propose_on
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.proposing import Wish, propose_for, read_wish
-from planner.snapshot import Snapshot
+from planner.snapshot import Snapshot, has_more_rows, read_snapshot
+from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, with_client
 from reassignd.commands.planning.cluster_source import Source, read_server, with_source
 from reassignd.commands.planning.forecast_text import forecast, forecast_lines, limits_of
@@ -25,6 +27,7 @@ from reassignd.commands.planning.propose_execute import (
     not_as_in,
     watch,
 )
+from reassignd.commands.planning.spark_options import Where, with_spark
 from reassignd.commands.text import columns, echo
 from reassignd.errors import CommandError
 from reassignd.printable import as_json
@@ -130,6 +133,17 @@ _EXECUTION_OPTIONS = (
 )
 
 
+_FILE_OPTIONS = (
+    click.option("--output", metavar="FILE", type=FILE, help="Write the plan to this file."),
+    click.option(
+        "--rollback-file",
+        metavar="FILE",
+        type=FILE,
+        help="Write the plan that restores the present replicas.",
+    ),
+)
+
+
 _GOAL_NAMES = (
     "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance", "minimize", "spread",
     "max_moves", "max_bytes", "headroom", "fix_racks", "strict_racks",
@@ -137,40 +151,38 @@ _GOAL_NAMES = (
 )  # fmt: skip
 
 
+class Files(NamedTuple):
+    """Where the plan and its rollback are written; None: nowhere."""
+
+    output: Path | None
+    rollback_file: Path | None
+
+    def write(self, proposal: Proposal) -> None:
+        """Raises CommandError."""
+        _write(self.output, plan_json(proposal.changes))
+        _write(self.rollback_file, rollback_json(proposal.changes))
+
+
 def _with_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Add the options. Those of the goal are passed together as `options`, those of the execution as `execution`."""
+    """Add the options. They are passed in groups: `options` of the goal, `files`, and `execution`."""
 
     @wraps(command)
     def run(*arguments: object, **values: object) -> R:
         options = {name: values.pop(name) for name in _GOAL_NAMES}
         execution = Execution._make(values.pop(name) for name in Execution._fields)
-        return command(*arguments, options=options, execution=execution, **values)
+        files = Files._make(values.pop(name) for name in Files._fields)
+        return command(*arguments, options=options, execution=execution, files=files, **values)
 
-    for option in reversed((*_GOAL_OPTIONS, *_EXECUTION_OPTIONS)):
+    for option in reversed((*_GOAL_OPTIONS, *_EXECUTION_OPTIONS, *_FILE_OPTIONS)):
         run = option(run)
     return run
-
-
-class Files(NamedTuple):
-    """Where the plan and its rollback are written; None: nowhere."""
-
-    output: Path | None
-    rollback: Path | None
-
-    def write(self, proposal: Proposal) -> None:
-        """Raises CommandError."""
-        _write(self.output, plan_json(proposal.changes))
-        _write(self.rollback, rollback_json(proposal.changes))
 
 
 @click.command(help=HELP)
 @click.argument("goals", metavar="GOAL...", nargs=-1, required=True)
 @with_source
 @_with_options
-@click.option("--output", metavar="FILE", type=FILE, help="Write the plan to this file.")
-@click.option(
-    "--rollback-file", metavar="FILE", type=FILE, help="Write the plan that restores the present replicas."
-)
+@with_spark("Read more than 50,000 partitions with Spark at this master, such as local[*].")
 @FORMAT
 @with_client
 def propose(
@@ -178,21 +190,22 @@ def propose(
     output_format: str,
     goals: Sequence[str],
     source: Source,
-    output: Path | None,
-    rollback_file: Path | None,
+    files: Files,
     options: dict[str, Any],
     execution: Execution,
+    where: Where,
 ) -> int:
     """Propose a plan, print it, and execute it if asked for."""
-    files = Files(output, rollback_file)
     execution.check(goals, source, writes_files=any(files))
+    if where.asked:
+        execution.check_spark()
     try:
         wish = read_wish(goals, options)
         if execution.watch:
             return watch(
                 client, wish, execution, lambda each: _show(each, files, output_format), output_format
             )
-        return _propose(client, source, wish, files, execution, output_format)
+        return _propose(client, source, where, wish, files, execution, output_format)
     except ProposalError as error:
         return _fail(error.reasons)
     except (PlanError, MissingSolverError) as error:
@@ -200,29 +213,47 @@ def propose(
 
 
 def _propose(
-    client: "Client", source: Source, wish: Wish, files: Files, execution: Execution, output_format: str
+    client: "Client",
+    source: Source,
+    where: Where,
+    wish: Wish,
+    files: Files,
+    execution: Execution,
+    output_format: str,
 ) -> int:
-    cluster, proposal = _agreed(client, source, wish, execution)
+    cluster, proposal = _proposed(client, source, where, wish)
+    if execution.execute:
+        proposal = _agreed(client, cluster, wish, proposal, replan=execution.replan)
     preview = _forecast(client, source, cluster, proposal, execution) if execution.dry_run else None
     files.write(proposal)
     _show(proposal, files, output_format, preview)
     return execute(client, wish.goal, proposal, execution, output_format) if execution.execute else 0
 
 
-def _agreed(client: "Client", source: Source, wish: Wish, execution: Execution) -> tuple[Snapshot, Proposal]:
-    """Return the cluster and the proposal. To be executed, it must fit the replicas that the server has now."""
-    cluster = source.read(client)
-    proposal = propose_for(cluster, wish)
-    if not execution.execute:
-        return cluster, proposal
+def _proposed(client: "Client", source: Source, where: Where, wish: Wish) -> tuple[Snapshot, Proposal]:
+    """Return the cluster and the proposal. A cluster that Spark has read is returned without its partitions."""
+    if where.asked:
+        with source.as_file(client) as path:
+            if has_more_rows(path, MAX_INLINE_PARTITIONS):
+                where.check()
+                with running(*where) as spark:
+                    return propose_on(spark, path, wish)
+            cluster = read_snapshot(path)
+    else:
+        cluster = source.read(client)
+    return cluster, propose_for(cluster, wish)
+
+
+def _agreed(client: "Client", cluster: Snapshot, wish: Wish, proposal: Proposal, *, replan: bool) -> Proposal:
+    """Return a proposal that fits the replicas that the server has now."""
     now = read_server(client)
     check_same_cluster(cluster, now)
     if reasons := not_as_in(now, proposal):
-        if not execution.replan:
+        if not replan:
             raise ProposalError(reasons)
         echo("reassignd: replicas have changed since the snapshot: proposed again", err=True)
-        return now, propose_for(now, wish)
-    return cluster, proposal
+        return propose_for(now, wish)
+    return proposal
 
 
 def _forecast(

@@ -36,6 +36,15 @@ class Execution(NamedTuple):
     watch: bool = False
     timeout: float | None = None
 
+    def check_spark(self) -> None:
+        """Raise UsageError for options that cannot be used with Spark."""
+        if self.dry_run:
+            raise click.UsageError(
+                "--dry-run cannot be used with Spark: write the plan with --output, then use `reassignd plan`"
+            )
+        if self.watch:
+            raise click.UsageError("--watch cannot be used with Spark: leave out --master and --remote")
+
     def check(self, goals: Sequence[str], source: Source, *, writes_files: bool) -> None:
         """Raise UsageError for options that contradict each other."""
         if self.execute and source.bootstrap_server is not None:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from planner.snapshot import lines
 from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
-from reassignd.commands.planning.cluster_source import Source, read_kafka, with_kafka
+from reassignd.commands.planning.cluster_source import Source, with_kafka
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
@@ -31,12 +30,9 @@ def snapshot(
     client: "Client", output: Path | None, bootstrap_server: str | None, command_config: Path | None
 ) -> None:
     """Print all brokers and partitions as JSON lines, for `reassignd plan` and `reassignd propose`."""
-    Source(None, bootstrap_server, command_config).check()
-    chunks = (
-        client.stream("/v1/snapshot")
-        if bootstrap_server is None
-        else iter(lines(read_kafka(bootstrap_server, command_config)))
-    )
+    source = Source(None, bootstrap_server, command_config)
+    source.check()
+    chunks = source.chunks(client)
     if output is None:
         for chunk in chunks:
             click.echo(chunk, nl=False)

@@ -1,11 +1,15 @@
+import os
+import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from planner.snapshot import Snapshot, parse_snapshot
+from planner.snapshot import Snapshot, parse_snapshot, write_snapshot
 from reassignd import cli
-from reassignd.commands.planning.cluster_source import read_kafka
+from reassignd.commands.planning.cluster_source import Source, read_kafka
 from reassignd.errors import CommandError
+from tests.planner.proposals.builders import cluster
 from tests.reassignd.shell import Shell
 
 
@@ -28,12 +32,28 @@ def test_a_proposal_needs_brokers_only(shell: Shell) -> None:
     assert (refused.code, refused.err.count("\n")) == (2, 1)
 
 
+def test_a_cluster_becomes_a_file_for_spark(shell: Shell) -> None:
+    for source in ((), ("--bootstrap-server", shell.server.bootstrap)):
+        assert "moves 99 replicas" in shell.ok("propose", "drain", "6", "--master", "local", *source)
+
+
+def test_a_snapshot_from_a_pipe_becomes_a_file_for_spark(tmp_path: Path) -> None:
+    write_snapshot(cluster("--", (1, 2)), tmp_path / "file")
+    os.mkfifo(tmp_path / "pipe")
+    content = (tmp_path / "file").read_bytes()
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writer.start()
+    with Source(snapshot=tmp_path / "pipe").as_file(Mock()) as path:
+        assert path.read_bytes() == content
+    writer.join()
+
+
 def test_moves_that_brokers_list_are_refused(slow: Shell) -> None:
     slow.ok("limits", "throttle=1000")
     slow.execute([0, 1])
-    cluster = read_kafka(slow.server.bootstrap)
-    assert cluster.partitions["foo", 0].replicas == (1, 2, 3)
-    assert cluster.partitions["foo", 0].target == (4, 5, 6)
+    partitions = read_kafka(slow.server.bootstrap).partitions
+    assert partitions["foo", 0].replicas == (1, 2, 3)
+    assert partitions["foo", 0].target == (4, 5, 6)
     refused = slow.run("propose", "drain", "6", "--bootstrap-server", slow.server.bootstrap)
     assert refused.err.startswith("reassignd: foo-0 and 1 more partition are being reassigned")
     assert refused.code == 1

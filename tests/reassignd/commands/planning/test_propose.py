@@ -119,3 +119,41 @@ def test_a_snapshot_with_a_hole_is_refused(run: Propose) -> None:
 def test_many_reasons_are_counted(run: Propose) -> None:
     lines = run(cluster("--", *[(1, 2)] * 30), "drain", "1")[2].splitlines()
     assert (len(lines), lines[-1]) == (21, "reassignd: and 10 more reasons")
+
+
+def test_spark_is_not_started_for_a_small_cluster(run: Propose, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reassignd.commands.planning.propose.running", None)
+    assert run(cluster("---", (1, 2)), "drain", "1", "--master", "local[2]")[0] == 0
+
+
+def test_what_spark_needs_is_named(run: Propose, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reassignd.commands.planning.propose.MAX_INLINE_PARTITIONS", 0)
+    monkeypatch.setattr("reassignd.commands.planning.spark_options.obstacle", lambda _: "install it")
+    code, _, err = run(cluster("---", (1, 2)), "drain", "1", "--master", "local[2]")
+    assert (code, err) == (1, "reassignd: no Spark: install it\n")
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_files_are_the_same_with_spark(run: Propose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reassignd.commands.planning.propose.MAX_INLINE_PARTITIONS", 0)
+    for name, where in (("inline", ()), ("spark", ("--master", "local[2]"))):
+        files = ("--output", str(tmp_path / name), "--rollback-file", str(tmp_path / f"{name}-back"))
+        assert run(cluster("---", (1, 2), (2, 3), (1, 3)), "drain", "1", *files, *where)[0] == 0
+    for end in ("", "-back"):
+        assert (tmp_path / f"spark{end}").read_bytes() == (tmp_path / f"inline{end}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--remote", "sc://localhost"], "--master and --remote cannot be used together"),
+        (["--dry-run"], "--dry-run cannot be used with Spark"),
+        (["--execute", "--watch"], "--watch cannot be used with Spark"),
+    ],
+)
+def test_options_that_spark_does_not_have_are_refused(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["propose", "drain", "1", "--master", "local", *options]) == 2
+    assert message in capsys.readouterr().err
