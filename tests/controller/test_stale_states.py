@@ -124,6 +124,7 @@ EVENTS: list[AnyEvent] = [
     Stalled(KEYS),
     Continue(),
     PeriodChanged(),
+    PeriodChanged(),
     UpstreamPolled(None, [], {}, whole=True),
     UpstreamPolled(None, seen("foo", "bar", "new"), {}, whole=True),
     UpstreamPolled([], seen("bar"), {name: UpstreamMove((5, 6, 1, 2), (5, 6), (1, 2)) for name in KEYS}),
