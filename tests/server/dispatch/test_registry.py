@@ -20,10 +20,12 @@ ONLY_RELAYED = {16, 17, 36, 66}
 """APIs that the gateway relays to a running Kafka."""
 OF_ZOOKEEPER_MODE = {51, 67}
 """APIs that the active controller of a ZooKeeper-mode cluster answers itself."""
+OF_STATE_TOPIC = {1, 22, 24, 26}
+"""APIs that reassignd calls for the records in a topic; the gateway relays them without reading them."""
 
 
 def test_every_api_of_the_codec_is_served_or_relayed() -> None:
-    assert set(ROUTES) == SERVED == set(ApiKey) - ONLY_RELAYED - OF_ZOOKEEPER_MODE
+    assert set(ROUTES) == SERVED == set(ApiKey) - ONLY_RELAYED - OF_ZOOKEEPER_MODE - OF_STATE_TOPIC
 
 
 def test_a_key_cannot_be_registered_twice() -> None:
