@@ -17,6 +17,7 @@ from controller.messages.events import (
     CreateTopics,
     DeleteTopics,
     NewTopic,
+    PeriodChanged,
     ResourceChanges,
 )
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
@@ -48,6 +49,10 @@ class Harness:
     settings: Settings
     at_once: float
     """Maximum seconds of a reassignment that copies no data."""
+
+    def now_ns(self) -> int:
+        """Return the time of decisions. The clock starts at midnight (UTC)."""
+        return (int(self.clock.now() * 1000) + 1) * 1_000_000
 
     async def do(self, event: Event[Reply]) -> Reply:
         reply = await self.driver.submit(event)
@@ -83,6 +88,11 @@ class Harness:
 
     async def advance(self, seconds: float) -> None:
         await self.clock.advance(seconds)
+
+    async def at_minute(self, minute: int) -> None:
+        """Advance the clock to this minute of the day, at which a period of the schedule starts or ends."""
+        await self.advance(60 * minute - self.clock.now())
+        await self.do(PeriodChanged())
 
     async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> float:
         """Advance the clock until `condition` is true; return the seconds that took."""
@@ -122,7 +132,12 @@ class EmbeddedHarness(Harness):
         self.state.apply(self.store.load())
         self.failures: list[BaseException] = []
         self.driver = Driver(
-            self.state, self.store, decide, stats=Counters(), on_failure=self.failures.append
+            self.state,
+            self.store,
+            decide,
+            stats=Counters(),
+            on_failure=self.failures.append,
+            now_ns=self.now_ns,
         )
         self.network = LocalNetwork(self.state, self.driver)
         self.cluster = SimulatedCluster(

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from controller.configs.names import RATES, THROTTLE, THROTTLED_REPLICAS
+from controller.configs.names import RATES, SCHEDULE, THROTTLE, THROTTLED_REPLICAS
 from controller.model.cluster import NO_LEADER
 from tests.backends.harness import EmbeddedHarness
 from tests.backends.upstream.harness import GatewayHarness
@@ -20,6 +20,7 @@ AnyHarness = EmbeddedHarness | GatewayHarness
 """ZookeeperHarness is a subclass of EmbeddedHarness: its brokers are embedded, too."""
 
 R = "reassignment.max.concurrent.replica.movements.per.partition"
+P = "reassignment.max.concurrent.partition.movements"
 
 
 async def one_by_one(harness: AnyHarness) -> AnyHarness:
@@ -74,6 +75,17 @@ BACKENDS: dict[str, Callable[[], Coroutine[None, None, AnyHarness]]] = {
 def batched(harness: AnyHarness) -> bool:
     """Whether R is 1: replicas are added one by one, the preferred leader of the target first."""
     return harness.state.backlog.usage.limits.step == 1
+
+
+def throttles(harness: AnyHarness) -> dict[tuple[str, str, str], str]:
+    """Return the throttle configs that are set in the cluster, by kind, name and config."""
+    state = harness.inner.state if isinstance(harness, GatewayHarness) else harness.state
+    return {
+        (kind.name.lower(), name, config): value
+        for (kind, name), configs in state.configs.items()
+        for config, value in configs.items()
+        if config in {*RATES, *THROTTLED_REPLICAS}
+    }
 
 
 @pytest.fixture(params=BACKENDS)
@@ -272,11 +284,44 @@ async def test_a_crash_at_any_point_leaves_no_throttle(backend: str) -> None:
         again = await harness.survivor(commits)
         await again.until_idle()
         await again.until(lambda harness=again: not harness.state.leases)  # type: ignore[misc]
-        state = again.inner.state if isinstance(again, GatewayHarness) else again.state
-        assert not any(
-            each in configs for configs in state.configs.values() for each in (*RATES, *THROTTLED_REPLICAS)
-        )
+        assert throttles(again) == {}
         await again.stop()
+    await harness.stop()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_steps_start_in_a_period_under_its_throttle_despite_restarts(backend: str) -> None:
+    harness = await BACKENDS[backend]()
+    await harness.having({"foo-0": [1, 2]})
+    await harness.configure(**{SCHEDULE: "00:01-00:02 throttle=400000"})
+    await harness.alter({"foo-0": [1, 3]})
+    harness = await harness.restarted()
+    await harness.advance(10)
+    assert harness.hosts("foo-0") == {1, 2}
+    assert throttles(harness) == {}
+    await harness.at_minute(1)
+    await harness.until(lambda: 3 in harness.hosts("foo-0"), 5)
+    assert throttles(harness)["broker", "3", RATES[1]] == "400000"
+    assert throttles(harness)["topic", "foo", THROTTLED_REPLICAS[1]] == "0:3"
+    harness = await harness.restarted()
+    await harness.until_idle()
+    assert harness.hosts("foo-0") == {1, 3}
+    await harness.until(lambda: throttles(harness) == {})
+    await harness.stop()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_after_a_period_a_step_ends_and_no_other_starts(backend: str) -> None:
+    harness = await BACKENDS[backend]()
+    await harness.having({"foo-0": [1, 2], "foo-1": [1, 2]})
+    await harness.configure(**{SCHEDULE: "00:00-00:01 throttle=16000", P: "1"})
+    await harness.alter({"foo-0": [1, 3], "foo-1": [1, 4]})
+    await harness.at_minute(1)
+    assert set(throttles(harness).values()) > {"16000"}
+    await harness.until(lambda: len(harness.state.reassignments) == 1, 30)
+    await harness.advance(10)
+    assert {harness.hosts(name) == {1, 2} for name in ("foo-0", "foo-1")} == {True, False}
+    assert throttles(harness) == {}
     await harness.stop()
 
 

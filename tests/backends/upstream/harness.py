@@ -39,7 +39,7 @@ class GatewayHarness(Harness):
             decide,
             stats=Counters(),
             on_failure=self.failures.append,
-            now_ns=lambda: (int(self.clock.now() * 1000) + 1) * 1_000_000,
+            now_ns=self.now_ns,
         )
         self.client = LocalClient(inner)
         self.upstream = UpstreamBackend(

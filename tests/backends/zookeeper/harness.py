@@ -92,7 +92,9 @@ class ZookeeperHarness(EmbeddedHarness):
     def _wire(self, context: TermContext) -> None:
         state, clock = self.state, self.clock
         failed = self.failures.append
-        self.driver = Driver(state, self.zk_store, decide, stats=Counters(), on_failure=failed)
+        self.driver = Driver(
+            state, self.zk_store, decide, stats=Counters(), on_failure=failed, now_ns=self.now_ns
+        )
         if context.protocol.isr_by_request:
             self.network = LocalNetwork(state, self.driver)
         else:
@@ -119,6 +121,12 @@ class ZookeeperHarness(EmbeddedHarness):
     @property
     def commits(self) -> int:
         return len(self.tree.log)
+
+    async def restarted(self, commits: int | None = None) -> "ZookeeperHarness":
+        """Kill the controller, and start another on the tree of the first `commits` commits."""
+        again = await self.survivor(self.commits if commits is None else commits)
+        await self.stop()
+        return again
 
     async def survivor(self, commits: int) -> "ZookeeperHarness":
         return await ZookeeperHarness(
