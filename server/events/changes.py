@@ -3,8 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from controller.configs.names import SCHEDULE
+from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import (
     Change,
+    Config,
     Deleted,
     Ending,
     Finished,
@@ -17,10 +20,20 @@ from controller.model.cluster import (
     TopicPartition,
     UpstreamStep,
 )
+from controller.model.configs import ResourceType
+from controller.schedule.openings import closed_reason
 from controller.state.decision import Decision
 from controller.state.state import State
 from controller.views.jobs import PartState, job_state
-from server.events.models import Event, JobDeleted, JobEvent, ManyPartitions, PartitionEvent, PausedEvent
+from server.events.models import (
+    Event,
+    JobDeleted,
+    JobEvent,
+    ManyPartitions,
+    PartitionEvent,
+    PausedEvent,
+    ScheduleEvent,
+)
 
 MOST = 1_000
 """Changed records of partitions in one decision that have an event each."""
@@ -31,12 +44,15 @@ KINDS: Mapping[JobKind, Literal["plan", "rollback", "queue"]] = {
     JobKind.QUEUE: "queue",
 }
 
+_SCHEDULE_KEY = (ResourceType.BROKER, CLUSTER_DEFAULT, SCHEDULE)
 _OF_PARTITIONS = frozenset({Partition, Reassignment, Finished, Pending, UpstreamStep})
 
 
 def events_of(state: State, decision: Decision) -> Iterator[Event]:
     """Yield the events of a durable decision. Jobs and partitions are shown as they are now."""
     changes = decision.changes
+    if decision.wake_at_ms is not None or Deleted(Config, _SCHEDULE_KEY) in changes:
+        yield _schedule_event(state)
     jobs = [state.jobs.get(each.id, each) for each in changes if type(each) is Job]
     yield from (_job_event(state, job) for job in jobs if not job.ended_ms)
     partitions = [each for each in changes if _kind(each) in _OF_PARTITIONS]
@@ -85,6 +101,12 @@ def _ongoing(state: State, key: TopicPartition) -> PartitionEvent | None:
     moves = PartState.MOVING if key in state.in_flight else PartState.QUEUED
     found = PartState.WAITING if key in state.waiting and moves is PartState.QUEUED else moves
     return PartitionEvent(*key, reassignment.job, found.value, partition.current, reassignment.target)
+
+
+def _schedule_event(state: State) -> ScheduleEvent:
+    opening = state.opening
+    reason = None if opening.is_open else closed_reason(state.schedule, opening)
+    return ScheduleEvent(opening.is_open, opening.throttle, opening.until_ms or None, reason)
 
 
 def _job_event(state: State, job: Job) -> JobEvent:

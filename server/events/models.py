@@ -65,10 +65,25 @@ class PausedEvent(Struct, tag_field="event", tag="paused"):
     paused: bool
 
 
+class ScheduleEvent(Struct, tag_field="event", tag="schedule"):
+    """A period of the schedule has started or ended, or the schedule has changed. It shows what is permitted now."""
+
+    open: Annotated[bool, Meta(description="Whether steps may start.")]
+    throttle: Annotated[
+        int | None,
+        Meta(description="Bytes per second, of the present or the last period; null for none."),
+    ]
+    until_ms: Annotated[
+        int | None,
+        Meta(description="The next change, in milliseconds since 1970; null if it is not known."),
+    ]
+    reason: Annotated[str | None, Meta(description="Why steps do not start; null while they may.")]
+
+
 class End(Struct, tag_field="event", tag="end"):
     """The last event. Open the stream again, and read the jobs after its first event."""
 
     reason: Annotated[str, Meta(description="Why the server ended the stream.")]
 
 
-Event = Start | JobEvent | JobDeleted | PartitionEvent | ManyPartitions | PausedEvent | End
+Event = Start | JobEvent | JobDeleted | PartitionEvent | ManyPartitions | PausedEvent | ScheduleEvent | End
