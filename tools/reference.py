@@ -155,9 +155,9 @@ status 304, if nothing has changed. Without the header, every answer is new.
 `/v1/events` is a stream of server-sent events: the start and end of jobs, and the steps and ends of their
 partitions. The first event is `start`: read `/v1/jobs` after it. Decisions about more than 1,000 partitions
 are one event, `partitions`. An event `schedule` shows that a period of the [schedule](operations.md#schedule)
-has started or ended, or that the schedule has changed; read `/v1/schedule` after `start`. A stream ends with an event `end` and its reason: if more than 1 MiB waits for a
-reader, if its token was removed, and when the server stops. There can be 100 readers. A comment is sent after
-15 s without events.
+has started or ended, or that the schedule has changed; read `/v1/schedule` after `start`. A stream ends with
+an event `end` and its reason: if more than 1 MiB waits for a reader, if its token was removed, and when the
+server stops. There can be 100 readers. A comment is sent after 15 s without events.
 
 ```sh
 curl --no-buffer 127.0.0.1:9080/v1/events

@@ -1,18 +1,32 @@
 """The forecast of the planner for a plan that is not executed yet."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from common.clock import wall_clock
 from common.counted import counted
+from controller.schedule.openings import seconds_until_done
+from controller.schedule.periods import read_schedule
 from controller.scheduling.plan_limits import LETTERS, PlanLimits
 from planner.forecast import Forecast
 from planner.plan import Target, make_plan, moves_of
 from planner.report.units import in_bytes, in_time
-from planner.schedule import schedule
+from planner.schedule import schedule as schedule_moves
 from planner.snapshot import Snapshot
+from reassignd.errors import CommandError
 
 BANDWIDTH = 100 * 1024 * 1024
 """Bytes per second into, and out of, each broker, if nothing else is known."""
+
+
+class Scheduled(NamedTuple):
+    """The time that the plan takes from now on if it runs in the periods of the schedule only.
+
+    `schedule` is None without a schedule, `seconds` is None for more than 90 days.
+    """
+
+    schedule: str | None
+    seconds: float | None
 
 
 def forecast(
@@ -23,7 +37,7 @@ def forecast(
 ) -> Forecast:
     """Compute the forecast. Raises PlanError."""
     moves = moves_of(list(targets), cluster)
-    return make_plan(moves, cluster, limits or PlanLimits(), bandwidth or BANDWIDTH, schedule).forecast
+    return make_plan(moves, cluster, limits or PlanLimits(), bandwidth or BANDWIDTH, schedule_moves).forecast
 
 
 def copy_lines(result: Forecast) -> Iterator[str]:
@@ -44,6 +58,24 @@ def forecast_lines(result: Forecast) -> Iterator[str]:
             f"waits: {counted(result.waiting_partitions, 'partition')}, "
             f"the first is {first['topic']}-{first['partition']}: {first['reason']}"
         )
+
+
+def within_schedule(text: str | None, result: Forecast) -> Scheduled:
+    """Return the time with `reassignment.schedule`, if the plan starts now. Raises CommandError."""
+    if text is None:
+        return Scheduled(None, result.seconds)
+    schedule = read_schedule(text)
+    if schedule.problem:
+        raise CommandError(f"the schedule of the server cannot be read here: {schedule.problem}")
+    size = result.seconds * result.bandwidth
+    return Scheduled(text, seconds_until_done(schedule, wall_clock(), size, result.bandwidth))
+
+
+def schedule_lines(scheduled: Scheduled) -> Iterator[str]:
+    """Yield a line about the time with the schedule, if there is one."""
+    if scheduled.schedule is not None:
+        took = "more than 90 days" if scheduled.seconds is None else in_time(scheduled.seconds)
+        yield f"within the schedule: {took} from now"
 
 
 def limits_of(answer: Mapping[str, Any]) -> tuple[PlanLimits, int | None]:

@@ -19,7 +19,14 @@ from planner.snapshot import Snapshot, has_more_rows, read_snapshot
 from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, with_client
 from reassignd.commands.planning.cluster_source import Source, read_server, with_source
-from reassignd.commands.planning.forecast_text import forecast, forecast_lines, limits_of
+from reassignd.commands.planning.forecast_text import (
+    Scheduled,
+    forecast,
+    forecast_lines,
+    limits_of,
+    schedule_lines,
+    within_schedule,
+)
 from reassignd.commands.planning.propose_execute import (
     Execution,
     check_same_cluster,
@@ -105,7 +112,9 @@ _GOAL_OPTIONS = (
 
 _EXECUTION_OPTIONS = (
     click.option(
-        "--dry-run", is_flag=True, help="Also forecast the steps and the time under the limits of the server."
+        "--dry-run",
+        is_flag=True,
+        help="Also forecast the steps and the time under the limits and the schedule of the server.",
     ),
     click.option("--execute", is_flag=True, help="Submit the plan as a job of the running server."),
     click.option(
@@ -224,7 +233,7 @@ def _propose(
     cluster, proposal = _proposed(client, source, where, wish)
     if execution.execute:
         proposal = _agreed(client, cluster, wish, proposal, replan=execution.replan)
-    preview = _forecast(client, source, cluster, proposal, execution) if execution.dry_run else None
+    preview = _preview(client, source, cluster, proposal, execution) if execution.dry_run else None
     files.write(proposal)
     _show(proposal, files, output_format, preview)
     return execute(client, wish.goal, proposal, execution, output_format) if execution.execute else 0
@@ -256,13 +265,31 @@ def _agreed(client: "Client", cluster: Snapshot, wish: Wish, proposal: Proposal,
     return proposal
 
 
-def _forecast(
+class Preview(NamedTuple):
+    """What `--dry-run` adds to a proposal."""
+
+    forecast: Forecast
+    scheduled: Scheduled
+
+    def lines(self) -> list[str]:
+        """Return the preview as text."""
+        return [*forecast_lines(self.forecast), *schedule_lines(self.scheduled)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the preview as `execute --dry-run --format json` shows it."""
+        return {"forecast": self.forecast._asdict(), "scheduled": self.scheduled._asdict()}
+
+
+def _preview(
     client: "Client", source: Source, cluster: Snapshot, proposal: Proposal, execution: Execution
-) -> Forecast:
-    """Compute the forecast: under the limits of the running server if the cluster is its own, else without limits."""
-    limits, throttle = limits_of(client.get("/v1/limits")) if source == Source() else (None, None)
+) -> Preview:
+    """Compute the forecast: with the limits and the schedule of the running server if the cluster is its own."""
+    own = source == Source()
+    limits, throttle = limits_of(client.get("/v1/limits")) if own else (None, None)
+    schedule = client.get("/v1/schedule")["schedule"] if own else None
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
-    return forecast(targets, cluster, limits, execution.throttle or throttle)
+    result = forecast(targets, cluster, limits, execution.throttle or throttle)
+    return Preview(result, within_schedule(schedule, result))
 
 
 def _write(path: Path | None, text: str) -> None:
@@ -274,14 +301,14 @@ def _write(path: Path | None, text: str) -> None:
         raise CommandError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _show(proposal: Proposal, files: Files, output_format: str, preview: Forecast | None = None) -> None:
+def _show(proposal: Proposal, files: Files, output_format: str, preview: Preview | None = None) -> None:
     if output_format == JSON:
-        forecasted = {} if preview is None else {"forecast": preview._asdict()}
-        echo(as_json(as_dict(proposal) | forecasted))
+        previewed = {} if preview is None else preview.as_dict()
+        echo(as_json(as_dict(proposal) | previewed))
         return
     for line in [*summary(proposal), "", *columns(HEAD, broker_rows(proposal))]:
         echo(line)
-    for line in [] if preview is None else ["", *forecast_lines(preview)]:
+    for line in [] if preview is None else ["", *preview.lines()]:
         echo(line)
     if files.output is not None:
         changed = counted(len(proposal.changes), "partition")

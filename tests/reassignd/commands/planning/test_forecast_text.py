@@ -1,5 +1,12 @@
 from controller.scheduling.plan_limits import PlanLimits
-from reassignd.commands.planning.forecast_text import forecast, forecast_lines, limits_of
+from reassignd.commands.planning.forecast_text import (
+    Scheduled,
+    forecast,
+    forecast_lines,
+    limits_of,
+    schedule_lines,
+    within_schedule,
+)
 from tests.planner.proposals.builders import cluster
 
 TARGETS = [(("foo", 0), (3, 2)), (("foo", 1), (3, 2))]
@@ -29,3 +36,18 @@ def test_without_a_throttle_the_bandwidth_of_the_brokers_counts() -> None:
     rows = [{"name": "throttle", "limit": None}]
     assert limits_of({"limits": rows, "bandwidth": 7}) == (PlanLimits(), 7)
     assert limits_of({"limits": rows}) == (PlanLimits(), None)
+
+
+def test_the_time_within_a_schedule_is_that_with_its_throttle() -> None:
+    result = forecast(TARGETS, cluster("---", (1, 2), (1, 2)), PlanLimits(partitions=1), 10)
+    always = "00:00-24:00 throttle=1"
+    assert within_schedule(always, result) == Scheduled(always, 2.0)
+    assert list(schedule_lines(Scheduled(always, 2.0))) == ["within the schedule: 2 s from now"]
+    assert list(schedule_lines(Scheduled(always, None))) == [
+        "within the schedule: more than 90 days from now"
+    ]
+
+
+def test_without_a_schedule_there_is_no_line_about_it() -> None:
+    result = forecast(TARGETS, cluster("---", (1, 2), (1, 2)), PlanLimits(partitions=1), 10)
+    assert list(schedule_lines(within_schedule(None, result))) == []

@@ -99,6 +99,17 @@ def test_a_dry_run_forecasts_under_the_limits_of_the_server(shell: Shell) -> Non
     assert shell.json("jobs")["jobs"] == []
 
 
+def test_a_dry_run_has_the_time_within_the_schedule_of_the_server(shell: Shell) -> None:
+    shell.ok("schedule", "00:00-24:00 throttle=100")
+    shown = shell.json("propose", "drain", "6", "--dry-run", "--throttle", "1000")
+    assert shown["scheduled"]["schedule"] == "00:00-24:00 throttle=100"
+    assert shown["scheduled"]["seconds"] == pytest.approx(10 * shown["forecast"]["seconds"])
+    line = shell.ok("propose", "drain", "6", "--dry-run", "--throttle", "1000").splitlines()[-1]
+    assert line.startswith("within the schedule: ")
+    shell.ok("schedule", "none")
+    assert "schedule" not in shell.ok("propose", "drain", "6", "--dry-run")
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
