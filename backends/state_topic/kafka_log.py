@@ -1,0 +1,204 @@
+"""The state topic in a Kafka cluster: Produce, Fetch and the transaction coordinator.
+
+The log is addressed by the topic's id where the broker can do that: a topic that was deleted and made again has the
+same name, and would accept records after an empty history. Transactions use versions before KIP-890's second part,
+in which each transaction raises the epoch.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from time import time_ns
+from typing import TypeVar
+
+from backends.client.errors import BrokerError
+from backends.state_topic.ports import FencedError, Fetched, TopicReplacedError
+from backends.upstream.client import UpstreamClient
+from common.error_codes import ErrorCode, error_name
+from protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from protocol.messages.end_txn_request import EndTxnRequest
+from protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from protocol.messages.init_producer_id_request import InitProducerIdRequest
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.record_batch import BatchRecord, Producer, encode_batch, read_batches
+from protocol.schema import ZERO_UUID
+
+FETCH_WAIT_MS, FETCH_BYTES = 250, 1_000_000
+REQUEST_SECONDS = 3.0
+"""Timeout of a request, which is then repeated."""
+
+TRANSACTION_TIMEOUT_MS = 60_000
+TRANSACTION_KEY = 1
+"""Key type of FindCoordinator."""
+
+LAST_EXPLICIT_PRODUCE, LAST_EXPLICIT_ADD, LAST_EXPLICIT_END = 11, 3, 4
+"""The last versions of Produce, AddPartitionsToTxn and EndTxn before KIP-890's second part."""
+
+FENCING = frozenset(
+    {
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    }
+)
+REPLACED = frozenset(
+    {ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID, ErrorCode.OFFSET_OUT_OF_RANGE}
+)
+
+Result = TypeVar("Result")
+
+
+class KafkaStateLog:
+    """Implements `StateLog` for partition 0 of `topic`, whose name is the transactional id as well.
+
+    `reads` is a client of its own, because a fetch that waits for records delays the requests behind it.
+    """
+
+    def __init__(self, topic: str, writes: UpstreamClient, reads: UpstreamClient) -> None:
+        self._topic, self._writes, self._reads = topic, writes, reads
+        self._id = ZERO_UUID
+        self._leader = self._coordinator = -1
+        """-1: to be found by the next request."""
+
+    async def fetch(self, offset: int) -> Fetched:
+        """See `StateLog.fetch`. Raises TopicReplacedError if the topic is another one, or was cut off."""
+
+        async def attempt() -> Fetched:
+            leader = await self._find_leader(self._reads)
+            partition = FetchPartition(0, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
+            topics = (FetchTopic(self._topic, self._id, (partition,)),)
+            request = FetchRequest(
+                max_wait_ms=FETCH_WAIT_MS, min_bytes=1, max_bytes=FETCH_BYTES, topics=topics
+            )
+            response = await self._reads.ask(request, leader, timeout_seconds=REQUEST_SECONDS)
+            self._check(response.error_code, "Fetch")
+            data = response.responses[0].partitions[0]
+            self._check(data.error_code, "Fetch")
+            return Fetched(list(read_batches(data.records or b"")), data.high_watermark)
+
+        return await self._answered(attempt)
+
+    async def new_epoch(self) -> Producer:
+        """See `StateLog.new_epoch`."""
+
+        async def attempt() -> Producer:
+            request = InitProducerIdRequest(self._topic, TRANSACTION_TIMEOUT_MS)
+            coordinator = await self._find_coordinator()
+            response = await self._writes.ask(request, coordinator, timeout_seconds=REQUEST_SECONDS)
+            self._check(response.error_code, "InitProducerId")
+            return Producer(response.producer_id, response.producer_epoch)
+
+        return await self._answered(attempt)
+
+    async def append(
+        self,
+        records: Sequence[BatchRecord],
+        producer: Producer,
+        sequence: int,
+        *,
+        transactional: bool = False,
+    ) -> None:
+        """See `StateLog.append`."""
+        data = encode_batch(records, producer, sequence, time_ns() // 1_000_000, transactional)
+
+        async def attempt() -> None:
+            leader = await self._find_leader(self._writes)
+            topics = (TopicProduceData(self._topic, self._id, (PartitionProduceData(0, data),)),)
+            identifier = self._topic if transactional else None
+            request = ProduceRequest(identifier, -1, round(REQUEST_SECONDS * 1000), topics)
+            version = LAST_EXPLICIT_PRODUCE if transactional else None
+            response = await self._writes.ask(
+                request, leader, version=version, timeout_seconds=REQUEST_SECONDS
+            )
+            code = response.responses[0].partition_responses[0].error_code
+            if code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+                self._check(code, "Produce")
+
+        await self._answered(attempt)
+
+    async def begin_transaction(self, producer: Producer) -> None:
+        """See `StateLog.begin_transaction`."""
+
+        async def attempt() -> None:
+            topics = (AddPartitionsToTxnTopic(self._topic, (0,)),)
+            request = AddPartitionsToTxnRequest((), self._topic, *producer, topics)
+            response = await self._writes.ask(
+                request,
+                await self._find_coordinator(),
+                version=LAST_EXPLICIT_ADD,
+                timeout_seconds=REQUEST_SECONDS,
+            )
+            row = response.results_by_topic_v3_and_below[0].results_by_partition[0]
+            self._check(row.partition_error_code, "AddPartitionsToTxn")
+
+        await self._answered(attempt)
+
+    async def end_transaction(self, producer: Producer) -> None:
+        """See `StateLog.end_transaction`."""
+
+        async def attempt() -> None:
+            request = EndTxnRequest(self._topic, *producer, committed=True)
+            response = await self._writes.ask(
+                request,
+                await self._find_coordinator(),
+                version=LAST_EXPLICIT_END,
+                timeout_seconds=REQUEST_SECONDS,
+            )
+            self._check(response.error_code, "EndTxn")
+
+        await self._answered(attempt)
+
+    async def _find_leader(self, client: UpstreamClient) -> int:
+        """Return the leader's id, which `client` can reach."""
+        if self._leader < 0:
+            # By name: a topic that was made again must be noticed, not just missed.
+            request = MetadataRequest(
+                (MetadataRequestTopic(name=self._topic),), allow_auto_topic_creation=False
+            )
+            (row,) = (await client.ask(request)).topics
+            if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and self._id != ZERO_UUID:
+                raise TopicReplacedError(f"the state topic {self._topic} was deleted")
+            self._check(row.error_code, "Metadata")
+            if self._id not in (ZERO_UUID, row.topic_id):
+                raise TopicReplacedError(f"the state topic {self._topic} was deleted and made again")
+            self._id, self._leader = row.topic_id, row.partitions[0].leader_id
+        return await self._known(client, self._leader)
+
+    async def _find_coordinator(self) -> int:
+        """Return the id of the transaction coordinator."""
+        if self._coordinator < 0:
+            request = FindCoordinatorRequest(key_type=TRANSACTION_KEY, coordinator_keys=(self._topic,))
+            (found,) = (await self._writes.ask(request, timeout_seconds=REQUEST_SECONDS)).coordinators
+            self._check(found.error_code, "FindCoordinator")
+            self._coordinator = found.node_id
+        return await self._known(self._writes, self._coordinator)
+
+    @staticmethod
+    async def _known(client: UpstreamClient, broker: int) -> int:
+        if broker not in client.brokers:
+            await client.refresh()
+        return broker
+
+    def _check(self, code: int, api: str) -> None:
+        """Raise for an error: FencedError and TopicReplacedError end the use of the log, OSError is repeated."""
+        if code == ErrorCode.NONE:
+            return
+        reason = f"{api} on the state topic {self._topic}: {error_name(code)}"
+        if code in FENCING:
+            raise FencedError(reason)
+        if code in REPLACED:
+            raise TopicReplacedError(reason)
+        raise OSError(reason)
+
+    async def _answered(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        """Run the attempt; find leader and coordinator anew after a failure. BrokerError becomes OSError."""
+        try:
+            return await attempt()
+        except BrokerError as error:
+            self._leader = self._coordinator = -1
+            raise OSError(str(error)) from error
+        except OSError:
+            self._leader = self._coordinator = -1
+            raise

@@ -1,0 +1,139 @@
+"""Creation and checks of the state topic.
+
+The topic is created by an instance that is about to claim a term, never by the broker's automatic creation. An existing
+topic is used as it is: settings that lose records are refused, settings that risk them are warned of.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from backends.client.ports import BrokerClient
+from common.error_codes import ErrorCode, error_name
+from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
+from controller.model.configs import ResourceType
+from protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+
+log = logging.getLogger(__name__)
+
+DEFAULT_TOPIC = "__reassignd_state"
+REPLICATION_SETTING = "state.topic.replication.factor"
+
+CLEANUP, COMPRESSION, LARGEST = "cleanup.policy", "compression.type", "max.message.bytes"
+NEEDED_BATCH_BYTES = 1_000_000
+
+SETTINGS = {
+    CLEANUP: "compact",
+    COMPRESSION: "producer",
+    UNCLEAN_ELECTION: "false",
+    "segment.bytes": str(64 * 2**20),
+    "segment.ms": str(6 * 3_600_000),
+    "min.cleanable.dirty.ratio": "0.2",
+    "max.compaction.lag.ms": str(24 * 3_600_000),
+    "delete.retention.ms": str(24 * 3_600_000),
+}
+"""Configs of a new topic besides min.insync.replicas. Only closed segments are compacted, so they are small."""
+
+
+class StateTopicError(Exception):
+    """The state topic cannot be used. The message is one line that says what to change."""
+
+
+class StateTopic(NamedTuple):
+    """An existing topic."""
+
+    id: bytes
+    replication: int
+    partitions: int
+
+
+async def open_topic(client: BrokerClient, name: str, replication: int) -> StateTopic:
+    """Return the topic, which is created if it does not exist. Raises StateTopicError and BrokerError."""
+    if (topic := await find_topic(client, name)) is None:
+        await _create(client, name, replication)
+        topic = await find_topic(client, name)
+        if topic is None:
+            raise StateTopicError(
+                f"the state topic {name} was created, but no broker knows it yet: try again"
+            )
+        log.info("created the state topic %s with %d replicas", name, replication)
+    if topic.partitions != 1:
+        raise StateTopicError(
+            f"the state topic {name} has {topic.partitions} partitions; it must have one: set state.topic to another name"
+        )
+    for warning in check_configs(name, topic.replication, await _configs(client, name)):
+        log.warning("%s", warning)
+    return topic
+
+
+async def find_topic(client: BrokerClient, name: str) -> StateTopic | None:
+    """Return the topic, or None if it does not exist. Raises StateTopicError and BrokerError."""
+    request = MetadataRequest((MetadataRequestTopic(name=name),), allow_auto_topic_creation=False)
+    (row,) = (await client.ask(request)).topics
+    if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        return None
+    _check(row.error_code, None, f"Metadata of the state topic {name}", "DESCRIBE")
+    replication = max((len(partition.replica_nodes) for partition in row.partitions), default=0)
+    return StateTopic(row.topic_id, replication, len(row.partitions))
+
+
+def check_configs(name: str, replication: int, configs: Mapping[str, str]) -> Sequence[str]:
+    """Return the warnings about the configs. Raises StateTopicError for configs with which records would be lost."""
+    if (policy := configs.get(CLEANUP)) != SETTINGS[CLEANUP]:
+        raise StateTopicError(
+            f"the state topic {name} has {CLEANUP}={policy}, which deletes records: set it to compact"
+        )
+    if (compression := configs.get(COMPRESSION)) not in ("producer", "uncompressed"):
+        raise StateTopicError(f"the state topic {name} has {COMPRESSION}={compression}: set it to producer")
+    if int(configs.get(LARGEST, NEEDED_BATCH_BYTES)) < NEEDED_BATCH_BYTES:
+        raise StateTopicError(
+            f"the state topic {name} has {LARGEST}={configs[LARGEST]}: set it to {NEEDED_BATCH_BYTES} or more"
+        )
+    warnings = []
+    if replication < 2:
+        warnings.append(f"the state topic {name} has one replica: if its broker is lost, all plans are lost")
+    elif int(configs.get(MIN_ISR, 1)) < replication - 1:
+        warnings.append(
+            f"the state topic {name} has {MIN_ISR}={configs.get(MIN_ISR)}; {replication - 1} keeps its records when"
+            " a broker is lost"
+        )
+    if configs.get(UNCLEAN_ELECTION) == "true":
+        warnings.append(
+            f"the state topic {name} has {UNCLEAN_ELECTION}=true, which can lose records: set it to false"
+        )
+    return warnings
+
+
+async def _create(client: BrokerClient, name: str, replication: int) -> None:
+    settings = SETTINGS | {MIN_ISR: str(max(1, replication - 1))}
+    configs = [CreatableTopicConfig(config, value) for config, value in settings.items()]
+    response = await client.ask(
+        CreateTopicsRequest([CreatableTopic(name, 1, replication, (), configs)], 30_000)
+    )
+    (row,) = response.topics
+    if row.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
+        raise StateTopicError(
+            f"the state topic {name} cannot have {replication} replicas ({row.error_message}): start more brokers,"
+            f" or set {REPLICATION_SETTING}"
+        )
+    if row.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
+        _check(row.error_code, row.error_message, f"CreateTopics of the state topic {name}", "CREATE")
+
+
+async def _configs(client: BrokerClient, name: str) -> Mapping[str, str]:
+    wanted = (*SETTINGS, MIN_ISR, LARGEST)
+    request = DescribeConfigsRequest([DescribeConfigsResource(ResourceType.TOPIC, name, wanted)])
+    (row,) = (await client.ask(request)).results
+    _check(
+        row.error_code, row.error_message, f"DescribeConfigs of the state topic {name}", "DESCRIBE_CONFIGS"
+    )
+    return {config.name: config.value for config in row.configs if config.value is not None}
+
+
+def _check(code: int, message: str | None, request: str, right: str) -> None:
+    if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        raise StateTopicError(f"{request} is refused: grant {right} on the topic to the user of reassignd")
+    if code != ErrorCode.NONE:
+        raise StateTopicError(f"{request} failed: {message or error_name(code)}")

@@ -1,0 +1,145 @@
+"""Which answers of brokers end the use of the log. `tests/upstream/test_state_topic.py` runs it on a cluster."""
+
+from collections.abc import Callable
+
+import pytest
+
+from backends.client.errors import UnreachableError
+from backends.state_topic.kafka_log import KafkaStateLog
+from backends.state_topic.ports import FencedError, TopicReplacedError
+from common.error_codes import ErrorCode
+from protocol.messages.fetch_request import FetchRequest
+from protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from protocol.messages.init_producer_id_request import InitProducerIdRequest
+from protocol.messages.init_producer_id_response import InitProducerIdResponse
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from protocol.messages.produce_request import ProduceRequest
+from protocol.messages.produce_response import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from protocol.record_batch import Producer
+from tests.backends.state_topic.builders import row
+from tests.backends.upstream.scripted import Scripted
+
+PRODUCER = Producer(7, 1)
+ID, OTHER_ID = bytes(15) + b"\1", bytes(15) + b"\2"
+
+
+class Cluster(Scripted):
+    """Brokers whose answers have the given error codes; broker 2 leads, broker 3 coordinates."""
+
+    def __init__(self, produce: int = 0, fetch: int = 0, init: int = 0) -> None:
+        super().__init__()
+        self.topic_id = ID
+        self.metadata = 0
+        self.answers = {
+            MetadataRequest: lambda *_: self._topic(),
+            ProduceRequest: lambda *_: ProduceResponse(
+                (TopicProduceResponse("s", ID, (PartitionProduceResponse(0, produce),)),)
+            ),
+            FetchRequest: lambda *_: FetchResponse(
+                responses=(FetchableTopicResponse("s", ID, (PartitionData(0, fetch, 5),)),)
+            ),
+            FindCoordinatorRequest: lambda *_: FindCoordinatorResponse(coordinators=(Coordinator("s", 3),)),
+            InitProducerIdRequest: lambda *_: InitProducerIdResponse(0, init, *PRODUCER),
+        }
+
+    def _topic(self) -> MetadataResponse:
+        row = MetadataResponsePartition(0, 0, 2)
+        return MetadataResponse(
+            topics=(MetadataResponseTopic(self.metadata, "s", self.topic_id, False, (row,)),)
+        )
+
+    async def ask(self, request, broker=None, *, version=None, timeout_seconds=None):  # type: ignore[no-untyped-def]
+        return await super().ask(request, broker)
+
+    def log(self) -> KafkaStateLog:
+        return KafkaStateLog("s", self, self)  # type: ignore[arg-type]
+
+
+async def append(log: KafkaStateLog) -> None:
+    await log.append([row("a")], PRODUCER, 0)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER])
+async def test_a_batch_that_is_in_the_log_already_is_written(code: int) -> None:
+    cluster = Cluster(produce=code)
+    await append(cluster.log())
+    assert [broker for request, broker in cluster.asked if isinstance(request, ProduceRequest)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (ErrorCode.INVALID_PRODUCER_EPOCH, FencedError),
+        (ErrorCode.PRODUCER_FENCED, FencedError),
+        (ErrorCode.UNKNOWN_TOPIC_ID, TopicReplacedError),
+        (ErrorCode.NOT_ENOUGH_REPLICAS, OSError),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, OSError),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, OSError),
+    ],
+)
+async def test_errors_of_a_batch_end_the_term_or_are_repeated(code: int, error: type[Exception]) -> None:
+    with pytest.raises(error, match=f"Produce on the state topic s: {ErrorCode(code).name}"):
+        await append(Cluster(produce=code).log())
+
+
+async def test_a_new_epoch_is_asked_of_the_coordinator() -> None:
+    cluster = Cluster()
+    assert await cluster.log().new_epoch() == PRODUCER
+    assert cluster.asked[-1][1] == 3
+
+
+async def test_an_epoch_that_is_not_to_be_had_yet_is_asked_for_again() -> None:
+    with pytest.raises(OSError, match="CONCURRENT_TRANSACTIONS"):
+        await Cluster(init=ErrorCode.CONCURRENT_TRANSACTIONS).log().new_epoch()
+
+
+async def test_a_fetch_returns_the_end_of_the_log() -> None:
+    assert (await Cluster().log().fetch(0)).end_offset == 5
+
+
+async def test_a_log_that_was_cut_off_is_another_one() -> None:
+    with pytest.raises(TopicReplacedError, match="OFFSET_OUT_OF_RANGE"):
+        await Cluster(fetch=ErrorCode.OFFSET_OUT_OF_RANGE).log().fetch(9)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda cluster: setattr(cluster, "topic_id", OTHER_ID), "was deleted and made again"),
+        (lambda cluster: setattr(cluster, "metadata", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), "was deleted"),
+    ],
+)
+async def test_another_topic_of_the_same_name_is_noticed(
+    change: Callable[[Cluster], None], message: str
+) -> None:
+    cluster = Cluster(fetch=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    log = cluster.log()
+    with pytest.raises(OSError, match="NOT_LEADER"):
+        await log.fetch(0)
+    change(cluster)
+    with pytest.raises(TopicReplacedError, match=message):
+        await log.fetch(0)
+
+
+async def test_leader_and_coordinator_are_found_anew_after_a_failure() -> None:
+    cluster = Cluster()
+    log = cluster.log()
+    await append(log)
+    cluster.answers[ProduceRequest] = lambda *_: UnreachableError("broker 2 is gone")
+    with pytest.raises(OSError, match="broker 2 is gone"):
+        await append(log)
+    before = len(cluster.requests(MetadataRequest))
+    with pytest.raises(OSError, match="gone"):
+        await append(log)
+    assert len(cluster.requests(MetadataRequest)) == before + 1
