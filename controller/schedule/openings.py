@@ -6,9 +6,10 @@ in time, and a period that lies in a skipped hour does not take place.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from itertools import groupby
+from functools import lru_cache
+from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ week."""
 MARGIN_DAYS = 3
 """A period of one day can end on the next, and a zone can be a day ahead."""
 DAY_MS = 24 * 60 * 60 * 1000
-LONGEST_MS = 90 * DAY_MS
+LONGEST = timedelta(days=90)
 """How far a forecast looks."""
 
 
@@ -51,27 +52,40 @@ def opening_at(schedule: Schedule, now_ms: int) -> Opening:
     """Return what the schedule permits at that time, and until when."""
     if schedule.problem:
         return Opening(is_open=False, throttle=None)
-    found: Opening | None = None
+    present = Opening(is_open=False, throttle=None, since_ms=now_ms)
     for reach in REACHES:
-        found = None
-        for opening in openings(schedule, now_ms, reach):
-            if opening.since_ms <= now_ms:
-                found = opening
-            elif found is not None:
-                return found._replace(until_ms=opening.since_ms)
+        following = _openings_from(schedule, now_ms, reach)
+        if len(following) > 1:
+            return following[0]
+        present = following[0] if following else present
     # Always the same: look again next week.
-    always = found or Opening(is_open=False, throttle=None, since_ms=now_ms)
-    return always._replace(until_ms=now_ms + 7 * DAY_MS)
+    return present._replace(until_ms=now_ms + 7 * DAY_MS)
+
+
+def _openings_from(schedule: Schedule, now_ms: int, reach: timedelta) -> list[Opening]:
+    """Return what the schedule permits from now until `reach` after it; nothing if the change before now is not found."""
+    found = list(openings(schedule, now_ms, reach))
+    present = sum(opening.since_ms <= now_ms for opening in found) - 1
+    if present < 0:
+        return []
+    ends = [opening.since_ms for opening in found[present + 1 :]]
+    ends.append(now_ms + reach // timedelta(milliseconds=1))
+    return [opening._replace(until_ms=end) for opening, end in zip(found[present:], ends, strict=True)]
 
 
 def openings(schedule: Schedule, now_ms: int, reach: timedelta) -> Iterator[Opening]:
     """Yield the changes in order of time, from `reach` before now, but 22 days at most, until `reach` after it. `until_ms` is not set."""
     today = datetime.fromtimestamp(now_ms / 1000, zone_of(schedule.zone)).date()
-    before: Opening | None = None
+    end = now_ms + reach / timedelta(milliseconds=1)
+    return takewhile(lambda opening: opening.since_ms <= end, _openings_around(schedule, today, reach))
+
+
+@lru_cache(maxsize=8)
+def _openings_around(schedule: Schedule, today: date, reach: timedelta) -> Sequence[Opening]:
+    """Return the changes around a day. They are the same all day: the time until jobs are done is computed often."""
+    found: list[Opening] = []
     running = Counter[int | None]()
     for at_ms, group in groupby(sorted(_edges(schedule, today, reach), key=itemgetter(0)), itemgetter(0)):
-        if at_ms > now_ms + reach / timedelta(milliseconds=1):
-            return
         ending = list[int | None]()
         for _, change, throttle in group:
             running[throttle] += change
@@ -80,9 +94,9 @@ def openings(schedule: Schedule, now_ms: int, reach: timedelta) -> Iterator[Open
         running = +running
         throttles: Iterable[int | None] = running or ending
         opening = Opening(bool(running), min(filter(None, throttles), default=None), at_ms)
-        if before is None or opening[:2] != before[:2]:
-            yield opening
-            before = opening
+        if not found or opening[:2] != found[-1][:2]:
+            found.append(opening)
+    return found
 
 
 def seconds_until_done(schedule: Schedule, now_ms: int, size: float, rate: float) -> float | None:
@@ -90,17 +104,15 @@ def seconds_until_done(schedule: Schedule, now_ms: int, size: float, rate: float
 
     The throttle of a period applies if it is lower. None: longer than `LONGEST`, or never.
     """
-    at, left = now_ms, size
-    opening = opening_at(schedule, now_ms)
-    while opening.until_ms is not None and at - now_ms < LONGEST_MS:
-        speed = 0.0
-        if opening.is_open:
-            speed = rate if opening.throttle is None else min(rate, opening.throttle)
-            if left / speed <= (opening.until_ms - at) / 1000:
+    for reach in (*REACHES, LONGEST):
+        at, left = now_ms, size
+        for opening in _openings_from(schedule, now_ms, reach):
+            end = opening.until_ms or at
+            speed = min(rate, opening.throttle or rate) if opening.is_open else 0.0
+            if speed and left / speed <= (end - at) / 1000:
                 return (at - now_ms) / 1000 + left / speed
-        left -= speed * (opening.until_ms - at) / 1000
-        at = opening.until_ms
-        opening = opening_at(schedule, at)
+            left -= speed * (end - at) / 1000
+            at = end
     return None
 
 

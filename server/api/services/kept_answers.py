@@ -12,6 +12,9 @@ from typing import NamedTuple
 MAX_ANSWERS = 100
 """Answers that are kept; the oldest are dropped."""
 
+MAX_BYTES = 8 * 1024 * 1024
+"""Bytes of the answers that are kept; the oldest are dropped, and also the newest if it is larger."""
+
 MAX_AGE_SECONDS = 10
 """The greatest age that a client can accept."""
 
@@ -48,17 +51,26 @@ class KeptAnswers:
         if slot is None:
             slot = self._slots[key] = _Slot()
             while len(self._slots) > MAX_ANSWERS:
-                del self._slots[next(iter(self._slots))]
+                self._drop_oldest()
         async with slot.lock:
             if slot.answer is None or self._now() - slot.answer.made_at > max_age:
                 began = self._now()
                 body = await make()
                 slot.answer = KeptAnswer(body, f'"{blake2b(body, digest_size=12).hexdigest()}"', began)
+                while sum(map(_size, self._slots.values())) > MAX_BYTES:
+                    self._drop_oldest()
             return slot.answer
+
+    def _drop_oldest(self) -> None:
+        del self._slots[next(iter(self._slots))]
 
     def clear(self) -> None:
         """Forget all answers. Requests in progress end with the answer that they make."""
         self._slots.clear()
+
+
+def _size(slot: _Slot) -> int:
+    return 0 if slot.answer is None else len(slot.answer.body)
 
 
 def accepted_age(cache_control: str) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -100,9 +101,9 @@ FILTERS = st.builds(
 
 
 @settings(max_examples=60, deadline=None)
-@given(ENTRIES, FILTERS, st.integers(1, 40), st.integers(0, 5))
+@given(ENTRIES, FILTERS, st.integers(1, 40), st.integers(0, 5), st.sampled_from([1, 3, 100]))
 def test_filters_select_the_same_entries_as_a_scan(
-    made: list[tuple[str, str, int, list[str]]], chosen: AuditFilter, limit: int, trimmed: int
+    made: list[tuple[str, str, int, list[str]]], chosen: AuditFilter, limit: int, trimmed: int, rare: int
 ) -> None:
     entries = [entry(number, *fields) for number, fields in enumerate(made, 1)]
 
@@ -111,11 +112,42 @@ def test_filters_select_the_same_entries_as_a_scan(
         await store.commit([AuditTrim(trimmed)])
 
     expected = [each for each in entries if each.id >= trimmed and _matches(chosen, each)]
-    with TemporaryDirectory() as directory, closing(SqliteStore(Path(directory))) as store:
+    with (
+        TemporaryDirectory() as directory,
+        closing(SqliteStore(Path(directory))) as store,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        patched.setattr("backends.sqlite.audit.RARE", rare)
         asyncio.run(stored(store))
         with closing(store.audit_reader()) as reader:
             assert reader.newest(chosen, limit) == expected[::-1][:limit]
             assert reader.oldest(chosen, limit) == expected[:limit]
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        AuditFilter(topic="foo"),
+        AuditFilter(topic="foo", principal="User:bob"),
+        AuditFilter(topic="foo", principal="User:nobody"),
+        AuditFilter(topic="foo", client_id="nobody"),
+        AuditFilter(topic="foo", job=7),
+        AuditFilter(topic="foo", actions={AuditAction.CANCEL}),
+        AuditFilter(topic="foo", actions={AuditAction.PAUSE}),
+        AuditFilter(topic="bar", principal="User:ann"),
+    ],
+)
+async def test_the_work_for_a_filter_does_not_grow_with_the_entries_of_a_frequent_topic(
+    store: SqliteStore, reader: AuditReader, monkeypatch: pytest.MonkeyPatch, chosen: AuditFilter
+) -> None:
+    monkeypatch.setattr("backends.sqlite.audit.RARE", 50)
+    await store.commit([entry(number, topics=["foo"]) for number in range(1, 5_000)])
+    await store.commit([entry(5_000, "cancel", "User:bob", 7, ["foo", "bar"])])
+    steps = Counter[str]()
+    reader._database.set_progress_handler(lambda: steps.update(["executed"]), 100)
+    reader.newest(chosen, 10)
+    reader.oldest(chosen, 10)
+    assert steps["executed"] < 50
 
 
 def _matches(chosen: AuditFilter, each: AuditEntry) -> bool:

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -157,6 +157,22 @@ def test_a_throttle_of_a_period_makes_work_slower_and_never_faster() -> None:
 def test_work_that_takes_more_than_90_days_has_no_end() -> None:
     assert seconds_until_done(parse_schedule("Mon 00:00-00:01"), 0, 3600 * 24, 1) is None
     assert seconds_until_done(read_schedule("at night"), 0, 1, 1) is None
+
+
+def test_a_forecast_computes_the_changes_once_and_not_for_each_period(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instants: list[datetime] = []
+
+    def counted(wall: datetime, zone: tzinfo) -> int:
+        instants.append(wall)
+        return instant(wall, zone)
+
+    monkeypatch.setattr("controller.schedule.openings.instant", counted)
+    schedule = parse_schedule("; ".join(f"{hour}:00-{hour}:30 throttle={hour + 1}" for hour in range(24)))
+    for _ in range(100):
+        assert seconds_until_done(schedule, ms("2026-06-01 11:00"), 1e12, 1e9) is None
+    assert len(instants) < 200 * 2 * 24
 
 
 # ---- properties ----------------------------------------------------------------------------------------------

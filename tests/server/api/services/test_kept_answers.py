@@ -96,3 +96,16 @@ async def test_the_number_of_answers_is_bounded() -> None:
 )
 def test_the_accepted_age_is_that_of_the_header(header: str, seconds: int) -> None:
     assert accepted_age(header) == seconds
+
+
+async def test_the_bytes_of_kept_answers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.api.services.kept_answers.MAX_BYTES", 2)
+    maker = Maker()
+    assert [await maker.get(key) for key in "abc"] == [b"1", b"2", b"3"]
+    assert [await maker.get(key) for key in "cba"] == [b"3", b"2", b"4"]
+
+
+async def test_an_answer_above_the_bound_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.api.services.kept_answers.MAX_BYTES", 0)
+    maker = Maker()
+    assert [await maker.get(), await maker.get()] == [b"1", b"2"]
