@@ -288,10 +288,10 @@ def _ongoing_ref(state: State, key: TopicPartition, number: int) -> PartRef | No
         return None
     if key in state.in_flight:
         return PartRef(key, PartState.MOVING, reassignment)
-    return PartRef(key, _not_moving(state, key), reassignment)
+    return PartRef(key, state_at_rest(state, key), reassignment)
 
 
-def _not_moving(state: State, key: TopicPartition) -> PartState:
+def state_at_rest(state: State, key: TopicPartition) -> PartState:
     """Return the state of an ongoing reassignment without a step in flight."""
     waits = key in state.waiting or not state.opening.is_open
     return PartState.WAITING if waits else PartState.QUEUED
@@ -305,7 +305,7 @@ def _ongoing_part(state: State, reassignment: Reassignment) -> Part | None:
     if key in state.in_flight:
         part_state, step, reason = PartState.MOVING, partition.next, ""
     else:
-        part_state = _not_moving(state, key)
+        part_state = state_at_rest(state, key)
         step, reason = None, waiting_reason(state, reassignment)
     current, target, original = partition.current, reassignment.target, reassignment.original
     return Part(*key, part_state, current, target, original, step, reason)

@@ -24,7 +24,7 @@ from controller.model.configs import ResourceType
 from controller.schedule.openings import closed_reason
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.views.jobs import PartState, job_state
+from controller.views.jobs import PartState, job_state, state_at_rest
 from server.events.models import (
     Event,
     JobDeleted,
@@ -98,8 +98,7 @@ def _ongoing(state: State, key: TopicPartition) -> PartitionEvent | None:
         return PartitionEvent(*key, pending.job, "pending", partition.current, pending.target)
     if reassignment is None:
         return None
-    moves = PartState.MOVING if key in state.in_flight else PartState.QUEUED
-    found = PartState.WAITING if key in state.waiting and moves is PartState.QUEUED else moves
+    found = PartState.MOVING if key in state.in_flight else state_at_rest(state, key)
     return PartitionEvent(*key, reassignment.job, found.value, partition.current, reassignment.target)
 
 

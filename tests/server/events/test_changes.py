@@ -93,7 +93,8 @@ def test_the_start_and_the_end_of_a_period_have_an_event(watched: Watched) -> No
 
 def test_the_steps_that_a_period_starts_follow_its_event(watched: Watched) -> None:
     watched.set_schedule("01:00-02:00")
-    watched.order([3])
+    _, waiting = watched.order([3])
+    assert waiting == PartitionEvent("foo", 0, 1, "waiting", (1,), (3,))
     watched.controller.now_ms = 3_600_000
     opened, moving = watched.do(PeriodChanged())
     assert isinstance(opened, ScheduleEvent)
