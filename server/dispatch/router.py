@@ -227,6 +227,15 @@ def _refused(route: AnyRoute, frame: RequestFrame, echoed: Bounds, code: int, me
 def _encoded_refusal(
     route: AnyRoute, frame: RequestFrame, request: NamedTuple, code: int, message: str | None
 ) -> tuple[bytes, int]:
-    """Return the frame that refuses the request, and its top-level error code."""
+    """Return the frame that refuses the request, and its top-level error code.
+
+    A refusal that cannot be encoded, as with a message that is too long, becomes UNKNOWN_SERVER_ERROR.
+    """
     response = route.refusal(request, frame.api_version, code, message)
-    return encode_response(frame, response), getattr(response, "error_code", ErrorCode.NONE)
+    try:
+        answer = encode_response(frame, response)
+    except EncodeError:
+        log.exception("the refusal of %s cannot be encoded", route.api_key.name)
+        response = route.refusal(request, frame.api_version, ErrorCode.UNKNOWN_SERVER_ERROR, None)
+        answer = encode_response(frame, response)
+    return answer, getattr(response, "error_code", ErrorCode.NONE)

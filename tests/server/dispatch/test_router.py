@@ -263,6 +263,24 @@ async def test_an_answer_that_cannot_be_encoded_is_an_unexpected_exception(
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
 
+async def test_a_refusal_that_cannot_be_encoded_is_an_unexpected_exception(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def handle(*_: Any) -> ElectLeadersResponse:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "x" * 40_000)
+
+    response = await Rig(route(handle)).answer(elections(), 2)
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+async def test_another_reason_that_cannot_be_encoded_is_an_unexpected_exception() -> None:
+    rig = Rig()
+    refused = rig.router.refuse(rig.frame(elections(), 2), 31, "x" * 40_000)
+    assert isinstance(refused, bytes)
+    assert rig.client.read(refused)[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 async def test_a_stopped_driver_leaves_the_request_unanswered() -> None:
     async def handle(*_: Any) -> ElectLeadersResponse:
         raise DriverStoppedError
