@@ -22,7 +22,7 @@ from bench.proposals import SIZES, Run, runs
 from planner.on_spark.proposing import propose_on
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import plan_json
-from planner.proposing import Wish, propose_for
+from planner.proposing import GoalOptions, propose_for
 from planner.snapshot import read_snapshot, write_snapshot
 from planner.spark import running
 
@@ -89,10 +89,10 @@ def measure(name: str, path: Path) -> bool:
 
 def on_spark(spark: "SparkSession", name: str, run: Run, path: Path) -> Took:
     """Propose three times. Return the faster one of the warm runs."""
-    wish = Wish(run.goal, lambda _: True)
+    goal_options = GoalOptions(run.goal, lambda _: True)
     pid = java_pid()
     first, *others = (
-        timed(lambda: propose_on(spark, path, wish)[1], lambda: java_seconds(pid)) for _ in range(3)
+        timed(lambda: propose_on(spark, path, goal_options)[1], lambda: java_seconds(pid)) for _ in range(3)
     )
     warm = min(others, key=attrgetter("wall"))
     print(f"{name}, {run.name}: first {first}, warm {warm}", flush=True)
@@ -101,7 +101,7 @@ def on_spark(spark: "SparkSession", name: str, run: Run, path: Path) -> Took:
 
 def compare(name: str, run: Run, path: Path, expected: Proposal) -> bool:
     """Propose without Spark. Return whether the plan is the same."""
-    took = timed(lambda: propose_for(read_snapshot(path), Wish(run.goal, lambda _: True)))
+    took = timed(lambda: propose_for(read_snapshot(path), GoalOptions(run.goal, lambda _: True)))
     same = plan_json(took.proposal.changes) == plan_json(expected.changes)
     verdict = "the same plan" if same else "ANOTHER PLAN"
     print(f"{name}, {run.name}: without Spark {took}, {verdict}; {own_gigabytes():.2f} GiB", flush=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from planner.proposals.problem.columns import Columns
 
 
-class Wish(NamedTuple):
+class GoalOptions(NamedTuple):
     """A goal, the topics that may change, and whether partitions that are being reassigned are left out."""
 
     goal: Goal
@@ -32,7 +32,7 @@ class Wish(NamedTuple):
     """The options that choose the topics, for messages."""
 
 
-def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
+def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalOptions:
     """Read goals such as `drain 7 add 31` and the options of `reassignd propose` by name. Raises ProposalError."""
     goal = read_goal(words)
     if (tolerance := options.get("tolerance")) is not None:
@@ -60,7 +60,7 @@ def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
     chosen, excluded = options.get("topics"), options.get("exclude_topics")
     given = {"--topics": chosen, "--exclude-topics": excluded}
     choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
-    return Wish(goal, _topics(chosen, excluded), bool(options.get("skip_moving")), choice)
+    return GoalOptions(goal, _topics(chosen, excluded), bool(options.get("skip_moving")), choice)
 
 
 def _spread(goal: Goal, wanted: Spread | None) -> Spread:
@@ -86,7 +86,7 @@ def read_bytes(text: str) -> int:
     return int(Fraction(match[1]) * base ** " KMGTP".index(unit[0] if unit != "B" else " "))
 
 
-def propose_for(snapshot: Snapshot, wish: Wish) -> Proposal:
+def propose_for(snapshot: Snapshot, goal_options: GoalOptions) -> Proposal:
     """Find a plan. Raises ProposalError, also for a snapshot with holes and for moves under way; MissingSolverError."""
     if (hole := snapshot.hole()) is not None:
         raise ProposalError(
@@ -97,21 +97,21 @@ def propose_for(snapshot: Snapshot, wish: Wish) -> Proposal:
         from planner.proposals.problem.columns import columns_of
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
-    return propose_from(snapshot.brokers, columns_of(snapshot, moving), wish)
+    return propose_from(snapshot.brokers, columns_of(snapshot, moving), goal_options)
 
 
-def propose_from(cluster: Mapping[int, Broker], columns: "Columns", wish: Wish) -> Proposal:
+def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options: GoalOptions) -> Proposal:
     """Find a plan for the brokers and partitions of a cluster. Raises ProposalError, MissingSolverError."""
     topics = columns.topics
-    if topics and not any(map(wish.topics, topics)):
-        raise ProposalError([f"no topic of the cluster is chosen by {wish.choice}"])
+    if topics and not any(map(goal_options.topics, topics)):
+        raise ProposalError([f"no topic of the cluster is chosen by {goal_options.choice}"])
     under_way = [
-        row for row in columns.moving.nonzero()[0].tolist() if wish.topics(topics[columns.topic[row]])
+        row for row in columns.moving.nonzero()[0].tolist() if goal_options.topics(topics[columns.topic[row]])
     ]
-    if under_way and not wish.skip_moving:
+    if under_way and not goal_options.skip_moving:
         raise ProposalError([_under_way(columns.name(under_way[0]), len(under_way) - 1)])
-    cluster = _with_failed_brokers(cluster, columns, wish.goal)
-    return propose(problem_from(cluster, columns, wish.goal, wish.topics))
+    cluster = _with_failed_brokers(cluster, columns, goal_options.goal)
+    return propose(problem_from(cluster, columns, goal_options.goal, goal_options.topics))
 
 
 def _with_failed_brokers(

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from planner.on_spark.rows import UnusualSnapshotError
 from planner.proposals.problem.goal import MissingSolverError
 from planner.proposals.proposal import Proposal
-from planner.proposing import Wish, propose_for, propose_from
+from planner.proposing import GoalOptions, propose_for, propose_from
 from planner.snapshot import Snapshot, read_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def propose_on(spark: "SparkSession", path: Path, wish: Wish) -> tuple[Snapshot, Proposal]:
+def propose_on(spark: "SparkSession", path: Path, goal_options: GoalOptions) -> tuple[Snapshot, Proposal]:
     """Return the cluster, without its partitions, and the proposal. Raises PlanError, ProposalError, MissingSolverError.
 
     A snapshot with an invalid or unusual row is read again in Python, which names the row.
@@ -26,6 +26,6 @@ def propose_on(spark: "SparkSession", path: Path, wish: Wish) -> tuple[Snapshot,
         cluster = read_cluster(spark, path)
     except (UnusualSnapshotError, OSError):
         snapshot = read_snapshot(path)
-        return snapshot._replace(partitions={}), propose_for(snapshot, wish)
+        return snapshot._replace(partitions={}), propose_for(snapshot, goal_options)
     head = Snapshot(dict(cluster.brokers), {}, cluster.cluster_id)
-    return head, propose_from(cluster.brokers, cluster.columns, wish)
+    return head, propose_from(cluster.brokers, cluster.columns, goal_options)

@@ -14,7 +14,7 @@ from controller.scheduling.plan_limits import PlanLimits
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import as_dict, plan_json, rollback_json, summary
-from planner.proposing import propose_for, read_wish
+from planner.proposing import propose_for, read_goal_options
 from planner.snapshot import Snapshot, parse_snapshot
 from reassignd.commands.planning.forecast_text import forecast
 from reassignd.errors import CommandError
@@ -43,7 +43,7 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     request = json.loads(next(lines))
     try:
         snapshot = parse_snapshot("the cluster", until_end(lines))
-        proposal = propose_for(snapshot, read_wish(request["goals"], request["options"]))
+        proposal = propose_for(snapshot, read_goal_options(request["goals"], request["options"]))
     except ProposalError as error:
         more = len(error.reasons) - MOST_REASONS
         reasons = error.reasons[:MOST_REASONS] + ([f"and {more:,} more reasons"] if more > 0 else [])

@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 
 from planner.proposals.problem.goal import ProposalError
-from planner.proposing import propose_for, read_bytes, read_wish
+from planner.proposing import propose_for, read_bytes, read_goal_options
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
 
 
 def lists(snapshot: Snapshot, *words: str, **options: Any) -> dict[int, tuple[int, ...]]:
     """Return the new replicas by number of the partition."""
-    proposal = propose_for(snapshot, read_wish(words, options))
+    proposal = propose_for(snapshot, read_goal_options(words, options))
     return {row.partition: replicas for row, replicas in proposal.changes.items()}
 
 
@@ -32,8 +32,10 @@ def test_options_have_the_names_of_the_command() -> None:
     lopsided = cluster("---", *[(1,)] * 4)
     assert lists(lopsided, "drain", "1", exclude_brokers="2") == dict.fromkeys(range(4), (3,))
     assert len(lists(lopsided, "balance", max_moves=1)) == 1
-    wish = read_wish(["rf", "2"], {"leaders": "balance", "weights": ["1=0.5"], "fix_racks": True})
-    assert (wish.goal.even_leaders, wish.goal.repair_racks, wish.goal.weights) == (
+    goal_options = read_goal_options(
+        ["rf", "2"], {"leaders": "balance", "weights": ["1=0.5"], "fix_racks": True}
+    )
+    assert (goal_options.goal.even_leaders, goal_options.goal.repair_racks, goal_options.goal.weights) == (
         True,
         True,
         {1: Fraction(1, 2)},
@@ -48,7 +50,7 @@ def test_options_about_bytes_and_disks_are_read() -> None:
         "headroom": "20%",
         "strict_racks": True,
     }
-    goal = read_wish(["balance"], given).goal
+    goal = read_goal_options(["balance"], given).goal
     assert (goal.by, goal.byte_tolerance, goal.max_bytes) == ("both", Fraction(1, 50), 3 * 2**29)
     assert (goal.headroom, goal.strict_racks) == (Fraction(1, 5), True)
 
@@ -66,7 +68,7 @@ def test_other_sizes_are_refused(text: str) -> None:
 
 def test_a_bad_percentage_is_named_with_its_option() -> None:
     with pytest.raises(ProposalError, match="--headroom 'x': expected a percentage"):
-        read_wish(["balance"], {"headroom": "x"})
+        read_goal_options(["balance"], {"headroom": "x"})
 
 
 def test_a_snapshot_with_a_hole_is_refused() -> None:

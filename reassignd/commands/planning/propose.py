@@ -14,7 +14,7 @@ from planner.on_spark.proposing import propose_on
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
-from planner.proposing import Wish, propose_for, read_wish
+from planner.proposing import GoalOptions, propose_for, read_goal_options
 from planner.snapshot import Snapshot, has_more_rows, read_snapshot
 from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, with_client
@@ -108,7 +108,7 @@ _GOAL_OPTIONS = (
         "--skip-moving", is_flag=True, help="Leave out partitions that are being reassigned or queued."
     ),
 )
-"""The options that `planner.proposing.read_wish` reads, by the same names."""
+"""The options that `planner.proposing.read_goal_options` reads, by the same names."""
 
 _EXECUTION_OPTIONS = (
     click.option(
@@ -209,12 +209,12 @@ def propose(
     if where.asked:
         execution.check_spark()
     try:
-        wish = read_wish(goals, options)
+        goal_options = read_goal_options(goals, options)
         if execution.watch:
             return watch(
-                client, wish, execution, lambda each: _show(each, files, output_format), output_format
+                client, goal_options, execution, lambda each: _show(each, files, output_format), output_format
             )
-        return _propose(client, source, where, wish, files, execution, output_format)
+        return _propose(client, source, where, goal_options, files, execution, output_format)
     except ProposalError as error:
         return _fail(error.reasons)
     except (PlanError, MissingSolverError) as error:
@@ -225,35 +225,39 @@ def _propose(
     client: "Client",
     source: Source,
     where: Where,
-    wish: Wish,
+    goal_options: GoalOptions,
     files: Files,
     execution: Execution,
     output_format: str,
 ) -> int:
-    cluster, proposal = _proposed(client, source, where, wish)
+    cluster, proposal = _proposed(client, source, where, goal_options)
     if execution.execute:
-        proposal = _agreed(client, cluster, wish, proposal, replan=execution.replan)
+        proposal = _agreed(client, cluster, goal_options, proposal, replan=execution.replan)
     preview = _preview(client, source, cluster, proposal, execution) if execution.dry_run else None
     files.write(proposal)
     _show(proposal, files, output_format, preview)
-    return execute(client, wish.goal, proposal, execution, output_format) if execution.execute else 0
+    return execute(client, goal_options.goal, proposal, execution, output_format) if execution.execute else 0
 
 
-def _proposed(client: "Client", source: Source, where: Where, wish: Wish) -> tuple[Snapshot, Proposal]:
+def _proposed(
+    client: "Client", source: Source, where: Where, goal_options: GoalOptions
+) -> tuple[Snapshot, Proposal]:
     """Return the cluster and the proposal. A cluster that Spark has read is returned without its partitions."""
     if where.asked:
         with source.as_file(client) as path:
             if has_more_rows(path, MAX_INLINE_PARTITIONS):
                 where.check()
                 with running(*where) as spark:
-                    return propose_on(spark, path, wish)
+                    return propose_on(spark, path, goal_options)
             cluster = read_snapshot(path)
     else:
         cluster = source.read(client)
-    return cluster, propose_for(cluster, wish)
+    return cluster, propose_for(cluster, goal_options)
 
 
-def _agreed(client: "Client", cluster: Snapshot, wish: Wish, proposal: Proposal, *, replan: bool) -> Proposal:
+def _agreed(
+    client: "Client", cluster: Snapshot, goal_options: GoalOptions, proposal: Proposal, *, replan: bool
+) -> Proposal:
     """Return a proposal that fits the replicas that the server has now."""
     now = read_server(client)
     check_same_cluster(cluster, now)
@@ -261,7 +265,7 @@ def _agreed(client: "Client", cluster: Snapshot, wish: Wish, proposal: Proposal,
         if not replan:
             raise ProposalError(reasons)
         echo("reassignd: replicas have changed since the snapshot: proposed again", err=True)
-        return propose_for(now, wish)
+        return propose_for(now, goal_options)
     return proposal
 
 

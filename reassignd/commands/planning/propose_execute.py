@@ -9,7 +9,7 @@ import click
 from planner.proposals.problem.goal import Goal
 from planner.proposals.proposal import Proposal
 from planner.proposals.text import plan_json
-from planner.proposing import Wish, propose_for
+from planner.proposing import GoalOptions, propose_for
 from planner.snapshot import Snapshot
 from reassignd.commands.cluster.drained import held_by, report
 from reassignd.commands.jobs.execute import Shown, WaitOptions, submit
@@ -131,7 +131,7 @@ def reserve(client: "Client", goal: Goal) -> None:
 
 def watch(
     client: "Client",
-    wish: Wish,
+    goal_options: GoalOptions,
     execution: Execution,
     show: Callable[[Proposal], None],
     output_format: str,
@@ -144,8 +144,8 @@ def watch(
     Partitions that are being reassigned for another job are left out until they have ended.
     """
     deadline = None if execution.timeout is None else now() + execution.timeout
-    wish, drain = wish._replace(skip_moving=True), wish.goal.drain
-    reserve(client, wish.goal)
+    goal_options, drain = goal_options._replace(skip_moving=True), goal_options.goal.drain
+    reserve(client, goal_options.goal)
     before: int | None = None
     while True:
         cluster = read_server(client)
@@ -156,7 +156,7 @@ def watch(
         if before is not None and held >= before:
             sleep(WATCH_SECONDS)
         before = held
-        proposal = propose_for(cluster, wish)
+        proposal = propose_for(cluster, goal_options)
         if proposal.changes:
             show(proposal)
             submit_plan(client, proposal, execution._replace(wait=True, timeout=left), output_format)

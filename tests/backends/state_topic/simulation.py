@@ -109,7 +109,7 @@ class Operation(Generic[Result]):
 class Instance:
     """One process: it claims terms and, while it is active, commits rows and sends steps."""
 
-    world: "World"
+    simulation: "Simulation"
     name: str
     paused_until: float = -inf
     lease: Lease | None = None
@@ -119,17 +119,17 @@ class Instance:
 
     def now(self) -> float:
         """The time, which is the same for all (`Clock`)."""
-        return self.world.time
+        return self.simulation.time
 
     async def sleep(self, seconds: float) -> None:
         """Sleep for simulated seconds (`Clock`)."""
-        await self.world.operation(self, lambda: None, self.world.time + seconds)
+        await self.simulation.operation(self, lambda: None, self.simulation.time + seconds)
 
     async def fetch(self, offset: int) -> Fetched:
-        return await self.world.operation(self, lambda: self.world.log.fetch(offset))
+        return await self.simulation.operation(self, lambda: self.simulation.log.fetch(offset))
 
     async def new_epoch(self) -> Producer:
-        return await self.world.operation(self, self.world.log.new_epoch)
+        return await self.simulation.operation(self, self.simulation.log.new_epoch)
 
     async def append(
         self,
@@ -139,14 +139,14 @@ class Instance:
         *,
         transactional: bool = False,
     ) -> None:
-        log = self.world.log
-        await self.world.operation(self, lambda: log.append(records, producer, sequence, transactional))
+        log = self.simulation.log
+        await self.simulation.operation(self, lambda: log.append(records, producer, sequence, transactional))
 
     async def begin_transaction(self, producer: Producer) -> None:
-        await self.world.operation(self, lambda: self.world.log.begin(producer))
+        await self.simulation.operation(self, lambda: self.simulation.log.begin(producer))
 
     async def end_transaction(self, producer: Producer) -> None:
-        await self.world.operation(self, lambda: self.world.log.commit(producer))
+        await self.simulation.operation(self, lambda: self.simulation.log.commit(producer))
 
     @property
     def may_step(self) -> bool:
@@ -158,13 +158,13 @@ class Instance:
     async def run(self) -> None:
         history = History()
         while True:
-            candidate = Candidate(self, history, self._new_claim, TIMINGS, self, self.world.random)
+            candidate = Candidate(self, history, self._new_claim, TIMINGS, self, self.simulation.random)
             term = await candidate.claim_term()
             lease = Lease(self, TIMINGS.lease)
             lease.renew(term.claimed)
             writer = TermWriter(self, term, lease, TIMINGS, self)
             self.lease, self.term = lease, term
-            self.world.claims += 1
+            self.simulation.claims += 1
             self.tasks = [work := asyncio.create_task(self._work(writer))]
             with suppress(StoreLostError):
                 await writer.run()
@@ -173,14 +173,16 @@ class Instance:
 
     async def _work(self, writer: TermWriter) -> None:
         while True:
-            rows = [self.world.new_row(self.name) for _ in range(self.world.random.choice((1, 1, 3)))]
+            rows = [
+                self.simulation.new_row(self.name) for _ in range(self.simulation.random.choice((1, 1, 3)))
+            ]
             try:
                 await writer.commit(rows)
             except StoreLostError:
                 return
             if self.lease is not None and (self.lease.valid or not self.checks_lease):
-                self.world.acknowledged += rows
-            await self.sleep(self.world.random.uniform(0, 2))
+                self.simulation.acknowledged += rows
+            await self.sleep(self.simulation.random.uniform(0, 2))
 
     def _new_claim(self, last: Claim | None, producer: Producer) -> Claim:
         return Claim(
@@ -193,7 +195,7 @@ class Instance:
         )
 
 
-class World:
+class Simulation:
     """The log, the instances and the time. `random` chooses the next action."""
 
     def __init__(
@@ -271,7 +273,7 @@ class World:
             operation.answer.set_exception(error)
 
     def _arrive(self, operation: Operation[object]) -> Callable[[], object]:
-        """Carry out the request unless it is lost; return an awaitable of the answer, which can be lost as well."""
+        """Carry out the request unless it is lost; return a function that gives the answer, which can be lost as well."""
         chance = 1.0 if operation.due > -inf else self.random.random()
         if chance < 0.03:
             return _fail(OSError("the request was lost"))

@@ -6,7 +6,7 @@ import pytest
 
 from backends.state_topic.history import History
 from backends.state_topic.writer import MAX_BATCH_BYTES
-from tests.backends.state_topic.simulation import World
+from tests.backends.state_topic.simulation import Simulation
 
 ACTIONS = 1_500
 
@@ -14,9 +14,9 @@ SEEDS = [pytest.param(seed, marks=[pytest.mark.whole] if seed >= 5 else []) for 
 """Most of them run with the longer tests."""
 
 
-def replayed(world: World) -> History:
+def replayed(simulation: Simulation) -> History:
     history = History()
-    history.apply(world.log.batches)
+    history.apply(simulation.log.batches)
     return history
 
 
@@ -27,24 +27,24 @@ async def test_acknowledged_rows_stay_and_only_one_instance_sends_steps(
     monkeypatch: pytest.MonkeyPatch, batch_bytes: int, forgets: float, seed: int
 ) -> None:
     monkeypatch.setattr("backends.state_topic.writer.MAX_BATCH_BYTES", batch_bytes)
-    world = World(Random(seed), forgets=forgets)
-    await world.run(ACTIONS)
-    rows = replayed(world).rows
-    assert [row.key for row in world.acknowledged if row.key not in rows] == []
-    assert world.overlaps == 0
+    simulation = Simulation(Random(seed), forgets=forgets)
+    await simulation.run(ACTIONS)
+    rows = replayed(simulation).rows
+    assert [row.key for row in simulation.acknowledged if row.key not in rows] == []
+    assert simulation.overlaps == 0
 
 
 async def test_the_simulation_has_take_overs_and_commits() -> None:
-    worlds = [World(Random(seed)) for seed in range(10)]
-    for world in worlds:
-        await world.run(ACTIONS)
-    assert min(world.claims for world in worlds) >= 1
-    assert sum(world.claims for world in worlds) > 20
-    assert sum(len(world.acknowledged) for world in worlds) > 200
+    simulations = [Simulation(Random(seed)) for seed in range(10)]
+    for simulation in simulations:
+        await simulation.run(ACTIONS)
+    assert min(simulation.claims for simulation in simulations) >= 1
+    assert sum(simulation.claims for simulation in simulations) > 20
+    assert sum(len(simulation.acknowledged) for simulation in simulations) > 200
 
 
 async def test_without_the_lease_two_instances_send_steps() -> None:
-    worlds = [World(Random(seed), checks_lease=False) for seed in range(10)]
-    for world in worlds:
-        await world.run(ACTIONS)
-    assert any(world.overlaps for world in worlds)
+    simulations = [Simulation(Random(seed), checks_lease=False) for seed in range(10)]
+    for simulation in simulations:
+        await simulation.run(ACTIONS)
+    assert any(simulation.overlaps for simulation in simulations)

@@ -11,7 +11,7 @@ from common.plan_errors import PlanError
 from planner.on_spark.proposing import propose_on
 from planner.proposals.problem.goal import ProposalError
 from planner.proposals.text import plan_json
-from planner.proposing import propose_for, read_wish
+from planner.proposing import propose_for, read_goal_options
 from planner.snapshot import read_snapshot, write_snapshot
 from tests.planner.on_spark.clusters import random_cluster, shuffled
 
@@ -37,9 +37,9 @@ def test_the_same_snapshot_gives_the_same_proposal(spark: "SparkSession", tmp_pa
     write_snapshot(shuffled(snapshot, seed), path)
     for goal in GOALS:
         spread = "topic" if seed == 2 and ("add" in goal or "balance" in goal) else "cluster"
-        wish = read_wish(goal.split(), {"by": "both", "tolerance": "0%", "spread": spread})
-        head, proposal = propose_on(spark, path, wish)
-        expected = propose_for(snapshot, wish)
+        goal_options = read_goal_options(goal.split(), {"by": "both", "tolerance": "0%", "spread": spread})
+        head, proposal = propose_on(spark, path, goal_options)
+        expected = propose_for(snapshot, goal_options)
         assert proposal == expected
         assert plan_json(proposal.changes) == plan_json(expected.changes)
         assert (head.cluster_id, head.brokers, head.partitions) == ("some-id", snapshot.brokers, {})
@@ -50,9 +50,9 @@ def test_partitions_that_move_are_refused_or_left_out(spark: "SparkSession", tmp
     snapshot.partitions["topic-1", 0] = snapshot.partitions["topic-1", 0]._replace(target=(1,))
     write_snapshot(snapshot, path)
     with pytest.raises(ProposalError, match=r"^topic-1-0 is being reassigned"):
-        propose_on(spark, path, read_wish(["drain", "1"], {}))
-    wish = read_wish(["drain", "1"], {"skip_moving": True})
-    assert propose_on(spark, path, wish)[1] == propose_for(snapshot, wish)
+        propose_on(spark, path, read_goal_options(["drain", "1"], {}))
+    goal_options = read_goal_options(["drain", "1"], {"skip_moving": True})
+    assert propose_on(spark, path, goal_options)[1] == propose_for(snapshot, goal_options)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_row_that_is_not_valid_is_named_as_by_the_python_reader(
     with pytest.raises(PlanError) as expected:
         read_snapshot(path)
     with pytest.raises(PlanError) as raised:
-        propose_on(spark, path, read_wish(["balance"], {}))
+        propose_on(spark, path, read_goal_options(["balance"], {}))
     assert str(raised.value) == str(expected.value)
 
 
@@ -83,7 +83,7 @@ def test_a_snapshot_with_a_hole_is_refused(spark: "SparkSession", tmp_path: Path
     del snapshot.partitions["topic-3", 2]
     write_snapshot(snapshot, path)
     with pytest.raises(ProposalError, match="topic topic-3 has no partition 2"):
-        propose_on(spark, path, read_wish(["balance"], {}))
+        propose_on(spark, path, read_goal_options(["balance"], {}))
 
 
 PROPOSE = """
