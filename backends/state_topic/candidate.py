@@ -37,7 +37,7 @@ class Term:
     claimed: float
     """When the claim was sent, which begins the lease."""
     steps_from: float
-    """Steps wait until then. Later than now if another instance wrote between the last look and the claim: it may
+    """Steps wait until then. Later than now if another instance wrote between the last fetch and the claim: it may
     have believed that it was active."""
 
 

@@ -197,6 +197,7 @@ class Backlog:
         Return None if the entry is void.
         """
         bucket = position.bucket
+        # Steps that are added from now on line up here: at wave 0 they would pass all that wait already.
         self._next[bucket.rank] = max(self._next.get(bucket.rank, 0), bucket.wave + 1)
         taken: Bucket | Step = bucket
         key: TopicPartition | None = None

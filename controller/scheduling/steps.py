@@ -39,14 +39,14 @@ def next_step(
     ready = [r for r in missing if r in live]
     in_sync = {r for r in current if r in isr and r in live}
     if ready and preferred_leader(target, limit) in in_sync - {leader}:
-        swap = _Swap(add=[], drop=[])
+        swap = _Swap(add=[], drop=[])  # Unload the old leader before more data is copied.
     else:
         if max(len(missing), len(excess)) <= limit:
             in_target = len(missing) + sum(r in in_sync for r in target)
             if ready == missing and (not excess or keeps_up(in_target, len(target), min_isr)):
                 return target
         if target[0] in ready:
-            swap = _Swap(add=ready[:1], drop=[])
+            swap = _Swap(add=ready[:1], drop=[])  # It takes over as soon as it is in sync.
         else:
             swap = _swap(current, target, ready, _leaving_order(excess, in_sync, leader), limit)
         swap = _keep_floor(current, target, in_sync, ready, swap, min_isr)

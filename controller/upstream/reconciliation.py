@@ -134,6 +134,7 @@ def _end(d: Decision, polled: _Polled) -> None:
     if reverts_to_base_only(step):
         replicas = step.base
     d.state.forget_sighting(key)
+    # Metadata of a broker that lags may still show the undone list: `may_be_outdated` recognizes it by this.
     undone = step.following if step.stage is Stage.UNDONE else ()
     d.put(step._replace(following=replicas, stage=Stage.ENDED, replaced=undone))
     if key in d.state.reassignments:
@@ -158,6 +159,7 @@ def _give_up(d: Decision, polled: _Polled) -> None:
     d.put(UpstreamStep(*key, now.current, now.next, Stage.SETTLED))
     release(d.state, key)
     if move is not None:
+        # The brokers copy that data too, so it counts against the limits.
         charge_external(d.state, now)
     if key not in d.state.reassignments:
         d.delete(UpstreamStep, key)

@@ -158,6 +158,8 @@ class Driver:
             now = perf_counter()
             stats.decisions[kind] += 1
             stats.decision_seconds[kind] += now - began
+            # A decision without records waits too if others do: it may be based on records that are not
+            # durable yet, and answers and effects keep the order of the decisions.
             if decision.changes or self._unanswered or len(decision.effects) > EFFECTS_PER_SLICE:
                 changes = decision.changes
                 commit = asyncio.ensure_future(self._store.commit(changes)) if changes else None
@@ -206,6 +208,7 @@ class Driver:
         for reply in [reply for reply in self._replies if not reply.done()]:
             reply.set_exception(DriverStoppedError("the controller has stopped"))
         self._on_failure(failure)
+        # Await commits that nobody awaits any more: asyncio would log their errors as never retrieved.
         undelivered = [self._undelivered.get_nowait() for _ in range(self._undelivered.qsize())]
         commits = [decided.commit for decided in undelivered if decided is not None]
         await asyncio.gather(*filter(None, commits), return_exceptions=True)
