@@ -131,9 +131,10 @@ Access depends on the listener. On loopback, the API of an embedded cluster is o
 machine; otherwise it is open to root and the user that runs reassignd. A unix socket is open to that user. On
 any other address, the server requires a bearer token (`http.access.file`, `http.token.file`) or client
 certificates (`http.tls.client.ca.file`), and does not start without one of them. A client with the role
-`viewer` may use GET, one with the role `operator` everything; `/v1/whoami` returns the role. Requests from
-web pages of other sites, and requests for other host names (`http.allowed.hosts`), are refused. `/healthz`
-and `/readyz` are open to everyone. See [Security](security.md#http).
+`viewer` may use GET, the review of plans and the previews, one with the role `operator` everything;
+`/v1/whoami` returns the role. Requests from web pages of other sites, and requests for other host names
+(`http.allowed.hosts`), are refused. `/healthz` and `/readyz` are open to everyone. See
+[Security](security.md#http).
 
 An error response is `{"error": "one line that names what is wrong"}` with one of these status codes:
 
@@ -145,6 +146,7 @@ An error response is `{"error": "one line that names what is wrong"}` with one o
 | 409 | not possible in the current state |
 | 413 | the body is larger than 100 MiB |
 | 422 | an entry of the plan does not fit the cluster; the plan is rejected as a whole |
+| 429 | four plans are being reviewed, or four proposals computed, already |
 | 503 | the server is starting or stopping, or receives too many large bodies at once |
 
 A client that asks often can share answers with others: with `cache-control: max-age=2`, the answers of

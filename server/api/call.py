@@ -1,18 +1,20 @@
 """One request to the API, and the services that answer it."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from common.json.models import convert_model
 from common.json.text import parse
 from common.large_lists import clear_lists
 from common.plan_errors import PlanError
+from common.tasks import cancel
 from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply, Requester
 from controller.ports import Submitter
@@ -104,10 +106,21 @@ class Call(NamedTuple):
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event to the controller; return its reply once the decision is durable."""
+        return await self.services.driver.submit(event)
+
+    async def while_connected(self, work: Coroutine[object, object, T]) -> T:
+        """Return the result of the work, whose body was read; cancel it when the client disconnects.
+
+        The end of a connection is not noticed while reading is paused, after a body above 64 KiB. Raises ClientDisconnect.
+        """
+        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(self.request))
         try:
-            return await self.services.driver.submit(event)
+            await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise ClientDisconnect
+            return task.result()
         finally:
-            self.services.kept.clear()
+            await cancel(task, gone)
 
     async def body(self, model: type[T]) -> T:
         """Return the small JSON body as an instance of the model. Raises HttpError."""
@@ -177,6 +190,11 @@ def skip_rows(rows: Iterator[T | None], offset: int) -> Iterator[T | None]:
             yield None
         else:
             yield row
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _received(request: Request, max_bytes: int, count: Callable[[int], None]) -> list[bytes]:

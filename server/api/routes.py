@@ -34,7 +34,7 @@ from server.api.resources import (
     throughput,
     whoami,
 )
-from server.api.roles import Identity
+from server.api.roles import Identity, Role
 from server.api.services.kept_answers import accepted_age
 from server.api.streams import json_response
 from server.api.table import Endpoint
@@ -138,7 +138,11 @@ class Api:
         max_age = accepted_age(request.headers.get("cache-control", "")) if endpoint.shared else 0
         if max_age:
             return await _shared(call, endpoint, query, max_age)
-        answer = await endpoint.handle(call, *query)
+        try:
+            answer = await endpoint.handle(call, *query)
+        finally:
+            if endpoint.role is not Role.VIEWER:
+                call.services.kept.clear()
         return answer if isinstance(answer, Response) else json_response(answer, endpoint.status)
 
 

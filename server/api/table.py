@@ -30,7 +30,10 @@ class Endpoint(NamedTuple):
     shared: bool = False
     """The answer is the same for all clients, and one that accepts an older answer gets it (`KeptAnswers`)."""
 
+    changes_nothing: bool = False
+    """A POST that only computes an answer from its body."""
+
     @property
     def role(self) -> Role:
         """The least role that may use the endpoint."""
-        return Role.VIEWER if self.method == "GET" else Role.OPERATOR
+        return Role.VIEWER if self.method == "GET" or self.changes_nothing else Role.OPERATOR

@@ -123,5 +123,6 @@ ENDPOINTS = (
         preview,
         LimitPreview,
         LimitChanges,
+        changes_nothing=True,
     ),
 )

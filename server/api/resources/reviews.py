@@ -44,7 +44,7 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     entries = await call.read_body(read)
     bandwidth, origin = _rate(call, options.throttle, reviews.bandwidth())
     head = await call.compute(len(entries), _head, call.state, entries, bandwidth)
-    answer = await reviews.forecast(lambda: _request(call, head))
+    answer = await call.while_connected(reviews.forecast(lambda: _request(call, head)))
     under_way = sum(_is_under_way(call.state, entry) for entry in entries)
     changed = {
         "brokers": [_broker(row) for row in answer["brokers"]],
@@ -109,5 +109,6 @@ ENDPOINTS = (
         Review,
         Plan,
         ReviewOptions,
+        changes_nothing=True,
     ),
 )

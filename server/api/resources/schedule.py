@@ -69,5 +69,6 @@ ENDPOINTS = (
         preview,
         Schedule,
         ScheduleChange,
+        changes_nothing=True,
     ),
 )

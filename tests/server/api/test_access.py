@@ -97,6 +97,13 @@ async def test_a_refusal_names_the_missing_role() -> None:
     )
 
 
+@pytest.mark.parametrize("path", ["/v1/plans/review", "/v1/limits/preview", "/v1/schedule/preview"])
+async def test_a_viewer_may_compute_what_a_change_would_do(path: str) -> None:
+    client = ApiClient(access=TOKEN, url=OUTSIDE)
+    status, _ = await client.ask("POST", path, {}, headers={"authorization": "Bearer look"})
+    assert status not in (401, 403)
+
+
 async def test_grants_that_change_apply_to_the_next_request() -> None:
     grants = [Grants([(b"old", ANN)])]
     client = ApiClient(access=Access(lambda: grants[-1]), url=OUTSIDE)

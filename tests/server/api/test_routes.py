@@ -81,3 +81,13 @@ async def test_an_error_is_not_kept() -> None:
     assert (await client.raw("GET", "/v1/jobs/1", headers=SHARED)).status_code == 404
     await client.post("/v1/jobs", MOVE)
     assert (await client.raw("GET", "/v1/jobs/1", headers=SHARED)).status_code == 200
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/v1/brokers/1/stop"), ("PUT", "/v1/limits")])
+async def test_no_kept_answer_outlives_a_request_that_may_change_something(method: str, path: str) -> None:
+    client = ApiClient()
+    await client.raw("GET", "/v1/status", headers=SHARED)
+    client.controller.stop(3)
+    await client.ask(method, path, {"P": 1})
+    answer = (await client.raw("GET", "/v1/status", headers=SHARED)).json()
+    assert answer["brokers"]["live"] == len(client.controller.state.live)

@@ -1,11 +1,14 @@
 """`/v1/plans/review`."""
 
+import asyncio
 import io
-from collections.abc import AsyncIterable
+import json
+from collections.abc import AsyncIterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 
 from controller.configs.names import SCHEDULE
 from reassignd.proposals.review_worker import work
@@ -119,3 +122,32 @@ async def test_the_time_within_the_schedule_has_the_throttles_of_its_periods() -
     client.controller.default(SCHEDULE, "00:00-24:00 throttle=10")
     answer = await client.review(query="?throttle=50", foo_0=[4, 2, 3])
     assert (answer["seconds"], answer["scheduled_seconds"]) == (2, 10)
+
+
+async def test_a_review_ends_when_its_client_disconnects() -> None:
+    cancelled = asyncio.Event()
+
+    async def endless(_: AsyncIterable[bytes]) -> bytes:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return b""
+
+    client, body = ReviewClient(), json.dumps(plan(foo_0=[4, 5, 6])).encode()
+    services = client.api.services
+    assert services is not None
+    client.api.services = replace(services, reviews=Reviews(endless, lambda: UNTHROTTLED))
+    messages: Iterator[dict[str, Any]] = iter(
+        [{"type": "http.request", "body": body}, {"type": "http.disconnect"}]
+    )
+
+    async def receive() -> dict[str, Any]:
+        return next(messages)
+
+    async def send(_: object) -> None:
+        pass
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/plans/review", "query_string": b"", "headers": []}
+    await Starlette(routes=client.api.routes())(scope, receive, send)
+    assert cancelled.is_set()
