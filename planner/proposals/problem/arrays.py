@@ -1,5 +1,6 @@
 """Types of numpy arrays, and the few array functions that several modules of proposals need."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,16 @@ import numpy.typing as npt
 Ints = npt.NDArray[Any]
 """Integers of any width."""
 Flags = npt.NDArray[np.bool_]
+
+
+BLOCK = 2**18
+"""Rows that are worked on at once where each row is on its own, so that intermediate arrays stay small."""
+
+
+def in_blocks(function: Callable[..., Ints], *arrays: Ints) -> Ints:
+    """Return the rows of `function(*arrays)`, called with blocks of rows. The arrays have the same number of rows."""
+    starts = range(0, max(1, len(arrays[0])), BLOCK)
+    return np.concatenate([function(*(each[start : start + BLOCK] for each in arrays)) for start in starts])
 
 
 def group_codes(columns: list[Ints]) -> Ints:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.proposals.problem.arrays import Flags, Ints, filled, group_codes
+from planner.proposals.problem.arrays import Flags, Ints, filled, group_codes, in_blocks
 from planner.proposals.problem.goal import ProposalError
 from planner.proposals.problem.layout import Layout
 from planner.proposals.solver.network import Network
@@ -311,6 +311,10 @@ def deal(classes: Classes, group: Ints, broker: Ints, count: Ints, given: Input)
 
 def aligned(lists: Ints, sets: Ints) -> Ints:
     """Return the sets with kept replicas at their positions in the lists, and new ones in order at the other positions."""
+    return in_blocks(_aligned, lists, sets)
+
+
+def _aligned(lists: Ints, sets: Ints) -> Ints:
     rows, width = sets.shape
     old = np.full((rows, width), -1, np.int64)
     old[:, : lists.shape[1]] = lists
@@ -329,9 +333,20 @@ def aligned(lists: Ints, sets: Ints) -> Ints:
 
 def new_replicas(lists: Ints, sets: Ints) -> Ints:
     """Return the number of new replicas of each partition."""
-    news = (sets >= 0) & ~(sets[:, :, None] == lists[:, None, :]).any(axis=2)
-    counts: Ints = news.sum(axis=1)
+    changed = differing(lists, sets)
+    old, new = lists[changed], sets[changed]
+    counts = np.zeros(len(lists), np.int64)
+    counts[changed] = ((new >= 0) & ~(new[:, :, None] == old[:, None, :]).any(axis=2)).sum(axis=1)
     return counts
+
+
+def differing(lists: Ints, sets: Ints) -> Ints:
+    """Return the numbers of the rows that are not the same apart from padding."""
+    width = min(lists.shape[1], sets.shape[1])
+    differs: Flags = (lists[:, :width] != sets[:, :width]).any(axis=1)
+    for longer in (lists[:, width:], sets[:, width:]):
+        differs |= (longer >= 0).any(axis=1)
+    return np.flatnonzero(differs)
 
 
 def moves_of(lists: Ints, sets: Ints) -> int:

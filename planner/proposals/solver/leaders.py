@@ -81,9 +81,9 @@ class _Leaders:
     def __init__(self, lists: Ints, sets: Ints, stays: Flags, leaders: Ints, brokers: Flags) -> None:
         self._leaders, self._brokers = leaders, brokers
         had = (sets[:, :, None] == lists[:, None, :]).any(axis=2)
-        self._candidates = np.where((sets >= 0) & brokers[sets], sets * 2 + ~had, -1)
+        candidates = np.where((sets >= 0) & brokers[sets], sets * 2 + ~had, -1)
+        self._candidates = np.sort(candidates.astype(np.int32), axis=1)
         """Twice the position of each broker that may lead; one more if its replica is new."""
-        self._candidates.sort(axis=1)
         self._leader = np.where(stays, lists[:, 0], -1)
         self._change = 2 * (int(brokers.sum()) + 1) + 1
 
@@ -97,10 +97,7 @@ class _Leaders:
     def solve_between_brokers(self) -> Ints | None:
         """Return the leader of each partition from the small network, or None if it may not be the best one."""
         staying, moved = np.flatnonzero(self._leader >= 0), np.flatnonzero(self._leader < 0)
-        rows, columns = np.nonzero(self._candidates[staying] >= 0)
-        heads = self._candidates[staying][rows, columns] // 2
-        other = heads != self._leader[staying][rows]
-        rows, heads = rows[other], heads[other]
+        rows, heads = self._followers(staying)
         _, least = self._between(staying[rows], heads, moved)
         # One follower of each partition, in turn: then no flow needs a partition twice.
         starts = np.searchsorted(rows, np.arange(len(staying) + 1))
@@ -108,6 +105,12 @@ class _Leaders:
         once = starts[several] + np.arange(len(several)) % np.diff(starts)[several]
         result, cost = self._between(staying[rows[once]], heads[once], moved)
         return result if cost == least else None
+
+    def _followers(self, partitions: Ints) -> tuple[Ints, Ints]:
+        """Return the followers that may lead: the position in `partitions`, and the broker."""
+        members = self._candidates[partitions] // 2
+        rows, columns = np.nonzero((members >= 0) & (members != self._leader[partitions][:, None]))
+        return rows.astype(np.int32), members[rows, columns]
 
     def _between(self, rows: Ints, heads: Ints, moved: Ints) -> tuple[Ints, int]:
         """Solve the network in which partitions may be handed over to these followers. Return leaders and the cost.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from planner.proposals.problem.arrays import Ints
+from planner.proposals.problem.arrays import Ints, in_blocks
 
 LAST = 2**40
 
@@ -12,6 +12,10 @@ def ordered(lists: Ints, sets: Ints, leaders: Ints) -> Ints:
 
     Kept replicas of `sets` are at their positions in `lists`. All arrays have a row for each partition; lists are padded with -1.
     """
+    return in_blocks(_ordered, lists, sets, leaders)
+
+
+def _ordered(lists: Ints, sets: Ints, leaders: Ints) -> Ints:
     width = sets.shape[1]
     old = np.full(sets.shape, -1, np.int64)
     old[:, : lists.shape[1]] = lists

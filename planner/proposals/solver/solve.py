@@ -19,6 +19,7 @@ from planner.proposals.solver.class_flow import (
     Ranges,
     aligned,
     arcs_of,
+    differing,
     moves_of,
     new_replicas,
     place,
@@ -70,8 +71,7 @@ def solve(problem: Problem) -> Solution:
 
 class _Solver:
     def __init__(self, problem: Problem) -> None:
-        self._problem, self._goal, table = problem, problem.goal, problem.table
-        self._lists = table.replicas[table.free].astype(np.int64)
+        self._problem, self._goal = problem, problem.goal
         self._layout = layout_of(problem)
         self._rule = RackRule(problem.nodes)
         self._counted = self._goal.even_counts and self._goal.by != "bytes"
@@ -80,9 +80,13 @@ class _Solver:
         self._notes: list[str] = []
 
     def solve(self) -> Solution:
-        if self._goal.changes_order_only:
-            return self._finish(Placed(self._lists, 0, 0), 0)
         given = input_of(self._problem, self._as_arrays(self._ranges) if self._counted else None)
+        order_only = self._goal.changes_order_only
+        placed, widened = (Placed(given.lists, 0, 0), 0) if order_only else self._moved(given)
+        return self._finish(given.lists, placed, widened)
+
+    def _moved(self, given: Input) -> tuple[Placed, int]:
+        """Return the new sets of replicas, and by how much a budget widened the ranges."""
         placed, widened = self._within_budget(given)
         if self._shares is not None:
             sets, self._shares = self._even_bytes(given, self._shares, placed.sets, widened)
@@ -94,10 +98,10 @@ class _Solver:
                 self._problem, given, self._shares, sets, (placed.bound, placed.bytes_bound)
             )
         sets = self._spread(given, sets)
-        _, copied = self._cost(given, sets)
-        if self._goal.minimize == "bytes" and self._shares is None and copied:
-            self._notes.append(least_bytes_note(copied, placed.bytes_bound))
-        return self._finish(placed._replace(sets=sets), widened)
+        if self._goal.minimize == "bytes" and self._shares is None:
+            _, copied = self._cost(given, sets)
+            self._notes += [least_bytes_note(copied, placed.bytes_bound)] if copied else []
+        return placed._replace(sets=sets), widened
 
     def _as_arrays(self, ranges: dict[int, CountRange]) -> Ranges:
         """Return ranges by position. Brokers that are not usable have none, and are never asked."""
@@ -124,7 +128,7 @@ class _Solver:
             return self._fewest_bytes(given)
         if self._shares is None and arcs <= EXACT_ARCS:
             return self._by_flow(given, by_leader=True)
-        plan = by_quotas(given, self._shares, shed=False)
+        plan = self._with_sound_bounds(given, by_quotas(given, self._shares, shed=False))
         if self._is_optimal(given, plan):
             return Placed(plan.sets, plan.bound, plan.bytes_bound)
         if arcs <= MOST_ARCS:
@@ -136,7 +140,7 @@ class _Solver:
 
     def _fewest_bytes(self, given: Input) -> Placed:
         """Return the plan with the fewest bytes for even counts: by quotas if these are proven, else by a flow."""
-        plan = by_quotas(given)
+        plan = self._with_sound_bounds(given, by_quotas(given))
         valid = plan.complete and self._keeps_ranges(given, plan.sets) and self._keeps_racks(given, plan.sets)
         _, copied = self._cost(given, plan.sets)
         if not valid or copied > plan.bytes_bound:
@@ -166,13 +170,26 @@ class _Solver:
 
     def _by_flow(self, given: Input, *, by_leader: bool) -> Placed:
         sets = place(given, by_leader=by_leader)
-        required = np.maximum(0, given.factor - self._kept(given))
-        return Placed(sets, moves_of(given.lists, sets), int((required * given.bytes).sum()))
+        return Placed(sets, moves_of(given.lists, sets), int((self._required(given) * given.bytes).sum()))
 
-    def _kept(self, given: Input) -> Ints:
-        """Return how many replicas of each partition may stay."""
-        kept: Ints = ((given.lists >= 0) & self._layout.usable[given.lists]).sum(axis=1)
-        return kept
+    def _with_sound_bounds(self, given: Input, plan: QuotaPlan) -> QuotaPlan:
+        """Return the plan with bounds that hold for any plan.
+
+        The bounds of quotas assume that the rack rule can be met. If the plan breaks it and some brokers get nothing new, only what
+        leaves unusable brokers or the factor asks for is sure to move.
+        """
+        layout = self._layout
+        everywhere = not (layout.usable & ~layout.receives).any()
+        if everywhere or (plan.complete and self._keeps_racks(given, plan.sets)):
+            return plan
+        required = self._required(given)
+        return plan._replace(bound=int(required.sum()), bytes_bound=int((required * given.bytes).sum()))
+
+    def _required(self, given: Input) -> Ints:
+        """Return how many replicas of each partition have to be new, whatever the rack rule and even counts ask for."""
+        kept = ((given.lists >= 0) & self._layout.usable[given.lists]).sum(axis=1)
+        required: Ints = np.maximum(0, given.factor - kept)
+        return required
 
     def _is_optimal(self, given: Input, plan: QuotaPlan) -> bool:
         """Whether the plan reaches the bound, keeps all counts in their ranges, and obeys the rack rule as asked."""
@@ -192,8 +209,11 @@ class _Solver:
         """Whether no partition breaks the rack rule, or none more than before if racks are not repaired."""
         if not self._layout.shared:
             return True
-        excess = self._layout.excess(sets)
-        return bool((excess <= (0 if given.repair_racks else self._layout.excess(given.lists))).all())
+        if given.repair_racks:
+            return not self._layout.excess(sets).any()
+        changed = differing(given.lists, sets)
+        before = self._layout.excess(given.lists[changed])
+        return bool((self._layout.excess(sets[changed]) <= before).all())
 
     # ---- budgets --------------------------------------------------------------------------------------------------
 
@@ -299,7 +319,12 @@ class _Solver:
         return bool((self._layout.usable & ~self._layout.receives).any())
 
     def _spread(self, given: Input, sets: Ints) -> Ints:
-        """Return sets in which topics are spread more evenly; with further moves only if the goal asks for it."""
+        """Return sets in which topics are spread more evenly; with further moves only if the goal asks for it.
+
+        Without even counts, too few replicas move to be worth the time.
+        """
+        if not self._goal.even_counts:
+            return sets
         table, shares = self._problem.table, self._shares
         topics = Topics(table.topic[table.free], table.topic[~table.free], table.replicas[~table.free])
         bounds = unbounded(self._layout.size)
@@ -355,16 +380,17 @@ class _Solver:
         outside = np.maximum(0, held - shares.most) + np.maximum(0, shares.least - held)
         return int(outside[self._layout.usable].sum())
 
-    def _finish(self, placed: Placed, widened: int) -> Solution:
+    def _finish(self, lists: Ints, placed: Placed, widened: int) -> Solution:
+        """Choose the leaders and the order of the lists."""
         sets = placed.sets
         table = self._problem.table
         fixed = np.bincount(table.replicas[~table.free][:, 0], minlength=self._layout.size)
         if self._goal.even_leaders:
-            leaders, _ = even_leaders(self._lists, sets, fixed, self._layout.receives)
+            leaders, _ = even_leaders(lists, sets, fixed, self._layout.receives)
         else:
-            leaders = taken_over(self._lists, sets, fixed)
+            leaders = taken_over(lists, sets, fixed)
         return Solution(
-            ordered(self._lists, sets, leaders),
+            ordered(lists, sets, leaders),
             self._ranges,
             widened,
             placed.bound,

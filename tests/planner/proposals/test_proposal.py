@@ -85,6 +85,14 @@ def test_fewest_bytes_are_at_most_those_of_fewest_moves(problem: Problem) -> Non
     assert len(fewest.uneven) == len(moves.uneven)
 
 
+def test_bytes_that_no_broker_may_receive_are_not_in_the_bound() -> None:
+    """foo-1 has two replicas in rack a and none in rack c, but the broker of rack c gets nothing."""
+    snapshot = cluster("abca", (1,), (1, 2, 4), sizes={1: 5})
+    goal = Goal(receive_nothing=frozenset({3}), even_counts=True, repair_racks=True, minimize="bytes")
+    proposal = propose(problem_of(snapshot, goal))
+    assert proposal.bytes_bound <= proposal.bytes < 5
+
+
 def test_small_replicas_move_where_bytes_are_to_be_few() -> None:
     """The first broker sheds a replica: any follower, or the smallest replica, which leads."""
     snapshot = cluster("----", (1, 2), (3, 1), (4, 1), sizes={0: 5, 1: 20, 2: 30})

@@ -1,10 +1,19 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.proposals.problem.arrays import filled, group_codes, lowered
+from planner.proposals.problem import arrays
+from planner.proposals.problem.arrays import filled, group_codes, in_blocks, lowered
 
 counts = st.lists(st.integers(0, 30), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4, 5])
+def test_blocks_of_rows_give_the_same_as_all_rows(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "BLOCK", 2)
+    values = np.arange(2 * rows).reshape(rows, 2)
+    assert np.array_equal(in_blocks(lambda left, right: left + right, values, values), 2 * values)
 
 
 def test_equal_rows_get_equal_codes() -> None:

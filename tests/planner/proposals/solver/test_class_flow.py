@@ -7,6 +7,7 @@ from planner.proposals.solver.class_flow import (
     aligned,
     arcs_of,
     classes_of,
+    differing,
     place,
     place_fewest_bytes,
 )
@@ -31,6 +32,12 @@ def test_partitions_with_the_same_leader_and_replicas_are_a_class() -> None:
     lists, factor = padded((0, 1, 2), (0, 2, 1), (1, 0, 2)), np.full(3, 3)
     assert classes_of(lists, factor, 3, by_leader=True).size.tolist() == [2, 1]
     assert classes_of(lists, factor, 3, by_leader=False).size.tolist() == [3]
+
+
+def test_rows_differ_by_more_than_padding() -> None:
+    lists, sets = padded((1, 2), (1, 2), (1, 2)), padded((1, 2), (1, 3), (1, 2, 3))
+    assert differing(lists, sets).tolist() == [1, 2]
+    assert differing(sets, lists).tolist() == [1, 2]
 
 
 def test_a_wanted_factor_makes_a_class() -> None:
