@@ -9,13 +9,14 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 
 from tools.chromium import MISSING, Browser, Page, chromium
+from tools.png import with_few_colors
 from tools.processes import ServerProcess, free_ports
 from tools.waiting import wait_until
 
@@ -56,9 +57,10 @@ class Operator:
 
     def picture(self, name: str, selector: str = "body") -> None:
         """Save what the window shows when it is scrolled to this element."""
+        self.page.wait(f"document.querySelector('{selector}').checkVisibility()")
         self.page.run(f"document.querySelector('{selector}').scrollIntoView()")
         window = "({x: scrollX, y: scrollY, width: document.body.offsetWidth, height: innerHeight})"
-        self.page.screenshot(self._folder / f"{name}.png", self.page.run(window))
+        self._save(name, self.page.run(window))
 
     def dialog_picture(self, name: str) -> None:
         """Save the dialog that is open."""
@@ -66,7 +68,12 @@ class Operator:
             "scrollTo(0, 0), (({x, y, width, height}) => ({x, y, width, height}))"
             "(document.querySelector('dialog[open]').getBoundingClientRect())"
         )
-        self.page.screenshot(self._folder / f"{name}.png", self.page.run(area))
+        self._save(name, self.page.run(area))
+
+    def _save(self, name: str, area: Mapping[str, float]) -> None:
+        file = self._folder / f"{name}.png"
+        self.page.screenshot(file, area)
+        file.write_bytes(with_few_colors(file.read_bytes()))
 
     def press(self, label: str) -> None:
         """Press a button by its label."""

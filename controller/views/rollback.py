@@ -19,6 +19,8 @@ class RollbackRow(NamedTuple):
     """Why it is skipped; empty if it is not."""
     withdrawn: bool = False
     """It is a queued entry that has not started, and is withdrawn."""
+    unmoved: bool = False
+    """It has `replicas` still: it is taken out of the job, and no replica changes."""
 
 
 def rollback_rows(state: State, job: Job) -> Iterator[RollbackRow | None]:
@@ -39,4 +41,5 @@ def _rollback_row(state: State, job: Job, row: Reassignment | Finished) -> Rollb
     goes_to = partition.replicas
     if reassignment is not None and not reassignment.blocked:
         goes_to = reassignment.target
-    return RollbackRow(key) if goes_to == back else RollbackRow(key, back)
+    unmoved = not partition.moving and partition.replicas == back
+    return RollbackRow(key) if goes_to == back else RollbackRow(key, back, unmoved=unmoved)

@@ -63,6 +63,7 @@ async function readDetail(number, paced) {
   const began = performance.now();
   const value = await get(`v1/jobs/${number}`, parts.query).catch(missing);
   const now = performance.now();
+  if (value) value.read_ms = Date.now();
   Object.assign(detailed, { value, at, due: now + Math.min(LONGEST_DETAIL_MS, DETAIL_SHARE * (now - began)) });
   return value;
 }
@@ -192,7 +193,7 @@ context.run = {
   },
   async rollback(job) {
     const preview = await get(`v1/jobs/${job.id}/rollback`).catch((error) => act("", () => Promise.reject(error)));
-    if (preview && (await ask(`Roll back job ${job.id}?`, rollbackLines(preview), "Roll back"))) {
+    if (preview && (await ask(`Roll back job ${job.id}?`, rollbackLines(job, preview), "Roll back"))) {
       await act(({ job: number, skipped }) => {
         const started = number === null ? `Job ${job.id} has nothing to roll back.` : `Job ${number} rolls back job ${job.id}.`;
         return skipped.length ? `${started} ${counted(skipped.length, "partition")} skipped: ${skipped[0].topic}-${skipped[0].partition}: ${skipped[0].reason}` : started;

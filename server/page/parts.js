@@ -2,11 +2,12 @@
 "use strict";
 
 import { Table, buttons, element, link, progress, setHidden, setText } from "./dom.js";
-import { bytes, count, counted, duration, list } from "./format.js";
+import { bytes, count, counted, duration, list, time } from "./format.js";
 import { howFar, stateOf } from "./jobs.js";
 import { reasonTable } from "./overview.js";
 
 const ROWS = 100;
+const OLD_MS = 5000; // from this age on, the time at which the partitions were read is shown
 
 const nameOf = (part) => `${part.topic}-${part.partition}`;
 
@@ -65,7 +66,7 @@ export class Parts {
     return { ...given, broker, descending: given.descending ? "true" : "", offset: this.offset || "", limit: ROWS };
   }
 
-  show({ job, reasons, other_reasons: others, matching, partitions }) {
+  show({ job, reasons, other_reasons: others, matching, partitions, read_ms: read }) {
     setText(element("job"), job.id);
     const copy = job.copied ? `, ${duration(job.copied.seconds_left) || "unknown time"} left` : "";
     const back = job.rolled_back_by ? `. Rolled back by job ${job.rolled_back_by}` : "";
@@ -75,9 +76,10 @@ export class Parts {
     const pages = element("parts-pages");
     const [previous, next] = pages.querySelectorAll("button");
     const last = this.offset + partitions.length;
-    setText(pages.querySelector("span"), partitions.length
+    const age = Date.now() - read > OLD_MS ? `, as of ${time(read)}` : "";
+    setText(pages.querySelector("span"), (partitions.length
       ? `${count(this.offset + 1)} to ${count(last)} of ${counted(matching, "partition")}`
-      : `No partition matches, of ${counted(job.total, "partition")}`);
+      : `No partition matches, of ${counted(job.total, "partition")}`) + age);
     previous.disabled = this.offset === 0;
     next.disabled = last >= matching;
     setHidden(element("parts"), !partitions.length);

@@ -25,7 +25,7 @@ def test_the_document_shows_every_picture_and_no_other() -> None:
 
 def test_the_pictures_are_small() -> None:
     sizes = [file.stat().st_size for file in screenshots.FOLDER.glob("*.png")]
-    assert sum(sizes) <= 800_000
+    assert sum(sizes) <= 300_000
 
 
 def test_without_a_browser_the_command_says_what_is_missing(

@@ -106,6 +106,8 @@ def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
     """Yield what a rollback of the job would do."""
     count = counted(preview["partitions"], "partition")
     yield f"A rollback of job {number} moves {count} back and copies {in_bytes(preview['bytes'])}."
+    if preview["unmoved"]:
+        yield f"{counted(preview['unmoved'], 'partition')} not moved yet would only leave the job."
     if preview["withdrawn"]:
         yield f"It withdraws {counted(preview['withdrawn'], 'queued partition')}."
     if preview["unchanged"]:

@@ -160,6 +160,10 @@ class RollbackPreview(Struct):
 
     partitions: Annotated[int, Meta(description="Partitions that move back.")]
     bytes: Annotated[int, Meta(description="Bytes to copy for that, of replicas whose size is known.")]
+    unmoved: Annotated[
+        int,
+        Meta(description="Partitions that have not moved yet: they are taken out of the job, nothing else."),
+    ]
     withdrawn: Annotated[int, Meta(description="Queued entries that have not started and are withdrawn.")]
     unchanged: Annotated[
         int, Meta(description="Partitions that are where the rollback leads, or on their way.")

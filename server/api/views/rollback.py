@@ -13,14 +13,16 @@ EXAMPLES = 100
 async def rollback_preview(call: Call, job: Job) -> RollbackPreview:
     """Return what a rollback of the job would do now. Nothing is changed."""
     rows = await call.collect(rollback_rows(call.state, job))
-    moving = [row for row in rows if row.replicas]
+    moving = [row for row in rows if row.replicas and not row.unmoved]
     skipped = [row for row in rows if row.reason]
     withdrawn = sum(row.withdrawn for row in rows)
+    unmoved = sum(row.unmoved for row in rows)
     return RollbackPreview(
         partitions=len(moving),
         bytes=sum(_bytes(call, row) for row in moving),
+        unmoved=unmoved,
         withdrawn=withdrawn,
-        unchanged=len(rows) - len(moving) - len(skipped) - withdrawn,
+        unchanged=len(rows) - len(moving) - len(skipped) - withdrawn - unmoved,
         skipped=len(skipped),
         examples=[Skipped(*row.key, row.reason) for row in skipped[:EXAMPLES]],
     )

@@ -25,6 +25,16 @@ def test_finished_and_ongoing_partitions_move_back() -> None:
     assert set(rows(cluster)) == {"foo-0", "foo-1", "foo-2"}
 
 
+def test_partitions_without_a_step_have_not_moved() -> None:
+    cluster = moved(partitions=1)
+    cluster.catch_up()
+    assert {name: row.unmoved for name, row in rows(cluster).items()} == {
+        "foo-0": False,
+        "foo-1": False,
+        "foo-2": True,
+    }
+
+
 def test_cancelled_partitions_stay_where_they_are() -> None:
     cluster = moved()
     cluster.alter({"foo-0": None})

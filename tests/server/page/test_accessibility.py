@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=M
 
 AXE = Path(__file__).parent / "axe"
 
+JOB = ["Pause…", "Priority…", "Cancel…", "Roll back…"]
 WINDOWS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
 
 
@@ -44,6 +45,28 @@ def found_in_all_windows(page: Page) -> list[Any]:
     return reports
 
 
+def click(page: Page, button: str, inside: str = "body") -> None:
+    buttons = f"[...document.querySelectorAll('{inside} button')]"
+    page.run(f"{buttons}.find(e => e.innerText === {json.dumps(button)}).click()")
+
+
+def found_in_dialog(page: Page, button: str, inside: str = "body") -> list[Any]:
+    """Open the dialog of a button; return the findings."""
+    click(page, button, inside)
+    page.wait("document.querySelector('dialog[open]')")
+    return found_in_all_windows(page)
+
+
+def reviewed(site: Site) -> Page:
+    """Open the page for plans, with a valid plan."""
+    page = site.page("submit.html")
+    page.wait("!document.getElementById('plan-form').hidden")
+    page.run("document.getElementById('plan').focus()")
+    page.type(json.dumps({"partitions": [{"topic": "foo", "partition": 99, "replicas": [1, 2, 3]}]}))
+    page.wait("!document.getElementById('review').hidden")
+    return page
+
+
 @pytest.fixture
 def busy(site: Site) -> Site:
     """A cluster with a stopped broker, a job that is rolled back, and one in which a partition moves."""
@@ -67,12 +90,29 @@ def test_axe_finds_nothing_serious_on_a_page(busy: Site, path: str) -> None:
     assert found_in_all_windows(page) == []
 
 
-@pytest.mark.parametrize("button", ["Pause…", "Priority…", "Cancel…", "Roll back…", "Change…"])
+@pytest.mark.parametrize("button", [*JOB, "Change…", "Pause everything", "Change the schedule…"])
 def test_axe_finds_nothing_serious_in_a_dialog(busy: Site, button: str) -> None:
     page = busy.open()
     page.wait("document.querySelector('#jobs tbody tr')")
-    page.run(
-        f"[...document.querySelectorAll('button')].find(e => e.innerText === {json.dumps(button)}).click()"
-    )
+    assert found_in_dialog(page, button) == []
+
+
+def test_axe_finds_nothing_serious_in_the_dialog_of_a_partition(busy: Site) -> None:
+    page = busy.open("#job-3")
+    page.wait("document.querySelector('#parts tbody button')")
+    assert found_in_dialog(page, "Cancel…", "#parts") == []
+
+
+@pytest.mark.parametrize("button", ["Start…", "Start paused…", "Queue behind other jobs…"])
+def test_axe_finds_nothing_serious_before_a_plan_starts(busy: Site, button: str) -> None:
+    page = reviewed(busy)
+    assert found_in_dialog(page, button) == []
+
+
+def test_axe_finds_nothing_serious_after_a_plan_was_submitted(busy: Site) -> None:
+    page = reviewed(busy)
+    click(page, "Start paused…")
     page.wait("document.querySelector('dialog[open]')")
+    click(page, "Submit paused", "dialog")
+    page.wait("!document.getElementById('submitted').hidden")
     assert found_in_all_windows(page) == []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from common.counted import counted
 from tests.server.page.site import FAST, MARKUP, Open, Site, refreshed
 from tools.chromium import MISSING, Page, chromium
 
@@ -131,7 +132,10 @@ def test_a_dialog_shows_the_numbers_of_a_rollback_before_it_starts(site: Site) -
     page.tab_to(f"Roll back job {job}")
     page.press("Enter")
     page.wait("document.getElementById('confirm').open")
-    assert "40 partitions will move back to the original replicas" in page.text("#confirm")
+    done = site.job(job)["done"]
+    says = page.text("#confirm")
+    assert f"{counted(done, 'partition')} will move back to the original replicas" in says
+    assert f"{counted(40 - done, 'partition')} not moved yet will only leave job {job}." in says
     page.press("Escape")
     page.wait("!document.getElementById('confirm').open")
     assert site.api.get("jobs").json()["total"] == 1
@@ -151,6 +155,18 @@ def test_a_wrong_number_is_refused_in_the_dialog(site: Site) -> None:
     page.press("Enter")
     page.wait("document.getElementById('confirm-error').innerText")
     assert page.run("document.getElementById('confirm').open")
+
+
+def test_partitions_that_are_read_less_often_show_their_time(site: Site) -> None:
+    slow = f"""
+    const ask = window.fetch;
+    window.fetch = async (...given) => {{
+      if (String(given[0]).includes("v1/jobs/{site.submit(range(40))}?")) await new Promise((go) => setTimeout(go, 500));
+      return ask(...given);
+    }};"""
+    page = site.open("#job-1", slow)
+    assert page.text("#parts-pages span") == "1 to 40 of 40 partitions"
+    page.wait("/partitions, as of .*:/.test(document.querySelector('#parts-pages span').innerText)")
 
 
 def test_partitions_are_filtered_sorted_and_paged(site: Site) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from reassignd.cli import main
 
-PREVIEW = {"partitions": 2, "bytes": 2048, "withdrawn": 3, "unchanged": 1, "skipped": 4}
+PREVIEW = {"partitions": 2, "bytes": 2048, "unmoved": 5, "withdrawn": 3, "unchanged": 1, "skipped": 4}
 EXAMPLES = [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}]
 
 
@@ -22,6 +22,7 @@ def test_a_dry_run_prints_the_numbers_and_changes_nothing(
     out, err = capsys.readouterr()
     assert (out + err).splitlines() == [
         "A rollback of job 7 moves 2 partitions back and copies 2 KiB.",
+        "5 partitions not moved yet would only leave the job.",
         "It withdraws 3 queued partitions.",
         "1 partition would not change.",
         "skipped: foo-2: taken over by job 2",

@@ -168,12 +168,21 @@ async def test_a_rollback_is_previewed_in_numbers() -> None:
     assert await client.get("/v1/jobs/1/rollback") == {
         "partitions": 2,
         "bytes": 300,
+        "unmoved": 0,
         "withdrawn": 0,
         "unchanged": 0,
         "skipped": 1,
         "examples": [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}],
     }
     assert len(client.controller.state.jobs) == 2
+
+
+async def test_partitions_that_have_not_moved_do_not_move_back() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6], foo_1=[4, 5, 6], foo_2=[4, 5, 6]))
+    client.controller.catch_up()
+    preview = await client.get("/v1/jobs/1/rollback")
+    assert (preview["partitions"], preview["unmoved"], preview["unchanged"]) == (2, 1, 0)
 
 
 async def test_a_job_is_paused_and_resumed() -> None:
