@@ -44,7 +44,7 @@ function goal() {
   const job = chosenJob();
   const chosen = data.getAll("broker").map(Number);
   const body = { drain: { drain: chosen }, add: { add: chosen }, rf: { rf: Number(data.get("rf")) }, balance: { balance: true }, racks: { racks: true } }[job];
-  for (const name of ["topics", "exclude_topics", "tolerance", "by", "preferred_leaders"]) {
+  for (const name of ["topics", "exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders"]) {
     if (data.get(name) && !form.elements[name].closest("[hidden]")) body[name] = data.get(name);
   }
   if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
