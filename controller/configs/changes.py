@@ -178,6 +178,10 @@ def _new_value(
             ), None
         before = state.config(wanted.resource, wanted.name, name)
         value = _combine(key.default if before is None else before, change.op, value)
+        if change.op is ConfigOp.SUBTRACT and name in CLUSTER_WIDE and value == key.default:
+            # With ZooKeeper, kafka-configs changes no cluster-wide default while a key is set that brokers do
+            # not know: an empty list must not stay.
+            return DONE, None
     return _check_value(wanted.resource, wanted.name, name, value), value
 
 

@@ -69,6 +69,7 @@ def test_new_partitions_are_kept_off_an_excluded_broker_after_a_restart_too(site
     wait_for(lambda: len(site.partitions(topic)), 13)
     assert all(4 not in row["replica_nodes"] for row in site.partitions(topic))
     wait_for(lambda: cli.main([*command, "--allow", "4"]), 0)
+    wait_for(lambda: site.znode("/config/brokers/<default>")["config"], {})
 
 
 def test_partitions_are_added_only_after_the_reassignment_of_the_topic(site: Site) -> None:

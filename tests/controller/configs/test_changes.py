@@ -9,6 +9,7 @@ from controller.configs.changes import (
     check_resource,
     describe_configs,
 )
+from controller.configs.names import EXCLUDED_BROKERS
 from controller.machine import decide
 from controller.messages.effects import ConfigsChanged
 from controller.messages.events import AlterConfigs, ResourceChanges
@@ -91,6 +92,12 @@ def test_items_are_appended_to_and_subtracted_from_lists(
         controller.with_topic_config(POLICY, before)
     assert alter(controller, ConfigChange(POLICY, op, items)) is DONE
     assert controller.state.topic_config("foo", POLICY) == after
+
+
+def test_a_cluster_wide_list_is_deleted_with_its_last_item(controller: InMemoryController) -> None:
+    for op in (APPEND, SUBTRACT):
+        assert alter(controller, ConfigChange(EXCLUDED_BROKERS, op, "2"), resource=BROKER, name="") is DONE
+    assert controller.state.config(BROKER, "", EXCLUDED_BROKERS) is None
 
 
 @pytest.mark.parametrize(
