@@ -75,6 +75,15 @@ async function readClient() {
   return client.value;
 }
 
+let pauses = null;
+
+// The entries about a pause do not change while it lasts, so they are read once.
+async function readPauses(paused) {
+  if (!paused) pauses = null;
+  else pauses ??= (await get("v1/audit", { action: "pause", limit: PAUSES })).entries;
+  return pauses ?? [];
+}
+
 async function readAll(paced) {
   const number = parts.job;
   const [client, status, { limits: rows }, listed, detail] = await Promise.all([
@@ -86,12 +95,12 @@ async function readAll(paced) {
     readThroughput(),
   ]);
   await readSchedule(status.schedule);
-  const pauses = status.paused ? await get("v1/audit", { action: "pause", limit: PAUSES }) : { entries: [] };
+  const entries = await readPauses(status.paused);
   context.status = status;
   context.mayChange = client.role === "operator";
   setText(element("client"), `${client.principal}, ${client.role}`);
   for (const id of ["pause-all", "change-schedule"]) setHidden(element(id), !context.mayChange);
-  showOverview(status, pauses.entries);
+  showOverview(status, entries);
   limits.show(rows);
   showJobs(listed);
   setHidden(element("detail"), !detail || number !== parts.job);

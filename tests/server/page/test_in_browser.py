@@ -246,6 +246,13 @@ def test_a_page_survives_a_restart_of_the_server(site: Site) -> None:
     assert page.text("#jobs tbody th") == str(job)
 
 
+SENT = """
+const send = window.fetch.bind(window);
+window.fetch = (path, options) => { window.sent = options.body ?? window.sent; return send(path, options); };
+"""
+"""Keeps the body of the last request that had one."""
+
+
 def propose(page: Page, job: str, *brokers: int) -> None:
     """Choose the job and brokers in the wizard, and wait for the proposal or an error."""
     page.wait("!document.getElementById('wizard').hidden")
@@ -270,6 +277,32 @@ def test_a_drain_is_proposed_with_numbers_and_started(site: Site) -> None:
     assert page.run("document.querySelector('#started a').getAttribute('href')") == "./#job-1"
     job = site.job(1)
     assert (job["total"], job["throttle"]) == (99, 5000)
+
+
+def test_topics_and_bytes_are_options_of_a_balance(site: Site) -> None:
+    page = site.page("proposals.html", SENT)
+    for name, value in (("spread", "topic"), ("minimize", "bytes"), ("by", "replicas")):
+        page.run(f"document.querySelector('[name={name}]').value = '{value}'")
+    propose(page, "balance")
+    assert json.loads(page.run("window.sent")) == {
+        "balance": True, "by": "replicas", "spread": "topic", "minimize": "bytes"
+    }  # fmt: skip
+    propose(page, "drain", 6)
+    assert json.loads(page.run("window.sent")) == {"drain": [6]}
+
+
+def test_a_proposal_that_is_out_of_date_is_made_again(site: Site) -> None:
+    page = site.page("proposals.html")
+    propose(page, "drain", 6)
+    moved = site.submit(range(3, 4))  # from brokers 4, 5, 6
+    site.until(lambda: site.job(moved)["state"] == "ended")
+    page.run("document.getElementById('start-now').click()")
+    page.wait("document.getElementById('trouble').innerText.includes('propose again')")
+    page.run("document.getElementById('again').click()")
+    page.wait("document.getElementById('trouble').hidden && !document.getElementById('result').hidden")
+    page.run("document.getElementById('start-now').click()")
+    page.wait("document.querySelector('#started a')")
+    assert site.job(moved + 1)["state"] == "running"
 
 
 def test_the_wizard_shows_why_no_plan_can_be_proposed(site: Site) -> None:
