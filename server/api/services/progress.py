@@ -233,8 +233,9 @@ class Progress:
         return self._busy_meters[broker].rate if broker in self._busy_meters else None
 
     def _open_jobs(self) -> Iterator[tuple[int, _Copied]]:
+        """Yield what was measured of the open jobs. A job that has ended since then has nothing left."""
         if self._last is not None:
-            for number in self._last.open_jobs & self._last.jobs.keys():
+            for number in self._last.open_jobs & self._last.jobs.keys() & self._state.open.keys():
                 yield number, self._last.jobs[number]
 
     def _is_stopped(self, number: int) -> bool:

@@ -153,6 +153,15 @@ async def test_ended_and_queued_partitions_count() -> None:
     assert (progress.of_job(1), progress.of_job(2)) == (CopyRate(300, 300, None, 0), CopyRate(0, 203))
 
 
+async def test_a_job_that_has_ended_since_the_measurement_has_nothing_left() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    await measure(client)
+    assert (await client.get("/v1/status"))["incoming"]
+    client.controller.catch_up()
+    assert (await client.get("/v1/status"))["incoming"] == []
+
+
 async def test_completed_steps_count() -> None:
     client = ApiClient(three_partitions(per_partition=1))
     await client.post("/v1/jobs", MOVE)
