@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from google_crc32c import value as crc32c
 
+from protocol.codec.writing import varint
 from protocol.errors import DecodeError
 
 MAGIC = 2
@@ -161,16 +162,8 @@ def _encode_record(delta: int, record: BatchRecord) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """Encode a signed varint: zigzag, seven bits per byte, the lowest first."""
-    rest = (number << 1) ^ (number >> 63)
-    if rest < 0x80:
-        return bytes((rest,))
-    encoded = bytearray()
-    while rest >= 0x80:
-        encoded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    encoded.append(rest)
-    return bytes(encoded)
+    """Encode a signed varint, which is the unsigned one of a zigzag number."""
+    return varint((number << 1) ^ (number >> 63))
 
 
 def _read_varint(data: bytes, position: int) -> tuple[int, int]:

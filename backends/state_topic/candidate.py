@@ -4,27 +4,25 @@ The claim is the moment of fencing, not the new epoch: the leader of the partiti
 batch of a newer one on. What an earlier instance writes before the claim is read by all, so it is valid.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from random import Random
-from typing import TypeVar
 
 from msgspec import structs
 
+from backends.state_topic.attempts import until_answered
 from backends.state_topic.claim import Claim
 from backends.state_topic.history import History
 from backends.state_topic.ports import FencedError, Fetched, StateLog, Timings
 from common.clock import Clock
 from protocol.record_batch import Producer
 
-Result = TypeVar("Result")
-
 FIRST_SEQUENCE = 1
 """Of the first batch after the claim, which has sequence 0."""
 
 RETRY_SECONDS = 0.1
-"""Between attempts after an operation without an answer."""
+"""Between fetches without an answer or without batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ class Candidate:
         """Claim the term; return None if another instance claims it later. Raises FencedError."""
         history = self._history
         looked, last = history.next_offset, history.claim
-        producer = await self._retried(self._log.new_epoch)
+        producer = (await until_answered(self._clock, self._log.new_epoch)).result
         claim = self._new_claim(last, producer)
         sent = await self._append(claim, 0)
         steps_from = await self._read_claim(claim, looked)
@@ -157,19 +155,8 @@ class Candidate:
 
     async def _append(self, claim: Claim, sequence: int) -> float:
         """Write the claim; return when the attempt that was answered was sent."""
-        sent = self._clock.now()
-
-        async def attempt() -> None:
-            nonlocal sent
-            sent = self._clock.now()
-            await self._log.append([claim.encode()], claim.producer, sequence)
-
-        await self._retried(attempt)
-        return sent
-
-    async def _retried(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        while True:
-            try:
-                return await attempt()
-            except OSError:
-                await self._clock.sleep(RETRY_SECONDS)
+        records = [claim.encode()]
+        answered = await until_answered(
+            self._clock, lambda: self._log.append(records, claim.producer, sequence)
+        )
+        return answered.sent

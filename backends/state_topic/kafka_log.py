@@ -21,7 +21,7 @@ from protocol.messages.init_producer_id_request import InitProducerIdRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import BatchRecord, Producer, encode_batch, read_batches
-from protocol.schema import ZERO_UUID
+from protocol.schema import ZERO_UUID, Request, Response
 
 FETCH_WAIT_MS, FETCH_BYTES = 250, 1_000_000
 REQUEST_SECONDS = 3.0
@@ -84,9 +84,7 @@ class KafkaStateLog:
         """See `StateLog.new_epoch`."""
 
         async def attempt() -> Producer:
-            request = InitProducerIdRequest(self._topic, TRANSACTION_TIMEOUT_MS)
-            coordinator = await self._find_coordinator()
-            response = await self._writes.ask(request, coordinator, timeout_seconds=REQUEST_SECONDS)
+            response = await self._ask_coordinator(InitProducerIdRequest(self._topic, TRANSACTION_TIMEOUT_MS))
             self._check(response.error_code, "InitProducerId")
             return Producer(response.producer_id, response.producer_epoch)
 
@@ -124,12 +122,7 @@ class KafkaStateLog:
         async def attempt() -> None:
             topics = (AddPartitionsToTxnTopic(self._topic, (0,)),)
             request = AddPartitionsToTxnRequest((), self._topic, *producer, topics)
-            response = await self._writes.ask(
-                request,
-                await self._find_coordinator(),
-                version=LAST_EXPLICIT_ADD,
-                timeout_seconds=REQUEST_SECONDS,
-            )
+            response = await self._ask_coordinator(request, LAST_EXPLICIT_ADD)
             row = response.results_by_topic_v3_and_below[0].results_by_partition[0]
             self._check(row.partition_error_code, "AddPartitionsToTxn")
 
@@ -140,12 +133,7 @@ class KafkaStateLog:
 
         async def attempt() -> None:
             request = EndTxnRequest(self._topic, *producer, committed=True)
-            response = await self._writes.ask(
-                request,
-                await self._find_coordinator(),
-                version=LAST_EXPLICIT_END,
-                timeout_seconds=REQUEST_SECONDS,
-            )
+            response = await self._ask_coordinator(request, LAST_EXPLICIT_END)
             self._check(response.error_code, "EndTxn")
 
         await self._answered(attempt)
@@ -166,14 +154,15 @@ class KafkaStateLog:
             self._id, self._leader = row.topic_id, row.partitions[0].leader_id
         return await self._known(client, self._leader)
 
-    async def _find_coordinator(self) -> int:
-        """Return the id of the transaction coordinator."""
+    async def _ask_coordinator(self, request: Request[Response], version: int | None = None) -> Response:
+        """Return the response of the transaction coordinator."""
         if self._coordinator < 0:
-            request = FindCoordinatorRequest(key_type=TRANSACTION_KEY, coordinator_keys=(self._topic,))
-            (found,) = (await self._writes.ask(request, timeout_seconds=REQUEST_SECONDS)).coordinators
+            search = FindCoordinatorRequest(key_type=TRANSACTION_KEY, coordinator_keys=(self._topic,))
+            (found,) = (await self._writes.ask(search, timeout_seconds=REQUEST_SECONDS)).coordinators
             self._check(found.error_code, "FindCoordinator")
             self._coordinator = found.node_id
-        return await self._known(self._writes, self._coordinator)
+        coordinator = await self._known(self._writes, self._coordinator)
+        return await self._writes.ask(request, coordinator, version=version, timeout_seconds=REQUEST_SECONDS)
 
     @staticmethod
     async def _known(client: UpstreamClient, broker: int) -> int:
@@ -196,9 +185,6 @@ class KafkaStateLog:
         """Run the attempt; find leader and coordinator anew after a failure. BrokerError becomes OSError."""
         try:
             return await attempt()
-        except BrokerError as error:
+        except (BrokerError, OSError) as error:
             self._leader = self._coordinator = -1
             raise OSError(str(error)) from error
-        except OSError:
-            self._leader = self._coordinator = -1
-            raise

@@ -22,7 +22,7 @@ SEQUENCE = "sequence"
 AUDIT = "audit"
 """Name of the rows of the audit log, which are no records."""
 
-_BY_NAME = {form.name: (kind, form) for kind, form in FORMS.items()}
+_BY_NAME = {form.name: form for form in FORMS.values()}
 _ORDER = {form.name: index for index, form in enumerate(FORMS.values())}
 
 
@@ -97,10 +97,10 @@ def _decode(key: bytes, value: bytes) -> _Loaded | None:
 
 
 def _form(name: object) -> RecordForm:
-    try:
-        return _BY_NAME[name][1]  # type: ignore[index] # any JSON value
-    except (KeyError, TypeError) as error:
-        raise DecodeError(f"the state topic has a row of the unknown kind {name!r}") from error
+    form = _BY_NAME.get(name) if isinstance(name, str) else None
+    if form is None:
+        raise DecodeError(f"the state topic has a row of the unknown kind {name!r}")
+    return form
 
 
 def _decoded(text: bytes, kind: type[Result]) -> Result:

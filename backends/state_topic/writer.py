@@ -10,9 +10,10 @@ the coordinator has given it another producer id, the broker would refuse neithe
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from backends.state_topic.attempts import until_answered
 from backends.state_topic.candidate import Term
 from backends.state_topic.lease import Lease
 from backends.state_topic.ports import FencedError, StateLog, Timings
@@ -28,9 +29,6 @@ RECORD_OVERHEAD = 20
 
 TRANSACTION_SECONDS = 3600.0
 """A transactional beat is written this often: only transactions keep the transactional id from expiring."""
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between attempts; doubled after each."""
 
 _SEQUENCES = 2**31
 
@@ -124,35 +122,23 @@ class TermWriter:
             await self._append([self._beat])
 
     async def _write_transaction(self, records: Sequence[BatchRecord]) -> None:
-        await self._retried(lambda: self._log.begin_transaction(self._producer))
+        await until_answered(self._clock, lambda: self._log.begin_transaction(self._producer))
         for batch in _batches(records):
             await self._append(batch, transactional=True)
-        await self._retried(lambda: self._log.end_transaction(self._producer))
+        await until_answered(self._clock, lambda: self._log.end_transaction(self._producer))
         self._transaction_at = self._clock.now()
 
     async def _append(self, records: Sequence[BatchRecord], *, transactional: bool = False) -> None:
         sequence = self._sequence
         self._sequence = (sequence + len(records)) % _SEQUENCES
-        sent = await self._retried(
-            lambda: self._log.append(records, self._producer, sequence, transactional=transactional)
+        answered = await until_answered(
+            self._clock,
+            lambda: self._log.append(records, self._producer, sequence, transactional=transactional),
         )
         if not self._lease.valid:
             raise FencedError("the state topic did not answer within the lease")
         # Only batches extend the lease, because only batches are read by standbys.
-        self._lease.renew(sent)
-
-    async def _retried(self, attempt: Callable[[], Awaitable[None]]) -> float:
-        """Repeat the attempt until it is answered; return when the answered one was sent."""
-        pause = FIRST_PAUSE
-        while True:
-            sent = self._clock.now()
-            try:
-                await attempt()
-            except OSError:
-                await self._clock.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            else:
-                return sent
+        self._lease.renew(answered.sent)
 
     def _fail_all(self) -> None:
         for commit in self._waiting:

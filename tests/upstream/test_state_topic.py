@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from itertools import count
 from random import Random
 
@@ -37,16 +37,8 @@ def topic(kafka: KafkaCluster) -> Iterator[str]:
         client.delete_topics([name])
 
 
-def admin(kafka: KafkaCluster) -> "ClosingAdmin":
-    return ClosingAdmin(bootstrap_servers=kafka.bootstrap)
-
-
-class ClosingAdmin(KafkaAdminClient):  # type: ignore[misc] # kafka-python has no types
-    def __enter__(self) -> "ClosingAdmin":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def admin(kafka: KafkaCluster) -> closing[KafkaAdminClient]:
+    return closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap))
 
 
 def create(kafka: KafkaCluster, name: str) -> None:

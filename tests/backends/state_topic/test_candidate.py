@@ -1,6 +1,7 @@
 """A standby claims the term when the active instance is silent; see also `test_simulation`."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from math import inf
 from random import Random
 
@@ -11,20 +12,20 @@ from backends.state_topic.claim import Claim
 from backends.state_topic.history import History
 from backends.state_topic.ports import Fetched, Timings
 from common.clock import ManualClock
-from protocol.record_batch import Producer
+from protocol.record_batch import BatchRecord, Producer
 from tests.backends.state_topic.builders import FENCED, Log, ScriptedLog, a_claim, row
 
 OTHER, OURS = Producer(7, 0), Producer(7, 1)
 
 
 class Rig(ScriptedLog):
-    """A candidate on a scripted log. `reads` has what each fetch appends to the log before its answer."""
+    """A candidate on a scripted log. `before_claim` runs between its last look at the log and its claim."""
 
     def __init__(self, log: Log) -> None:
         super().__init__()
         self.log, self.clock = log, ManualClock()
         self.unreachable = False
-        self.before_claim = Log.add
+        self.before_claim: Callable[[], object] = lambda: None
         self.task: asyncio.Task[Term]
         self.history = History()
 
@@ -40,9 +41,17 @@ class Rig(ScriptedLog):
         return Fetched([batch for batch in self.log.batches if batch.header.offset >= offset], self.log.end)
 
     async def new_epoch(self) -> Producer:
+        self.before_claim()
         return OURS
 
-    async def append(self, records, producer, sequence, *, transactional=False) -> None:  # type: ignore[no-untyped-def]
+    async def append(
+        self,
+        records: Sequence[BatchRecord],
+        producer: Producer,
+        sequence: int,
+        *,
+        transactional: bool = False,
+    ) -> None:
         self.calls.append("append")
         if self.failures and (failure := self.failures.pop(0)) is not None:
             raise failure
@@ -120,11 +129,7 @@ async def test_steps_wait_when_another_instance_wrote_before_the_claim(kind: str
     rig = Rig(Log().claim(a_claim(1, OTHER))).start()
     late = row("late") if kind == "row" else a_claim(2, OTHER).encode()
 
-    async def new_epoch() -> Producer:
-        rig.log.add(late, producer=OTHER)
-        return OURS
-
-    rig.new_epoch = new_epoch  # type: ignore[method-assign]
+    rig.before_claim = lambda: rig.log.add(late, producer=OTHER)
     await rig.run(9)
     term = rig.task.result()
     assert term.steps_from > rig.clock.now()
@@ -134,10 +139,6 @@ async def test_steps_wait_when_another_instance_wrote_before_the_claim(kind: str
 async def test_terms_increase_when_two_instances_claim_the_same() -> None:
     rig = Rig(Log().claim(a_claim(1, Producer(6, 9)))).start()
 
-    async def new_epoch() -> Producer:
-        rig.log.claim(a_claim(2, OTHER, replaces=(6, 9)))
-        return OURS
-
-    rig.new_epoch = new_epoch  # type: ignore[method-assign]
+    rig.before_claim = lambda: rig.log.claim(a_claim(2, OTHER, replaces=(6, 9)))
     await rig.run(9)
     assert (rig.task.result().claim.term, rig.task.result().sequence) == (3, 2)
