@@ -36,6 +36,7 @@ from reassignd.runtime.storage.identity import claim
 from server.dispatch.authorizer import AllowAll
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
+from server.gateway.own_configs import LocalConfigs
 from server.gateway.port_assignments import PortAssignmentError
 from server.gateway.services import GatewayServices
 from server.metrics.sources import Traffic, Znodes
@@ -114,7 +115,7 @@ class GatewayAdapter:
             security.tls,
             security.sasl is not None,
         )
-        services = GatewayServices(router.answer, router.refuse, self._state, self.submit)
+        services = GatewayServices(router.answer, router.refuse, LocalConfigs(self._state, self.submit))
         try:
             self._gateway = Gateway(services, gateway_settings, limits(settings), stats, settings.data_dir)
         except PortAssignmentError as error:

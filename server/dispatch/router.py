@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
+from common.worker_thread import WorkerThread
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
 from protocol.counter import Bounds
@@ -46,6 +47,22 @@ class Caller(NamedTuple):
     rights: Authorizer | None = None
     """Replaces the services' authorizer for this request: the principal's rights, as another broker returned
     them."""
+
+
+class Refusals(NamedTuple):
+    """Refuses requests of any API that has a handler."""
+
+    off_loop: WorkerThread
+    stats: Stats
+    routes: Mapping[int, AnyRoute] = ROUTES
+
+    def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
+        """See `Router.refuse`."""
+        route = self.routes[frame.api_key]
+        self.stats.request(frame.api_key, code)
+        if len(frame.body) > LARGE_BODY:
+            return self.off_loop.run(_refused, route, frame, ECHOED, code, message)
+        return _refused(route, frame, ECHOED, code, message)
 
 
 class Router:
@@ -97,11 +114,7 @@ class Router:
 
     def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
         """Return the frame that refuses `frame`, whose version is served; DecodeError as with `answer`."""
-        route = self._routes[frame.api_key]
-        self._stats.request(frame.api_key, code)
-        if len(frame.body) > LARGE_BODY:
-            return self._services.off_loop.run(_refused, route, frame, ECHOED, code, message)
-        return _refused(route, frame, ECHOED, code, message)
+        return Refusals(self._services.off_loop, self._stats, self._routes).refuse(frame, code, message)
 
     def _unsupported(self, frame: RequestFrame) -> bytes:
         if frame.api_key == ApiKey.API_VERSIONS:

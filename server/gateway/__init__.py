@@ -11,6 +11,7 @@ broker and has no broker id.
     versions             API versions that may pass
     api_versions         ApiVersions (18)
     addresses, metadata  brokers' addresses in DescribeCluster (60), FindCoordinator (10), Metadata (3)
+    own_configs          the port to reassignd's own keys
     authorization_probe  AlterPartitionReassignments (45), ListPartitionReassignments (46)
     configs              DescribeConfigs (32)
     alter_configs        IncrementalAlterConfigs (44), AlterConfigs (33)

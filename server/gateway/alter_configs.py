@@ -9,14 +9,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
-from controller.configs.changes import check_changes
 from controller.configs.names import OWN_PREFIX
 from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.event import Requester
-from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from controller.model.errors import Outcome
+from protocol.errors import ApiError
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
 from protocol.messages.alter_configs_response import AlterConfigsResourceResponse as ReplacedRow
@@ -40,6 +37,7 @@ from server.gateway.configs import (
     intercept_configs,
     key_of,
 )
+from server.gateway.own_configs import Sender
 from server.gateway.services import GatewayServices, reason
 from server.handlers.incremental_alter_configs import changes_of
 from server.relay.exchange import Interceptor
@@ -81,7 +79,7 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
     """Return the interceptor of IncrementalAlterConfigs."""
 
     def split(
-        request: IncrementalAlterConfigsRequest, requester: Requester
+        request: IncrementalAlterConfigsRequest, sender: Sender
     ) -> Split[IncrementalAlterConfigsResponse] | None:
         own_changes = {
             key_of(resource): _checked(
@@ -101,7 +99,7 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
         ]
 
         async def finish(response: IncrementalAlterConfigsResponse) -> IncrementalAlterConfigsResponse:
-            apply = _changer(services, request.validate_only, requester)
+            apply = _changer(services, request.validate_only, sender, replace=False)
             results = await _results(apply, request, response.responses, own_changes)
             rows = response_rows(AlterConfigsResourceResponse, request.resources, results)
             return response._replace(responses=rows)
@@ -120,7 +118,7 @@ def alter(services: GatewayServices) -> Interceptor:
     """
 
     def split(
-        request: AlterConfigsRequest, requester: Requester
+        request: AlterConfigsRequest, sender: Sender
     ) -> Split[AlterConfigsResponse] | Split[IncrementalAlterConfigsResponse] | None:
         own_changes = _own_changes(services, request)
         if not own_changes:
@@ -134,7 +132,7 @@ def alter(services: GatewayServices) -> Interceptor:
         async def finish(
             response: AlterConfigsResponse | IncrementalAlterConfigsResponse,
         ) -> AlterConfigsResponse:
-            apply = _changer(services, request.validate_only, requester)
+            apply = _changer(services, request.validate_only, sender, replace=True)
             results = await _results(apply, request, response.responses, own_changes)
             rows = response_rows(ReplacedRow, request.resources, results)
             return AlterConfigsResponse(response.throttle_time_ms, rows)
@@ -157,8 +155,7 @@ def _own_changes(services: GatewayServices, request: AlterConfigsRequest) -> dic
     for resource in request.resources:
         key, changes = key_of(resource), _sets(resource)
         if key == DEFAULT_BROKER:
-            all_changes = [*changes, *_resets(services, changes)]
-            own_changes[key] = _checked(services, CLUSTER_DEFAULT, all_changes)
+            own_changes[key] = _checked(services, CLUSTER_DEFAULT, changes)
         elif key[0] == ResourceType.BROKER and changes:
             own_changes[key] = _checked(services, resource.resource_name, changes)
     return own_changes
@@ -188,21 +185,10 @@ def _sets(resource: ReplacedResource) -> list[ConfigChange]:
     return [ConfigChange(config.name, ConfigOp.SET, config.value) for config in own_configs(resource.configs)]
 
 
-def _resets(services: GatewayServices, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
-    """Return deletions of those keys of reassignd that are set and not named in the request."""
-    named = {change.config for change in changes}
-    before = services.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
-    return [
-        ConfigChange(name, ConfigOp.DELETE, None)
-        for name in before
-        if name.startswith(OWN_PREFIX) and name not in named
-    ]
-
-
 def _checked(services: GatewayServices, broker: str, changes: Sequence[ConfigChange] | None) -> OwnChanges:
     if changes is None:
         return OwnChanges((), UNKNOWN_OPERATION)
-    outcome = check_changes(services.state, ResourceChanges(ResourceType.BROKER, broker, changes))
+    outcome = services.configs.check(broker, changes)
     return OwnChanges(changes, None if outcome.ok else outcome)
 
 
@@ -227,12 +213,13 @@ async def _results(
     return [results[key_of(resource)] for resource in request.resources]
 
 
-def _changer(services: GatewayServices, validate_only: bool, requester: Requester) -> ApplyChanges:
+def _changer(
+    services: GatewayServices, validate_only: bool, sender: Sender, *, replace: bool
+) -> ApplyChanges:
     async def apply(changes: Sequence[ConfigChange]) -> RowError:
-        if not changes:
-            return Outcome(ErrorCode.NONE)
-        resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-        outcomes = await services.submit(AlterConfigs([resource], validate_only, requester))
-        return outcomes[0]
+        try:
+            return await services.configs.alter(changes, sender, validate_only=validate_only, replace=replace)
+        except ApiError as error:
+            return error.code, error.message
 
     return apply

@@ -9,13 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
-from controller.configs.changes import describe_configs
 from controller.configs.names import OWN_PREFIX
 from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.event import Requester
 from controller.model.cluster import ResourceType
 from protocol.codec.wire import schema_of
-from protocol.errors import DecodeError
+from protocol.errors import ApiError, DecodeError
 from protocol.frames import (
     decode_response,
     decode_within,
@@ -26,20 +24,16 @@ from protocol.frames import (
 )
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_response import AlterConfigsResponse
-from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.describe_configs_response import (
-    DescribeConfigsResourceResult,
-    DescribeConfigsResponse,
-    DescribeConfigsResult,
-)
+from protocol.messages.describe_configs_request import DescribeConfigsRequest
+from protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from protocol.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from protocol.schema import Request, Response
 from server.dispatch.config_requests import CONFIG_BOUNDS, Resource
 from server.dispatch.router import LARGE_BODY
 from server.dispatch.row_errors import repeated
+from server.gateway.own_configs import Sender
 from server.gateway.services import GatewayServices
-from server.handlers.describe_configs import config_row
 from server.relay.exchange import (
     LARGEST_DECODED,
     PASSED,
@@ -100,7 +94,7 @@ def key_of(resource: Resource) -> ResourceKey:
 def intercept_configs(
     request_class: type[ConfigsRequest],
     marks: Iterable[bytes],
-    split: Callable[[ConfigsRequest, Requester], AnySplit | None],
+    split: Callable[[ConfigsRequest, Sender], AnySplit | None],
 ) -> Interceptor:
     """Return an interceptor for a config request; `split` returns None for a request that passes unchanged.
 
@@ -118,9 +112,8 @@ def intercept_configs(
         request, all_of_it = decode_within(frame, request_class, CONFIG_BOUNDS)
         if not all_of_it:
             raise DecodeError(f"a request for configs with more than {CONFIG_BOUNDS.rows} rows")
-        requester = Requester(client.caller.principal, frame.client_id)
         repeats = DEFAULT_BROKER in repeated(map(key_of, request.resources))
-        parts = None if repeats else split(request, requester)
+        parts = None if repeats else split(request, Sender(client.caller, frame.client_id))
         if parts is None:
             return PASSED
         version = incoming.api_version if parts.version is None else parts.version
@@ -137,7 +130,7 @@ def describe(services: GatewayServices) -> Interceptor:
     defaults: there is no other place to look them up, and tools show them only with `--all`.
     """
 
-    def split(request: DescribeConfigsRequest, _: Requester) -> Split[DescribeConfigsResponse] | None:
+    def split(request: DescribeConfigsRequest, sender: Sender) -> Split[DescribeConfigsResponse] | None:
         requested = next(
             (resource for resource in request.resources if key_of(resource) == DEFAULT_BROKER), None
         )
@@ -145,25 +138,18 @@ def describe(services: GatewayServices) -> Interceptor:
             return None
 
         async def finish(response: DescribeConfigsResponse) -> DescribeConfigsResponse:
-            return response._replace(results=[result(row) for row in response.results])
+            return response._replace(results=[await result(row) for row in response.results])
 
-        def result(row: DescribeConfigsResult) -> DescribeConfigsResult:
+        async def result(row: DescribeConfigsResult) -> DescribeConfigsResult:
             if key_of(row) != DEFAULT_BROKER or row.error_code:
                 return row
+            try:
+                own_results = await services.configs.describe(requested, request, sender)
+            except ApiError as error:
+                return row._replace(error_code=error.code, error_message=error.message, configs=())
             upstream_configs = [config for config in row.configs if not config.name.startswith(OWN_PREFIX)]
-            return row._replace(configs=[*upstream_configs, *_own_results(services, requested, request)])
+            return row._replace(configs=[*upstream_configs, *own_results])
 
         return Split(request, finish)
 
     return intercept_configs(DescribeConfigsRequest, DEFAULT_BROKER_MARKS, split)
-
-
-def _own_results(
-    services: GatewayServices, requested: DescribeConfigsResource, request: DescribeConfigsRequest
-) -> list[DescribeConfigsResourceResult]:
-    return [
-        config_row(value, request)
-        for value in describe_configs(services.state, ResourceType.BROKER, CLUSTER_DEFAULT, unset=True)
-        if value.key.name.startswith(OWN_PREFIX)
-        and (not requested.configuration_keys or value.key.name in requested.configuration_keys)
-    ]

@@ -4,21 +4,22 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from controller.ports import SubmitEvent
-from controller.state.state import State
 from protocol.frames import RequestFrame
 from server.connections.session import Answer
+from server.gateway.own_configs import OwnConfigs
 
 DENIED = "Cluster authorization failed."
 
+Refuse = Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
+"""See `server.dispatch.router.Router.refuse`."""
+
 
 class GatewayServices(NamedTuple):
-    """Functions of the router, and the controller's state and event queue."""
+    """Functions that answer requests, of one router or of the instance that is active, and reassignd's keys."""
 
     answer: Answer
-    refuse: Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
-    state: State
-    submit: SubmitEvent
+    refuse: Refuse
+    configs: OwnConfigs
 
 
 def reason(error_code: int, message: str | None) -> str | None:

@@ -12,6 +12,7 @@ from protocol.frames import (
 )
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
+from server.gateway.own_configs import LocalConfigs
 from server.gateway.services import GatewayServices
 from tests.builders import InMemoryController
 from tests.server.fakes import FakeBroker
@@ -30,7 +31,7 @@ class FakeServices:
 
     @property
     def services(self) -> GatewayServices:
-        return GatewayServices(self._answer, self._refuse, self.state, self._submit)
+        return GatewayServices(self._answer, self._refuse, LocalConfigs(self.state, self._submit))
 
     def _answer(self, frame: RequestFrame, _: Caller) -> bytes:
         self.answered.append(frame)

@@ -1,0 +1,224 @@
+"""The switch: each request for reassignd is answered here, forwarded to the active instance, or held.
+
+The runtime of the instance turns it. A request waits while no instance is active, up to its own timeout and
+HOLD_SECONDS, and is then refused with NOT_CONTROLLER, as by a Kafka controller that has resigned. A request
+whose answer was lost is sent again to the next active instance. That is harmless: the same targets are
+accepted again and change nothing, and so do the same configs.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Sequence
+from itertools import count
+from struct import unpack_from
+from typing import Any, NamedTuple
+
+from common.address import Address
+from common.clock import Clock, within
+from common.error_codes import ErrorCode
+from controller.configs.changes import check_changes
+from controller.messages.events import ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange
+from controller.model.errors import Outcome
+from controller.state.state import State
+from protocol.frames import RequestFrame
+from server.dispatch.router import Caller
+from server.driver.driver import DriverStoppedError
+from server.gateway.services import GatewayServices, Refuse
+from server.peers.own_requests import REASSIGNMENT_APIS, ForwardedConfigs, answer_own
+from server.peers.ports import ForwardedRequest, Forwarder, NotActiveError, TermLease
+
+HOLD_SECONDS = 15.0
+"""Longest time that a request waits for an active instance."""
+
+RETRY_SECONDS = 0.2
+"""Pause after an attempt without an answer, unless the switch is turned meanwhile."""
+
+LEASE_SECONDS = 0.05
+"""Interval of the checks whether a lapsed lease was renewed."""
+
+GRACE_SECONDS = 0.5
+"""How long an answer is awaited after the switch was turned. A peer that hands over sends its last answers."""
+
+BROKER_ID = re.compile("[0-9]{1,9}")
+
+NOBODY = "No instance of reassignd is active: try again."
+
+
+class ServedHere(NamedTuple):
+    """This instance is active."""
+
+    services: GatewayServices
+    lease: TermLease
+
+
+class ActivePeer(NamedTuple):
+    """Another instance is active."""
+
+    address: Address
+    """Its peer listener."""
+    url: str
+    """Its HTTP API."""
+
+
+class Role(NamedTuple):
+    """Who is active, from one turn of the switch to the next."""
+
+    active: ServedHere | ActivePeer | None
+    over: asyncio.Event
+    """Set by the next turn."""
+
+
+class Switch:
+    """Answers requests according to who is active. `refuse` answers requests that no one can."""
+
+    def __init__(self, forwarder: Forwarder, refuse: Refuse, clock: Clock) -> None:
+        self._forwarder, self._refuse, self._clock = forwarder, refuse, clock
+        self._role = Role(None, asyncio.Event())
+        self._ids = count(1)
+        self.services = GatewayServices(self.answer, refuse, ForwardedConfigs(self.answer, self._check))
+        """What the gateway uses instead of the services of one router."""
+
+    @property
+    def peer(self) -> ActivePeer | None:
+        """The active instance, if it is another one."""
+        active = self._role.active
+        return active if isinstance(active, ActivePeer) else None
+
+    @property
+    def is_active(self) -> bool:
+        """This instance is active."""
+        return isinstance(self._role.active, ServedHere)
+
+    def serve_here(self, services: GatewayServices, lease: TermLease) -> None:
+        """This instance is active. An answer leaves only while the lease is valid."""
+        self._turn(ServedHere(services, lease))
+
+    def forward_to(self, peer: Address, url: str) -> None:
+        """Another instance is active; its peer listener and the URL of its HTTP API."""
+        if self._role.active != ActivePeer(peer, url):
+            self._turn(ActivePeer(peer, url))
+
+    def nobody(self) -> None:
+        """No instance is active, as far as this one knows: hold requests."""
+        if self._role.active is not None:
+            self._turn(None)
+
+    def _turn(self, active: ServedHere | ActivePeer | None) -> None:
+        self._role.over.set()
+        self._role = Role(active, asyncio.Event())
+
+    def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
+        """Answer a request of a client that the upstream has authorized.
+
+        See `server.dispatch.router.Router.answer`.
+        """
+        role = self._role
+        if not isinstance(role.active, ServedHere):
+            return self._answer_later(frame, caller, role, None)
+        first = answer_own(role.active.services, frame, caller)
+        if isinstance(first, bytes) and role.active.lease.valid:
+            return first
+        return self._answer_later(frame, caller, role, first)
+
+    async def answer_forwarded(self, frame: RequestFrame, caller: Caller) -> bytes:
+        """Answer a request that another instance has forwarded. Raises NotActiveError, DecodeError."""
+        role = self._role
+        if isinstance(role.active, ServedHere):
+            first = answer_own(role.active.services, frame, caller)
+            answer = await self._answered_here(role, role.active.lease, first)
+            if answer is not None:
+                return answer
+        raise NotActiveError
+
+    async def _answer_later(
+        self, frame: RequestFrame, caller: Caller, role: Role, first: bytes | Awaitable[bytes] | None
+    ) -> bytes:
+        """Try until there is an answer, or no time left. `first` is the answer of an attempt that has begun."""
+        until = self._clock.now() + hold_seconds(frame)
+        request = ForwardedRequest(next(self._ids), frame, caller)
+        while True:
+            answer = await self._attempt(role, request, first)
+            if answer is not None:
+                return answer
+            first, left = None, until - self._clock.now()
+            if left <= 0:
+                break
+            pause = left if role.active is None else min(left, RETRY_SECONDS)
+            await within(self._clock, pause, role.over)
+            role = self._role
+        refusal = self._refuse(frame, ErrorCode.NOT_CONTROLLER, NOBODY)
+        return refusal if isinstance(refusal, bytes) else await refusal
+
+    async def _attempt(
+        self, role: Role, request: ForwardedRequest, first: bytes | Awaitable[bytes] | None
+    ) -> bytes | None:
+        """Return the answer of who is active; None if there is none, and perhaps there will be."""
+        active = role.active
+        if isinstance(active, ActivePeer):
+            return await self._unless_over(role, self._forwarded(active, request))
+        if active is None:
+            return None
+        if first is None:
+            first = answer_own(active.services, request.frame, request.caller)
+        return await self._answered_here(role, active.lease, first)
+
+    async def _forwarded(self, active: ActivePeer, request: ForwardedRequest) -> bytes | None:
+        try:
+            return await self._forwarder.forward(active.address, request)
+        except (NotActiveError, OSError):
+            return None
+
+    async def _answered_here(
+        self, role: Role, lease: TermLease, answer: bytes | Awaitable[bytes]
+    ) -> bytes | None:
+        """Return the answer once it may leave; None if the term has ended before."""
+        if not isinstance(answer, bytes):
+            made = await self._unless_over(role, _unless_stopped(answer))
+            if made is None:
+                return None
+            answer = made
+        while not role.over.is_set():
+            if lease.valid:
+                return answer
+            await within(self._clock, LEASE_SECONDS, role.over)
+        return None
+
+    async def _unless_over(self, role: Role, work: Awaitable[bytes | None]) -> bytes | None:
+        """Return the result of the work; None if the switch was turned and there is none soon after."""
+        task, turning = asyncio.ensure_future(work), asyncio.ensure_future(role.over.wait())
+        waiting: list[asyncio.Future[Any]] = [task, turning]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                waiting.append(asyncio.ensure_future(self._clock.sleep(GRACE_SECONDS)))
+                await asyncio.wait([task, waiting[-1]], return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() else None
+        finally:
+            for each in waiting:
+                each.cancel()
+
+    def _check(self, broker: str, changes: Sequence[ConfigChange]) -> Outcome:
+        """See `OwnConfigs.check`. A standby knows neither brokers nor lists that values are appended to."""
+        active = self._role.active
+        if isinstance(active, ServedHere):
+            return active.services.configs.check(broker, changes)
+        state = State(controller_id=int(broker)) if BROKER_ID.fullmatch(broker) else State()
+        return check_changes(state, ResourceChanges(ResourceType.BROKER, broker, changes))
+
+
+def hold_seconds(frame: RequestFrame) -> float:
+    """Return how long the request may wait for an active instance: 45 and 46 begin with their timeout."""
+    if frame.api_key not in REASSIGNMENT_APIS or len(frame.body) < 4:
+        return HOLD_SECONDS
+    (timeout_ms,) = unpack_from(">i", frame.body)
+    return float(min(max(timeout_ms / 1000, 0), HOLD_SECONDS))
+
+
+async def _unless_stopped(answer: Awaitable[bytes]) -> bytes | None:
+    """Return the answer; None if the driver has stopped, which ends the term."""
+    try:
+        return await answer
+    except DriverStoppedError:
+        return None
