@@ -12,12 +12,14 @@ from pathlib import Path
 import click
 
 from controller.configs.keys import BROKER_KEYS, CLUSTER_WIDE, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
+from controller.views.reason_kinds import KINDS
 from reassignd.cli import cli
 from reassignd.config.config import KEYS
 from server.api.openapi import model_name
 from server.api.routes import ENDPOINTS
 from server.api.table import Endpoint
-from server.metrics.table import METRICS, Metric, exposed_name
+from server.metrics.metric import Metric, exposed_name
+from server.metrics.table import METRICS
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -84,17 +86,27 @@ EFFECTIVE_TOPIC_CONFIGS = (
 METRICS_PAGE = """\
 # Metrics
 
-`GET /metrics` on the HTTP listener returns the metrics in the text format of Prometheus. A metric that Kafka
-has too has the name that the usual rules of the JMX exporter give to Kafka's MBean, so dashboards and alerts
-for Kafka work. For example, `kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` is
-`kafka_server_replicamanager_underreplicatedpartitions`. Metrics that Kafka has per broker are totals of the
-cluster here, unless they have the label `broker`. Rates of Kafka are counters here; use `rate()`.
+`GET /metrics` on the HTTP listener returns the metrics in the text format of Prometheus.
+[Observability](observability.md) shows how to scrape them, with alert rules and a dashboard.
 
-A replica that is being added does not make a partition under-replicated (KIP-352).
+Metrics of reassignd begin with `reassignd_`. A metric that Kafka has too also has the name that the usual rules
+of the JMX exporter give to Kafka's MBean, so dashboards and alerts for Kafka work with an embedded cluster. For
+example, `kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` is
+`kafka_server_replicamanager_underreplicatedpartitions`. A gateway is scraped beside its brokers, whose sums
+would double, so it has no metric under Kafka's names unless `metrics.kafka.names=always`. In ZooKeeper mode
+reassignd has those of a controller. Metrics that Kafka has per broker are totals of the cluster here, unless
+they have the label `broker`. Rates of Kafka are counters here; use `rate()`.
+
+A replica that is being added does not make a partition under-replicated (KIP-352). With
+`metrics.moving.partitions=1000`, each moving partition, up to that number, has a gauge that shows whether it is.
 
 """
 
 METRICS_END = """
+Kinds of reasons (`reason`):
+
+{reasons}
+
 The standard `process_…` metrics of the Prometheus client report CPU time, resident memory, open files and
 start time.
 
@@ -189,7 +201,7 @@ def pages() -> dict[Path, str]:
         DOCS / "configuration.md": "".join([CONFIGURATION, *_settings()]),
         DOCS / "metrics.md": METRICS_PAGE
         + _table(("Name", "Type", "Labels", "Description"), map(_metric_row, METRICS))
-        + METRICS_END,
+        + METRICS_END.format(reasons=_reasons()),
     }
 
 
@@ -222,6 +234,10 @@ def _settings() -> Iterator[str]:
     yield DYNAMIC + _table(head, map(_dynamic_row, cluster_wide))
     yield BROKER_SETTINGS + _table(head, map(_dynamic_row, per_broker))
     yield TOPIC_SETTINGS + _table(head, (_dynamic_row(TOPIC_KEYS[name]) for name in EFFECTIVE_TOPIC_CONFIGS))
+
+
+def _reasons() -> str:
+    return "\n".join(f"- `{kind}`: {meaning}" for kind, meaning in KINDS.items())
 
 
 def _dynamic_row(key: ConfigKey) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import assert_never
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.measuring.sizes import ReplicaSizes
 from backends.measuring.stalls import StallWatch
+from backends.upstream.counters import UpstreamCounters
 from backends.upstream.poller import PollIntervals, UpstreamPoller
 from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
@@ -61,13 +62,16 @@ class UpstreamBackend:
         on_failure: Callable[[BaseException], None],
         clock: Clock | None = None,
         intervals: PollIntervals | None = None,
+        counters: UpstreamCounters | None = None,
     ) -> None:
         self._client, self._submit, self._on_failure = client, submit, on_failure
         self._clock = clock or RealClock()
         self._throttle_configs = ThrottleConfigs(client, state, submit, self._clock)
-        self._submitter = Submitter(client, submit, self._throttle_configs.settled)
+        self.counters = counters or UpstreamCounters()
+        """Polls and rows. Failed requests too, if the client has the same counters."""
+        self._submitter = Submitter(client, submit, self._throttle_configs.settled, self.counters)
         self._poller = UpstreamPoller(
-            client, state, self._submitter, submit, on_brokers, self._clock, intervals
+            client, state, self._submitter, submit, on_brokers, self._clock, intervals, self.counters
         )
         self.sizes = ReplicaSizes(client, state, submit, self._clock)
         self._topic_configs = TopicConfigs(client, state, submit, self._clock)
@@ -105,6 +109,7 @@ class UpstreamBackend:
             except AuthenticationError:
                 raise
             except BrokerError as error:
+                self.counters.failed_polls += 1
                 if str(error) != reported:
                     reported = str(error)
                     on_wait(f"waiting for the upstream: {reported}")

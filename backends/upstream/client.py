@@ -9,6 +9,7 @@ from backends.client.connection import BrokerConnection
 from backends.client.errors import BrokerError, InDoubtError, UnreachableError, UnsupportedError
 from backends.client.handshake import Caller, open_connection
 from backends.client.link import Link
+from backends.upstream.counters import UpstreamCounters
 from common.address import Address
 from common.clock import Clock, RealClock
 from common.error_codes import ErrorCode
@@ -65,6 +66,7 @@ class UpstreamClient:
         *,
         clock: Clock | None = None,
         off_loop: OffLoop | None = None,
+        counters: UpstreamCounters | None = None,
     ) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
@@ -75,6 +77,7 @@ class UpstreamClient:
         self._caller = caller or Caller()
         self._clock = clock or RealClock()
         self.off_loop = off_loop or InlineExecutor()
+        self._counters = counters or UpstreamCounters()
         self._links: dict[Address, Link] = {}
         self._closed = False
 
@@ -114,6 +117,21 @@ class UpstreamClient:
         the errors of `BrokerConnection.ask` and `open_connection`. After an InDoubtError of a write, the
         caller must find out whether the upstream has carried it out.
         """
+        try:
+            return await self._ask(request, broker, version, timeout_seconds)
+        except UnsupportedError:
+            raise  # Callers try another request then.
+        except BrokerError as error:
+            self._counters.failed(schema_of(type(request)).api_key or 0, error)
+            raise
+
+    async def _ask(
+        self,
+        request: Request[Response],
+        broker: int | None,
+        version: int | None,
+        timeout_seconds: float | None,
+    ) -> Response:
         repeatable = schema_of(type(request)).api_key in READS
         seconds = timeout_seconds or (READ_SECONDS if repeatable else WRITE_SECONDS)
         if broker is not None:

@@ -10,10 +10,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from backends.client.errors import BrokerError
+from backends.upstream.counters import UpstreamCounters
 from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
 from backends.upstream.topic_metadata import polled_topics
-from common.clock import Clock, within
+from common.clock import Clock, wall_clock, within
 from common.error_codes import ErrorCode, error_name
 from controller.messages.upstream_events import (
     Unreachable,
@@ -69,7 +70,9 @@ class UpstreamPoller:
         on_brokers: Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]],
         clock: Clock,
         intervals: PollIntervals | None = None,
+        counters: UpstreamCounters | None = None,
     ) -> None:
+        self._counters = counters or UpstreamCounters()
         self._client, self._state, self._submitter, self._submit = client, state, submitter, submit
         self._on_brokers, self._clock, self._intervals = on_brokers, clock, intervals or PollIntervals()
         self._whole_every = self._intervals.whole
@@ -86,7 +89,9 @@ class UpstreamPoller:
     async def poll(self) -> None:
         """Poll once and submit the result. Raises BrokerError when the upstream does not answer."""
         async with self._polling:
+            began = self._clock.now()
             await self._poll()
+            self._counters.polled(self._clock.now() - began, wall_clock())
 
     async def poll_topics(self, topics: Sequence[str]) -> None:
         """Poll all partitions of these topics. Raises BrokerError."""
@@ -133,6 +138,7 @@ class UpstreamPoller:
             except BrokerError as error:
                 self._whole_at = float("-inf")
                 longest_pause = self._intervals.idle
+                self._counters.failed_polls += 1
                 await self._submit(Unreachable(str(error)))
             await self._pause(self._clock.now() - began, longest_pause)
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
+from backends.upstream.counters import UpstreamCounters
 from backends.upstream.rows import alter_request, answers, elect_request, unanswered
 from common.counted import counted
 from controller.messages.effects import Elect, Submit
@@ -43,7 +44,9 @@ class Submitter:
         client: BrokerClient,
         submit: SubmitEvent,
         ready: Callable[[], Awaitable[None]],
+        counters: UpstreamCounters | None = None,
     ) -> None:
+        self._counters = counters or UpstreamCounters()
         self._client, self._submit, self._ready = client, submit, ready
         self._rows: deque[Submit] = deque()
         self._elections: dict[Elect, None] = {}
@@ -90,6 +93,7 @@ class Submitter:
         try:
             request = alter_request(rows, int(TIMEOUT_SECONDS * 1000))
             answered = answers(rows, await self._client.ask(request))
+            self._counters.answered(answered)
         except BrokerError as error:
             log.warning(
                 "%s without an answer, the next poll shows whether they took effect: %s",

@@ -171,6 +171,18 @@ class Settings(HttpKeys, ZookeeperKeys):
         "Format of log lines: `plain` as of log4j, or `json` with one object per line.",
     )
     log_level = Key(choice("DEBUG", "INFO", "WARN", "ERROR"), "INFO", "Minimum level of log lines.")
+    metrics_kafka_names = Key(
+        choice("auto", "always", "never"),
+        "auto",
+        "Whether `/metrics` has metrics under the names of Kafka's MBeans too. `auto`: not in a gateway, whose brokers export "
+        "them, and without those of replicas in ZooKeeper mode.",
+    )
+    metrics_moving_partitions = Key(
+        integer(0, 100_000),
+        "0",
+        "Maximum number of moving partitions with a gauge of their own in `/metrics`, which shows whether they are "
+        "under-replicated (KIP-352). 0: none.",
+    )
     max_connections = Key(
         integer(1, 1_000_000),
         "10000",

@@ -8,7 +8,7 @@ from controller.messages.event import Event, Reply
 from controller.ports import AnyBackend, SubmitEvent
 from server.dispatch.authorizer import Authorizer
 from server.dispatch.router import Router
-from server.metrics.sources import Traffic, Znodes
+from server.metrics.sources import Traffic, UpstreamCounters, Znodes
 from server.ports import OwnedBrokers, Sizes, Stats
 from server.relay.counters import RelayCounters
 
@@ -51,6 +51,11 @@ class ClusterAdapter(Protocol):
     @property
     def znodes(self) -> Znodes:
         """Counters of ZooKeeper mode; all zero elsewhere."""
+        ...
+
+    @property
+    def upstream(self) -> UpstreamCounters | None:
+        """Counters of requests to the upstream; None elsewhere."""
         ...
 
     @property

@@ -43,8 +43,10 @@ from server.driver.driver import Driver
 from server.driver.journal import Journal, report_progress_periodically
 from server.events.hub import EventHub
 from server.metrics.exposition import Metrics
+from server.metrics.kafka_names import hidden_prefixes
 from server.metrics.sources import Sources
 from server.metrics.stats import Counters
+from server.metrics.waiting_ages import WaitingAges
 
 SPARK_SECONDS = 900.0
 """Time limit of a plan on Spark. A million partitions take a minute."""
@@ -107,8 +109,10 @@ class Assembly:
             compute, solver_obstacle, wall_clock, self._clock, self.adapter.bandwidth
         )
         self._progress = Progress(state, self.adapter.sizes)
+        self._counts = JobCounts(state)
+        self._waits = WaitingAges(state, lambda: self._counts.tally(self._progress.stalled), self._clock)
         self.api = self._new_api(cluster_id)
-        self.metrics = self._new_metrics()
+        self.metrics = self._new_metrics(settings)
         self._tasks: list[asyncio.Task[None]] = []
 
     def submit(self, event: Event[Reply]) -> Awaitable[Reply]:
@@ -130,6 +134,7 @@ class Assembly:
             spawn(prune_periodically(self.adapter, self._retention, wall_clock, self._clock), "pruning"),
             spawn(report_progress_periodically(self.state, self._clock), "progress"),
             spawn(self._progress.run(), "bytes"),
+            spawn(self._waits.run(), "waiting times"),
             spawn(self._spark.run(), "planning on Spark"),
         ]
         if self._audit is not None:
@@ -200,7 +205,7 @@ class Assembly:
             self._parts.off_loop,
             self.adapter.sizes,
             self._progress,
-            JobCounts(self.state),
+            self._counts,
             self._spark.view,
             self.adapter.brokers,
             self._proposals,
@@ -210,7 +215,7 @@ class Assembly:
             Reviews(review, self.adapter.bandwidth),
         )
 
-    def _new_metrics(self) -> Metrics:
+    def _new_metrics(self, settings: Settings) -> Metrics:
         adapter = self.adapter
         return Metrics(
             Sources(
@@ -223,5 +228,10 @@ class Assembly:
                 adapter.relayed,
                 adapter.znodes,
                 audited={} if self._trail is None else self._trail.counts,
+                upstream=adapter.upstream,
+                progress=self._progress,
+                waits=self._waits,
+                moving_partitions=settings.metrics_moving_partitions,
+                hidden=hidden_prefixes(settings.metrics_kafka_names, settings.backend),
             )
         )

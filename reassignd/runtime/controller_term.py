@@ -52,6 +52,7 @@ class ControllerTerm:
 
     brokers = None
     upstream_cluster_id = ""
+    upstream = None
     authorizer = Rights()
     """Allows nothing: each request has the rights that a broker has reported for its client."""
 

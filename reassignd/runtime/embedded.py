@@ -39,6 +39,7 @@ class EmbeddedAdapter:
     """
 
     upstream_cluster_id = ""
+    upstream = None
     znodes = Znodes()
     _ports: BrokerPorts
 

@@ -10,6 +10,7 @@ from backends.client.security import PLAINTEXT
 from backends.datadir import StoreError
 from backends.upstream.backend import UpstreamBackend
 from backends.upstream.client import UpstreamClient
+from backends.upstream.counters import UpstreamCounters
 from backends.upstream.old_throttles import import_leases
 from backends.upstream.records import OwnRecords
 from common.address import Address
@@ -64,13 +65,15 @@ class GatewayAdapter:
         self._security = command_config.load(path) if path is not None else PLAINTEXT
         caller = Caller(software_version=__version__, security=self._security)
         servers = settings.upstream_bootstrap_servers
-        self._client = UpstreamClient(servers, caller, off_loop=hooks.off_loop)
+        self.upstream = UpstreamCounters()
+        self._client = UpstreamClient(servers, caller, off_loop=hooks.off_loop, counters=self.upstream)
         self.backend = UpstreamBackend(
             self._client,
             state,
             hooks.submit,
             on_brokers=self._brokers_seen,
             on_failure=partial(hooks.report_failure, "the connection to the upstream"),
+            counters=self.upstream,
         )
         self.sizes = self.backend.sizes
 

@@ -7,8 +7,9 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from controller.views.reassignments import counts
+from server.metrics.metric import Metric, Samples, Summary, exposed_name
 from server.metrics.sources import Scrape, Sources
-from server.metrics.table import METRICS, Metric, Samples, Summary, exposed_name
+from server.metrics.table import METRICS
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -23,11 +24,12 @@ class Metrics(Collector):
         ProcessCollector(registry=self._registry)
 
     def collect(self) -> Iterator[Family]:
-        """Yield one metric family for each row of the table."""
+        """Yield one metric family for each row of the table that is not hidden."""
         state, stats = self._sources.state, self._sources.stats
         scrape = Scrape(self._sources, state, stats, counts(state), self._sources.traffic())
         for metric in METRICS:
-            yield _family(metric, metric.read(scrape))
+            if not metric.name.startswith(self._sources.hidden):
+                yield _family(metric, metric.read(scrape))
 
     def page(self) -> bytes:
         """Return the text of `/metrics`."""

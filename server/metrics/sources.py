@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from controller.state.state import State
 from controller.views.reassignments import Counts
+from server.api.services.progress import Progress
 from server.metrics.stats import Counters
+from server.metrics.waiting_ages import WaitingAges
 from server.relay.counters import RelayCounters
 
 NONE: Mapping[str, int] = MappingProxyType({})
@@ -27,6 +29,36 @@ class Traffic(NamedTuple):
     bytes_out: float
 
 
+class UpstreamCounters(Protocol):
+    """Counts of a gateway's requests to its upstream, since the start."""
+
+    @property
+    def polls(self) -> int:
+        """Successful polls; `poll_seconds` is their total duration."""
+        ...
+
+    @property
+    def failed_polls(self) -> int: ...
+
+    @property
+    def poll_seconds(self) -> float: ...
+
+    @property
+    def last_poll_ms(self) -> int:
+        """End of the last successful poll in milliseconds since 1970; 0 before the first."""
+        ...
+
+    @property
+    def errors(self) -> Mapping[tuple[int, str], int]:
+        """Failed requests by API key and kind of failure."""
+        ...
+
+    @property
+    def rows(self) -> Mapping[int, int]:
+        """Answered rows of AlterPartitionReassignments by error code."""
+        ...
+
+
 class Sources(NamedTuple):
     """The objects that hold the values.
 
@@ -45,6 +77,14 @@ class Sources(NamedTuple):
     znodes: Znodes = Znodes()
     audited: Mapping[str, int] = NONE
     """Entries of the audit log since the start by action."""
+    upstream: UpstreamCounters | None = None
+    progress: Progress | None = None
+    """The last measurement of bytes."""
+    waits: WaitingAges | None = None
+    moving_partitions: int = 0
+    """Maximum number of moving partitions with gauges of their own."""
+    hidden: tuple[str, ...] = ()
+    """Prefixes of the names that are not exported."""
 
 
 class Scrape(NamedTuple):

@@ -1,6 +1,7 @@
 """Scrapes of a small cluster, as values by name and labels."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -38,8 +39,9 @@ def scrape(
     traffic: Mapping[int, Traffic] | None = None,
     queue_length: int = 0,
     znodes: Znodes | None = None,
+    **more: Any,
 ) -> dict[tuple[str, Labels], float]:
-    """Return all samples by name and labels."""
+    """Return all samples by name and labels. `more` are further fields of `Sources`."""
     sources = Sources(
         "1.2.3",
         state or State(),
@@ -48,6 +50,7 @@ def scrape(
         lambda: traffic or {},
         lambda: active,
         znodes=znodes or Znodes(),
+        **more,
     )
     page = Metrics(sources).page().decode()
     return {

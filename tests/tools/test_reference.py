@@ -4,7 +4,8 @@ import pytest
 
 from controller.configs.keys import BROKER_KEYS
 from reassignd.config.config import KEYS
-from server.metrics.table import METRICS, exposed_name
+from server.metrics.metric import exposed_name
+from server.metrics.table import METRICS
 from tools import reference
 
 

@@ -119,6 +119,8 @@ class Progress:
         self._now_ms = now_ms
         self._mean: dict[int, int | None] = {}
         """What `_mean_seconds_left` has returned since the last measurement, by job."""
+        self._left: Bytes | None = None
+        """What `left_by_broker` has returned since the last measurement."""
         self.throughput = Throughput(now_ms)
         self._sources: dict[tuple[TopicPartition, int], int] = {}
         """The leader from which a replica that was added was copied, as it was first measured."""
@@ -142,7 +144,7 @@ class Progress:
         async for _ in in_slices(self._rows(jobs)):
             rows += 1
         self._stalled.end_round()
-        self._mean = {}
+        self._mean, self._left = {}, None
         self._sources = self._new_sources
         self._keep_totals(jobs)
         before, self._last = self._last, _Measurement(self._clock.now(), open_jobs, jobs)
@@ -177,6 +179,14 @@ class Progress:
                 rate, seconds = self._broker_rate_and_seconds_left(broker, left)
                 rates[broker] = CopyRate(moved, moved + left, rounded(rate), seconds)
         return rates
+
+    def left_by_broker(self) -> Mapping[int, int]:
+        """Return the bytes that open jobs have to copy to each broker, as of the last measurement."""
+        if self._left is None:
+            self._left = Counter()
+            for _, copied in self._open_jobs():
+                self._left.update(copied.left)
+        return self._left
 
     def _rate_of_job(self, number: int, copied: _Copied) -> float | None:
         stands = self._is_stopped(number) and not copied.moving

@@ -40,12 +40,16 @@ class Throughput:
         self._seconds = 0.0
         self._received, self._sent = Counter[int](), Counter[int]()
         self._unknown_in, self._unknown_out = set[int](), set[int]()
+        self.all_received, self.all_sent = Counter[int](), Counter[int]()
+        """Bytes by broker since the start. They only grow."""
 
     def add(self, seconds: float, copied: Copied, throttle: int | None) -> None:
         """Add the bytes of an interval. When it completes a sample, `throttle` is the one in force."""
         self._seconds += seconds
         self._received.update(copied.received)
         self._sent.update(copied.sent)
+        self.all_received.update(copied.received)
+        self.all_sent.update(copied.sent)
         self._unknown_in |= copied.unknown_in
         self._unknown_out |= copied.unknown_out
         if self._seconds >= SAMPLE_SECONDS:

@@ -1,8 +1,9 @@
 from controller.state.state import State
 from server.metrics.exposition import Metrics
+from server.metrics.metric import exposed_name
 from server.metrics.sources import Sources
 from server.metrics.stats import Counters
-from server.metrics.table import METRICS, exposed_name
+from server.metrics.table import METRICS
 from tests.server.scraping import scrape, value
 
 

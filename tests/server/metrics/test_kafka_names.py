@@ -1,8 +1,8 @@
 import pytest
 
-from server.metrics.sources import Traffic, Znodes
+from server.metrics.kafka_names import hidden_prefixes
+from server.metrics.sources import Traffic
 from server.metrics.stats import Counters
-from tests.builders import InMemoryController, partition
 from tests.server.scraping import cluster, scrape, value
 
 
@@ -29,15 +29,6 @@ def test_the_cluster_is_shown_in_kafka_s_gauges(name: str, expected: float) -> N
 def test_the_controller_is_active_while_it_serves(active: bool) -> None:
     name = "kafka_controller_kafkacontroller_activecontrollercount"
     assert value(scrape(active=active), name) == active
-
-
-def test_moving_waiting_and_queued_partitions_are_separate_metrics() -> None:
-    controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(3)))
-    controller.with_limits(partitions=1).stop(6)
-    controller.alter({"foo-0": (3, 4), "foo-1": (3, 4), "foo-2": (6, 1)})
-    samples = scrape(controller.state)
-    for phase in ("moving", "queued", "waiting"):
-        assert value(samples, f"reassignd_{phase}_partitions") == 1, phase
 
 
 def test_requests_and_errors_are_named_as_kafka_names_them() -> None:
@@ -74,18 +65,6 @@ def test_reassignment_bytes_are_counted_by_broker() -> None:
     assert value(samples, f"{name}out_total", broker="3") == 20
 
 
-def test_decisions_and_commits_are_summed_up() -> None:
-    stats = Counters()
-    stats.decisions["AlterReassignments"] = 2
-    stats.decision_seconds["AlterReassignments"] = 0.75
-    stats.committed_changes, stats.commit_seconds = 7, 0.125
-    samples = scrape(stats=stats)
-    assert value(samples, "reassignd_decision_seconds_count", event="AlterReassignments") == 2
-    assert value(samples, "reassignd_decision_seconds_sum", event="AlterReassignments") == 0.75
-    assert value(samples, "reassignd_store_commit_seconds_sum") == 0.125
-    assert value(samples, "reassignd_store_changes_total") == 7
-
-
 def test_connections_queue_and_lag_are_shown_as_they_are_now() -> None:
     stats = Counters()
     stats.connection(1)
@@ -96,13 +75,23 @@ def test_connections_queue_and_lag_are_shown_as_they_are_now() -> None:
     assert value(samples, "reassignd_event_loop_lag_seconds") == 0.25
 
 
-def test_the_build_is_described_by_labels() -> None:
-    names = {name: dict(labels) for name, labels in scrape()}
-    assert names["reassignd_build_info"]["version"] == "1.2.3"
-
-
-def test_rejected_znodes_are_counted_by_kind() -> None:
-    samples = scrape(znodes=Znodes({"topic": 2}, {"reassign_partitions": 5}, {"won": 3, "lost": 2}))
-    assert value(samples, "reassignd_zookeeper_refused_documents_total", znode="topic") == 2
-    assert value(samples, "reassignd_zookeeper_refused_rows_total", znode="reassign_partitions") == 5
-    assert value(samples, "reassignd_zookeeper_terms_total", event="lost") == 2
+@pytest.mark.parametrize(
+    ("choice", "backend", "shown"),
+    [
+        ("auto", "embedded", {"kafka_server", "kafka_controller"}),
+        ("auto", "zookeeper", {"kafka_controller"}),
+        ("auto", "upstream", set()),
+        ("always", "upstream", {"kafka_server", "kafka_controller"}),
+        ("never", "embedded", set()),
+    ],
+)
+def test_kafka_s_names_are_exported_where_they_do_not_double_those_of_brokers(
+    choice: str, backend: str, shown: set[str]
+) -> None:
+    names = {
+        "kafka_controller": "kafka_controller_kafkacontroller_activecontrollercount",
+        "kafka_server": "kafka_server_replicamanager_reassigningpartitions",
+    }
+    exported = {name for name, _ in scrape(hidden=hidden_prefixes(choice, backend))}
+    assert {name for name, metric in names.items() if metric in exported} == shown
+    assert "reassignd_active" in exported

@@ -1,0 +1,157 @@
+"""Metrics that Kafka has too, under the names that the JMX exporter gives to Kafka's MBeans.
+
+`kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` becomes
+`kafka_server_replicamanager_underreplicatedpartitions`. By KIP-352, adding replicas do not count as under-replicated,
+and ReassignedCount is a metric.
+
+In front of brokers that export the same names, these metrics would double sums over all targets, so they are hidden
+there (`hidden_prefixes`). All of them exist as `reassignd_…` too, except the traffic of simulated brokers.
+"""
+
+from server.metrics.metric import Metric, Samples, Summary, api_name, error_name, gauge, one_label
+from server.metrics.sources import Scrape
+
+PREFIX = "kafka_"
+REPLICA_MANAGER = "kafka_server_replicamanager_"
+
+
+def hidden_prefixes(choice: str, backend: str) -> tuple[str, ...]:
+    """Return the prefixes of the names that are not exported.
+
+    `choice` is `always`, `never` or `auto`. With `auto` a gateway has none of Kafka's names, because the brokers export
+    them. In ZooKeeper mode reassignd is a controller and has those of a controller, but those of replicas belong to the
+    brokers.
+    """
+    if choice == "never":
+        return (PREFIX,)
+    if choice == "always":
+        return ()
+    return {"upstream": (PREFIX,), "zookeeper": (REPLICA_MANAGER,)}.get(backend, ())
+
+
+def _requests(scrape: Scrape) -> Samples:
+    return [((api_name(key),), count) for key, count in scrape.stats.requests.items()]
+
+
+def _errors(scrape: Scrape) -> Samples:
+    return [((api_name(key), error_name(code)), n) for (key, code), n in scrape.stats.errors.items()]
+
+
+def _times(scrape: Scrape) -> Samples:
+    stats = scrape.stats
+    return [
+        ((api_name(key),), Summary(count, stats.request_seconds[key] * 1000))
+        for key, count in stats.timed.items()
+    ]
+
+
+def _bytes_in(scrape: Scrape) -> Samples:
+    return one_label({broker: each.bytes_in for broker, each in scrape.traffic.items()})
+
+
+def _bytes_out(scrape: Scrape) -> Samples:
+    return one_label({broker: each.bytes_out for broker, each in scrape.traffic.items()})
+
+
+KAFKA_METRICS = (
+    gauge(
+        "kafka_controller_kafkacontroller_activecontrollercount",
+        lambda r: r.sources.active(),
+        "1 while this process is the controller and serves, else 0.",
+    ),
+    gauge(
+        "kafka_controller_kafkacontroller_activebrokercount",
+        lambda r: len(r.state.live),
+        "Brokers that are registered and online.",
+    ),
+    gauge(
+        "kafka_controller_kafkacontroller_fencedbrokercount",
+        lambda r: len(r.state.brokers) - len(r.state.live),
+        "Brokers that are registered and offline.",
+    ),
+    gauge(
+        "kafka_controller_kafkacontroller_globaltopiccount",
+        lambda r: len(r.state.topics),
+        "Number of topics.",
+    ),
+    gauge(
+        "kafka_controller_kafkacontroller_globalpartitioncount",
+        lambda r: r.counts.partitions,
+        "Number of partitions.",
+    ),
+    gauge(
+        "kafka_controller_kafkacontroller_offlinepartitionscount",
+        lambda r: r.counts.offline,
+        "Partitions without a leader.",
+    ),
+    gauge(
+        "kafka_controller_controllereventmanager_eventqueuesize",
+        lambda r: r.sources.queue_length(),
+        "Events in the queue of the controller.",
+    ),
+    gauge(
+        "kafka_server_replicamanager_underreplicatedpartitions",
+        lambda r: r.counts.under_replicated,
+        "Partitions with a replica that is not in the ISR, adding replicas not counted (KIP-352).",
+    ),
+    gauge(
+        "kafka_server_replicamanager_underminisrpartitioncount",
+        lambda r: r.counts.under_min_isr,
+        "Partitions with fewer in-sync replicas than min.insync.replicas.",
+    ),
+    gauge(
+        "kafka_server_replicamanager_atminisrpartitioncount",
+        lambda r: r.counts.at_min_isr,
+        "Under-replicated partitions with exactly min.insync.replicas in-sync replicas.",
+    ),
+    gauge(
+        "kafka_server_replicamanager_reassigningpartitions",
+        lambda r: r.counts.reassigning,
+        "Partitions with an ongoing reassignment: moving, queued or waiting.",
+    ),
+    gauge(
+        "kafka_server_replicamanager_reassignedcount",
+        lambda r: r.counts.reassigned_replicas,
+        "Replicas that are being added (ReassignedCount of KIP-352).",
+    ),
+    Metric(
+        "kafka_server_brokertopicmetrics_reassignmentbytesin",
+        "counter",
+        ("broker",),
+        _bytes_in,
+        "Bytes that the broker received for reassignments (ReassignmentBytesInPerSec).",
+    ),
+    Metric(
+        "kafka_server_brokertopicmetrics_reassignmentbytesout",
+        "counter",
+        ("broker",),
+        _bytes_out,
+        "Bytes that the broker sent for reassignments (ReassignmentBytesOutPerSec).",
+    ),
+    Metric(
+        "kafka_network_requestmetrics_requests",
+        "counter",
+        ("request",),
+        _requests,
+        "Requests, by API.",
+    ),
+    Metric(
+        "kafka_network_requestmetrics_errors",
+        "counter",
+        ("request", "error"),
+        _errors,
+        "Responses with an error code at the top level, by API and error.",
+    ),
+    Metric(
+        "kafka_network_requestmetrics_totaltimems",
+        "summary",
+        ("request",),
+        _times,
+        "Milliseconds from a request to its response, by API.",
+    ),
+    gauge(
+        "kafka_server_socket_server_metrics_connection_count",
+        lambda r: r.stats.connections,
+        "Open client connections on all listeners.",
+    ),
+)

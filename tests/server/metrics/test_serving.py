@@ -1,0 +1,51 @@
+import pytest
+
+from server.metrics.stats import Counters
+from server.relay.counters import RelayCounters
+from tests.server.scraping import scrape, value
+
+
+def test_decisions_and_commits_are_summed_up() -> None:
+    stats = Counters()
+    stats.decisions["AlterReassignments"] = 2
+    stats.decision_seconds["AlterReassignments"] = 0.75
+    stats.committed_changes, stats.commit_seconds = 7, 0.125
+    samples = scrape(stats=stats)
+    assert value(samples, "reassignd_decision_seconds_count", event="AlterReassignments") == 2
+    assert value(samples, "reassignd_decision_seconds_sum", event="AlterReassignments") == 0.75
+    assert value(samples, "reassignd_store_commit_seconds_sum") == 0.125
+    assert value(samples, "reassignd_store_changes_total") == 7
+
+
+def test_the_build_is_described_by_labels() -> None:
+    names = {name: dict(labels) for name, labels in scrape()}
+    assert names["reassignd_build_info"]["version"] == "1.2.3"
+
+
+def test_requests_are_counted_under_names_of_reassignd_too() -> None:
+    stats = Counters()
+    stats.request(46, 31, 0.25)
+    samples = scrape(stats=stats)
+    api = "ListPartitionReassignments"
+    assert value(samples, "reassignd_requests_total", request=api) == 1
+    denied = "CLUSTER_AUTHORIZATION_FAILED"
+    assert value(samples, "reassignd_request_errors_total", request=api, error=denied) == 1
+    assert value(samples, "reassignd_request_seconds_sum", request=api) == 0.25
+
+
+def test_relayed_bytes_are_counted_by_api_and_direction() -> None:
+    relayed = RelayCounters()
+    relayed.request(3, 40)
+    relayed.answer(3, 500)
+    samples = scrape(relayed=relayed)
+    assert value(samples, "reassignd_relayed_requests_total", request="Metadata") == 1
+    assert value(samples, "reassignd_relayed_bytes_total", request="Metadata", direction="out") == 500
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_the_process_is_active_while_it_serves(active: bool) -> None:
+    assert value(scrape(active=active), "reassignd_active") == active
+
+
+def test_audit_entries_are_counted_by_action() -> None:
+    assert value(scrape(audited={"cancel": 2}), "reassignd_audit_entries_total", action="cancel") == 2
