@@ -8,7 +8,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from controller.model.access import Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import (
+    Acl,
     Broker,
     Config,
     ControllerEpoch,
@@ -24,6 +26,7 @@ from controller.model.cluster import (
     Record,
     Replicas,
     ResourceType,
+    ScramCredential,
     Topic,
     UpstreamStep,
 )
@@ -185,6 +188,38 @@ def _config(row: Row) -> Config:
     return Config(ResourceType[resource.upper()], name, config, value)
 
 
+def _acl_row(acl: Acl) -> Row:
+    kind, name, pattern, principal, host, operation, permission = acl
+    enums = (kind, pattern, operation, permission)
+    kind_text, pattern_text, operation_text, permission_text = (each.name.lower() for each in enums)
+    return (kind_text, name, pattern_text, principal, host, operation_text, permission_text)
+
+
+def _acl(row: Row) -> Acl:
+    kind, name, pattern, principal, host, operation, permission = row
+    return Acl(
+        ResourceKind[kind.upper()],
+        name,
+        PatternType[pattern.upper()],
+        principal,
+        host,
+        Operation[operation.upper()],
+        Permission[permission.upper()],
+    )
+
+
+def _scram_row(credential: ScramCredential) -> Row:
+    user, mechanism, salt, stored_key, server_key, iterations = credential
+    texts = (base64.b64encode(value).decode() for value in (salt, stored_key, server_key))
+    return (user, mechanism, *texts, iterations)
+
+
+def _scram(row: Row) -> ScramCredential:
+    user, mechanism, *texts, iterations = row
+    salt, stored_key, server_key = (base64.b64decode(text, validate=True) for text in texts)
+    return ScramCredential(user, mechanism, salt, stored_key, server_key, iterations)
+
+
 FORMS: dict[type[Record], RecordForm] = {
     ControllerEpoch: RecordForm("controller", ("id", "epoch"), 1, lambda epoch: (0, epoch.epoch), _epoch),
     Broker: RecordForm("brokers", ("id", "host", "port", "rack", "epoch"), 1, tuple, _broker, lambda key: (key,)),
@@ -247,6 +282,21 @@ FORMS: dict[type[Record], RecordForm] = {
     ),
     Lease: RecordForm(
         "leases", ("resource", "name", "config", "ours", "found"), 3, _lease_row, _lease, _resource_key
+    ),
+    Acl: RecordForm(
+        "acls",
+        ("kind", "name", "pattern", "principal", "host", "operation", "permission"),
+        7,
+        _acl_row,
+        _acl,
+        _acl_row,
+    ),
+    ScramCredential: RecordForm(
+        "scram_credentials",
+        ("user", "mechanism", "salt", "stored_key", "server_key", "iterations"),
+        2,
+        _scram_row,
+        _scram,
     ),
 }  # fmt: skip
 """Forms by kind of record, in the order of loading: topics before their partitions."""

@@ -8,6 +8,7 @@ event is decided.
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from controller.access.changes import alter_scram_credentials, create_acls, delete_acls
 from controller.cluster.brokers import (
     broker_started,
     broker_stopped,
@@ -27,7 +28,7 @@ from controller.cluster.isr import alter_partition
 from controller.cluster.leaders import elect_leaders, rebalance_leaders
 from controller.cluster.topics import create_partitions, create_topics
 from controller.configs.changes import alter_configs
-from controller.messages import events, job_events, upstream_events, zookeeper_events
+from controller.messages import access_events, events, job_events, upstream_events, zookeeper_events
 from controller.messages.event import AnyEvent
 from controller.reassignment.alter import alter_reassignments
 from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job
@@ -85,6 +86,9 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(events.DeleteTopics, delete_topics),
         _handler(events.CreatePartitions, create_partitions),
         _handler(events.AlterConfigs, alter_configs),
+        _handler(access_events.CreateAcls, create_acls),
+        _handler(access_events.DeleteAcls, delete_acls),
+        _handler(access_events.AlterScramCredentials, alter_scram_credentials),
         _handler(events.ElectLeaders, elect_leaders),
         _handler(events.RebalanceLeaders, rebalance_leaders),
         _handler(events.ControllerStarted, controller_started),

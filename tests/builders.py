@@ -77,6 +77,8 @@ def records(state: State) -> list[Record]:
         *(row for rows in state.finished.values() for row in rows.values()),
         *state.pending.values(),
         *state.leases.values(),
+        *state.acls,
+        *state.scram_credentials.values(),
         *state.upstream_steps.values(),
         *([Paused(True)] if state.paused else []),
     ]

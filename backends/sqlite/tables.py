@@ -13,9 +13,22 @@ CREATE TABLE submissions (
 
 _SUBMISSION_EPOCH = "ALTER TABLE submissions ADD COLUMN epoch INTEGER NOT NULL DEFAULT -1;"
 
+_ACCESS = """
+CREATE TABLE acls (
+    kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL, host TEXT NOT NULL,
+    operation TEXT NOT NULL, permission TEXT NOT NULL,
+    PRIMARY KEY (kind, name, pattern, principal, host, operation, permission)
+) WITHOUT ROWID;
+CREATE TABLE scram_credentials (
+    user TEXT NOT NULL, mechanism TEXT NOT NULL, salt TEXT NOT NULL, stored_key TEXT NOT NULL,
+    server_key TEXT NOT NULL, iterations INTEGER NOT NULL, PRIMARY KEY (user, mechanism)
+) WITHOUT ROWID;
+"""
+
 SCHEMA = (
     _SUBMISSIONS
     + _SUBMISSION_EPOCH
+    + _ACCESS
     + """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE controller (id INTEGER PRIMARY KEY CHECK (id = 0), epoch INTEGER NOT NULL);
@@ -62,6 +75,7 @@ CREATE TABLE configs (
 UPGRADES = {
     1: "ALTER TABLE reassignments ADD COLUMN blocked TEXT NOT NULL DEFAULT '';" + _SUBMISSIONS,
     2: _SUBMISSION_EPOCH,
+    3: _ACCESS,
 }
 """SQL by format version that converts the tables of that version to the next one."""
 

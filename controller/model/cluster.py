@@ -9,6 +9,7 @@ KIP-455: `Partition.adding` and `Partition.removing`. KIP-236: `Reassignment.ori
 
 from typing import NamedTuple
 
+from controller.model.access import Acl, ScramCredential
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.configs import Config, Lease, ResourceType
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
@@ -18,6 +19,7 @@ from controller.model.upstream_step import UpstreamStep
 __all__ = [
     "NO_ID",
     "NO_LEADER",
+    "Acl",
     "Broker",
     "Change",
     "Config",
@@ -35,6 +37,7 @@ __all__ = [
     "Record",
     "Replicas",
     "ResourceType",
+    "ScramCredential",
     "Topic",
     "TopicPartition",
     "UpstreamStep",
@@ -190,6 +193,8 @@ Record = (
     | Paused
     | Lease
     | UpstreamStep
+    | Acl
+    | ScramCredential
 )
 """The durable records. Each replaces the earlier one with the same `key`."""
 

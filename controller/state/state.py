@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller.access.index import AclIndex
 from controller.configs.names import MIN_ISR, SCHEDULE, THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
     NO_ID,
     NO_LEADER,
+    Acl,
     Broker,
     Change,
     Config,
@@ -31,6 +33,7 @@ from controller.model.cluster import (
     Reassignment,
     Record,
     ResourceType,
+    ScramCredential,
     Topic,
     TopicPartition,
     UpstreamStep,
@@ -90,6 +93,9 @@ class State(UpstreamState):
     """Number of a topic's partitions with a reassignment, in flight or not. Topics without one are absent."""
     offline: set[TopicPartition] = field(default_factory=set)
     under_replicated: set[TopicPartition] = field(default_factory=set)
+    acls: AclIndex = field(default_factory=AclIndex)
+    scram_credentials: dict[tuple[str, str], ScramCredential] = field(default_factory=dict)
+    """By user and mechanism."""
     backlog: Backlog = field(default_factory=Backlog)
     """The steps that wait for capacity. Entries may be stale: the phase of the partition decides."""
     deferred: dict[int, list[TopicPartition]] = field(default_factory=dict)
@@ -121,6 +127,8 @@ class State(UpstreamState):
             Paused: self._put_paused,
             Lease: self._put_lease,
             UpstreamStep: self._put_upstream_step,
+            Acl: self.acls.add,
+            ScramCredential: self._put_scram_credential,
         }
         self.delete_by_class = {
             Broker: self._delete_broker,
@@ -133,6 +141,8 @@ class State(UpstreamState):
             Pending: self._delete_pending,
             Lease: self._delete_lease,
             UpstreamStep: self._delete_upstream_step,
+            Acl: self.acls.remove,
+            ScramCredential: self._delete_scram_credential,
         }
 
     def apply(self, changes: Iterable[Change]) -> None:
@@ -262,6 +272,9 @@ class State(UpstreamState):
     def _put_lease(self, record: Lease) -> None:
         self.leases[record.key] = record
 
+    def _put_scram_credential(self, record: ScramCredential) -> None:
+        self.scram_credentials[record.key] = record
+
     def _put_paused(self, record: Paused) -> None:
         self.paused = record.paused
 
@@ -310,6 +323,9 @@ class State(UpstreamState):
 
     def _delete_lease(self, key: tuple[ResourceType, str, str]) -> None:
         del self.leases[key]
+
+    def _delete_scram_credential(self, key: tuple[str, str]) -> None:
+        del self.scram_credentials[key]
 
     def _delete_pending(self, key: TopicPartition) -> None:
         count_down(self.open, self.pending.pop(key).job)

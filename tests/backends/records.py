@@ -1,6 +1,8 @@
 """A record of every kind."""
 
+from controller.model.access import Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import (
+    Acl,
     Broker,
     Config,
     ControllerEpoch,
@@ -15,6 +17,7 @@ from controller.model.cluster import (
     Reassignment,
     Record,
     ResourceType,
+    ScramCredential,
     Topic,
     UpstreamStep,
 )
@@ -33,4 +36,14 @@ EVERY_KIND: list[Record] = [
     Paused(paused=True),
     UpstreamStep("bar", 0, (1,), (1, 2), Stage.UNDOING, (4,), 8),
     Lease(ResourceType.TOPIC, "bar", "a.b", "1", None),
+    Acl(
+        ResourceKind.TRANSACTIONAL_ID,
+        "pay",
+        PatternType.PREFIXED,
+        "User:CN=a,O=b",
+        "*",
+        Operation.ALL,
+        Permission.DENY,
+    ),
+    ScramCredential("anna", "SCRAM-SHA-256", b"\x00salt", b"\xff" * 32, b"key", 4096),
 ]

@@ -83,14 +83,22 @@ def test_a_newer_format_is_refused_and_not_changed(written: Path) -> None:
     assert written.read_bytes() == before
 
 
+def without_acls(database: sqlite3.Connection) -> None:
+    """Remove the tables that format 4 has added."""
+    database.execute("DROP TABLE acls")
+    database.execute("DROP TABLE scram_credentials")
+
+
 def test_an_older_format_is_converted(written: Path) -> None:
     with closing(sqlite3.connect(written)) as database, database:
         database.execute("UPDATE meta SET value = 1")
         database.execute("DROP TABLE submissions")
         database.execute("ALTER TABLE reassignments DROP COLUMN blocked")
+        without_acls(database)
     with closing(open_database(written.parent)) as database:
         assert database.execute("SELECT blocked FROM reassignments").fetchall() == []
         assert database.execute("SELECT * FROM submissions").fetchall() == []
+        assert database.execute("SELECT * FROM acls, scram_credentials").fetchall() == []
         assert database.execute("SELECT value FROM meta").fetchone() == (FORMAT,)
 
 
@@ -98,6 +106,7 @@ def test_a_step_of_the_format_before_is_read_without_a_leader_epoch(written: Pat
     with closing(sqlite3.connect(written)) as database, database:
         database.execute("UPDATE meta SET value = 2")
         database.execute("ALTER TABLE submissions DROP COLUMN epoch")
+        without_acls(database)
         database.execute("INSERT INTO submissions VALUES ('foo', 0, '1', '1,2', 'undoing', '')")
     with closing(open_database(written.parent)) as database:
         assert list(TABLES[UpstreamStep].load(database)) == [

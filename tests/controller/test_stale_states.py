@@ -6,7 +6,9 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller import machine
+from controller.access.filters import AclFilter
 from controller.configs.names import LEADER_REPLICAS
+from controller.messages.access_events import AlterScramCredentials, CreateAcls, DeleteAcls, UserChange
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
@@ -56,6 +58,7 @@ from controller.messages.upstream_events import (
     UpstreamTopic,
 )
 from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
+from controller.model.access import Acl, Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import ConfigChange, ConfigOp, Lease
 from controller.model.errors import Outcome
@@ -84,6 +87,10 @@ def seen(*names: str) -> list[UpstreamTopic]:
     return [UpstreamTopic(name, name.encode().ljust(16, b"x"), {0: shown, 1: shown}) for name in names]
 
 
+SOME_ACL = Acl(
+    ResourceKind.TOPIC, "foo", PatternType.LITERAL, "User:a", "*", Operation.READ, Permission.ALLOW
+)
+
 EVENTS: list[AnyEvent] = [
     AlterReassignments(None),
     AlterReassignments(rows(7, 8)),
@@ -105,6 +112,9 @@ EVENTS: list[AnyEvent] = [
     ElectLeaders(ElectionType.PREFERRED, None),
     ElectLeaders(ElectionType.UNCLEAN, KEYS),
     RebalanceLeaders(0),
+    CreateAcls([SOME_ACL]),
+    DeleteAcls([AclFilter()]),
+    AlterScramCredentials([UserChange("anna", {"SCRAM-SHA-256": None})]),
     ControllerStarted([registration(broker) for broker in range(1, 9)]),
     BrokerStarted(registration(3)),
     BrokerStopped(3),
