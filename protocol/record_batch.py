@@ -1,8 +1,8 @@
 """Record batches of format 2: what Produce carries and Fetch returns.
 
 Batches are written without compression and without headers, by an idempotent or a transactional producer. All
-formats are refused but 2, and so are compressed batches: both can be told from the header of a batch, which is
-read for each batch, while its records are read only on demand.
+formats are refused but 2. The header of each batch is read; its records are read only on demand, and those of a
+compressed batch are refused.
 """
 
 from collections.abc import Iterator, Sequence
@@ -80,8 +80,10 @@ class Batch(NamedTuple):
     payload: bytes
 
     def records(self) -> Iterator[tuple[int, BatchRecord]]:
-        """Yield each record and its offset. Raises DecodeError."""
+        """Yield each record and its offset. Raises DecodeError, also for a compressed batch."""
         position, header, payload = 0, self.header, self.payload
+        if header.attributes & COMPRESSION_MASK:
+            raise DecodeError(f"the batch at offset {header.offset} is compressed")
         try:
             for _ in range(header.size):
                 size, position = _read_varint(payload, position)
@@ -125,7 +127,7 @@ def encode_batch(
 def read_batches(data: bytes) -> Iterator[Batch]:
     """Yield the batches of a Fetch response, without the last one if it is cut off.
 
-    Raises DecodeError for a wrong checksum, an older format and a compressed batch.
+    Raises DecodeError for a wrong checksum and an older format.
     """
     position = 0
     while len(data) - position >= _HEADER.size:
@@ -140,8 +142,6 @@ def read_batches(data: bytes) -> Iterator[Batch]:
         if crc32c(data[position + _CRC_START : end]) != crc:
             raise DecodeError(f"the batch at offset {offset} has a wrong checksum")
         attributes, last, _, timestamp_ms, producer_id, epoch, sequence, size = fields
-        if attributes & COMPRESSION_MASK:
-            raise DecodeError(f"the batch at offset {offset} is compressed")
         producer = Producer(producer_id, epoch)
         header = BatchHeader(
             offset, offset + last, leader_epoch, producer, sequence, attributes, timestamp_ms, size

@@ -8,11 +8,14 @@ claims. Therefore the active instance writes its own value of each key of a drop
 a reader that has seen no claim yet accepts all batches.
 """
 
+import logging
 from collections.abc import Iterable
 
 from backends.state_topic.claim import CLAIM_KEY, Claim, decode_claim
 from protocol.errors import DecodeError
 from protocol.record_batch import Batch, BatchRecord
+
+log = logging.getLogger(__name__)
 
 
 class History:
@@ -54,10 +57,17 @@ class History:
             if held and batch.commits():
                 self._put(held)
             return
-        records = [record for _, record in batch.records()]
+        foreign = self.claim is not None and header.producer != self.claim.producer
+        try:
+            records = [record for _, record in batch.records()]
+        except DecodeError as error:
+            if not foreign:
+                raise
+            self._drop_unreadable(error)
+            return
         if self._claims(batch, records):
             return
-        if self.claim is not None and header.producer != self.claim.producer:
+        if foreign:
             self._drop(records)
         elif header.transactional:
             self._open.setdefault(header.producer.id, []).extend(records)
@@ -91,3 +101,9 @@ class History:
     def _drop(self, records: list[BatchRecord]) -> None:
         self.foreign_batches += 1
         self._repairs.update(key for key, _ in records if key is not None)
+
+    def _drop_unreadable(self, error: DecodeError) -> None:
+        """Drop a batch whose keys are unknown: any row may have to be repaired."""
+        log.warning("another program has written to the state topic, and its batch is dropped: %s", error)
+        self.foreign_batches += 1
+        self._repairs.update((*self.rows, CLAIM_KEY))

@@ -5,6 +5,7 @@ same name, and would accept records after an empty history. Transactions use ver
 in which each transaction raises the epoch.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from time import time_ns
 from typing import TypeVar
@@ -22,6 +23,8 @@ from protocol.messages.metadata_request import MetadataRequest, MetadataRequestT
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import BatchRecord, Producer, encode_batch, read_batches
 from protocol.schema import ZERO_UUID, Request, Response
+
+log = logging.getLogger(__name__)
 
 FETCH_WAIT_MS, FETCH_BYTES = 250, 1_000_000
 REQUEST_SECONDS = 3.0
@@ -43,9 +46,17 @@ FENCING = frozenset(
         ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     }
 )
-REPLACED = frozenset(
-    {ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID, ErrorCode.OFFSET_OUT_OF_RANGE}
-)
+REPLACED = frozenset({ErrorCode.INCONSISTENT_TOPIC_ID, ErrorCode.OFFSET_OUT_OF_RANGE})
+
+TOPIC_RIGHTS = {
+    "Metadata": "DESCRIBE",
+    "Fetch": "READ",
+    "Produce": "WRITE",
+    "AddPartitionsToTxn": "WRITE",
+}
+"""The right on the topic that a request needs."""
+USUAL = frozenset({ErrorCode.CONCURRENT_TRANSACTIONS})
+"""Errors of every healthy cluster: the markers of the last transaction are being written."""
 
 Result = TypeVar("Result")
 
@@ -61,6 +72,8 @@ class KafkaStateLog:
         self._id = ZERO_UUID
         self._leader = self._coordinator = -1
         """-1: to be found by the next request."""
+        self._failing: dict[str, str] = {}
+        """The last error of each kind of request that was not answered since."""
 
     async def fetch(self, offset: int) -> Fetched:
         """See `StateLog.fetch`. Raises TopicReplacedError if the topic is another one, or was cut off."""
@@ -78,7 +91,7 @@ class KafkaStateLog:
             self._check(data.error_code, "Fetch")
             return Fetched(list(read_batches(data.records or b"")), data.high_watermark)
 
-        return await self._answered(attempt)
+        return await self._answered("Fetch", attempt)
 
     async def new_epoch(self) -> Producer:
         """See `StateLog.new_epoch`."""
@@ -88,7 +101,7 @@ class KafkaStateLog:
             self._check(response.error_code, "InitProducerId")
             return Producer(response.producer_id, response.producer_epoch)
 
-        return await self._answered(attempt)
+        return await self._answered("InitProducerId", attempt)
 
     async def append(
         self,
@@ -114,7 +127,7 @@ class KafkaStateLog:
             if code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
                 self._check(code, "Produce")
 
-        await self._answered(attempt)
+        await self._answered("Produce", attempt)
 
     async def begin_transaction(self, producer: Producer) -> None:
         """See `StateLog.begin_transaction`."""
@@ -126,7 +139,7 @@ class KafkaStateLog:
             row = response.results_by_topic_v3_and_below[0].results_by_partition[0]
             self._check(row.partition_error_code, "AddPartitionsToTxn")
 
-        await self._answered(attempt)
+        await self._answered("AddPartitionsToTxn", attempt)
 
     async def end_transaction(self, producer: Producer) -> None:
         """See `StateLog.end_transaction`."""
@@ -136,7 +149,7 @@ class KafkaStateLog:
             response = await self._ask_coordinator(request, LAST_EXPLICIT_END)
             self._check(response.error_code, "EndTxn")
 
-        await self._answered(attempt)
+        await self._answered("EndTxn", attempt)
 
     async def _find_leader(self, client: UpstreamClient) -> int:
         """Return the leader's id, which `client` can reach."""
@@ -151,7 +164,10 @@ class KafkaStateLog:
             self._check(row.error_code, "Metadata")
             if self._id not in (ZERO_UUID, row.topic_id):
                 raise TopicReplacedError(f"the state topic {self._topic} was deleted and made again")
-            self._id, self._leader = row.topic_id, row.partitions[0].leader_id
+            leader = row.partitions[0].leader_id
+            if leader < 0:
+                raise OSError(f"the partition of the state topic {self._topic} has no leader")
+            self._id, self._leader = row.topic_id, leader
         return await self._known(client, self._leader)
 
     async def _ask_coordinator(self, request: Request[Response], version: int | None = None) -> Response:
@@ -174,17 +190,37 @@ class KafkaStateLog:
         """Raise for an error: FencedError and TopicReplacedError end the use of the log, OSError is repeated."""
         if code == ErrorCode.NONE:
             return
-        reason = f"{api} on the state topic {self._topic}: {error_name(code)}"
+        topic = self._topic
+        reason = f"{api} on the state topic {topic}: {error_name(code)}"
         if code in FENCING:
-            raise FencedError(reason)
+            raise FencedError(f"{reason}; another instance has claimed the transactional id {topic}")
         if code in REPLACED:
-            raise TopicReplacedError(reason)
+            raise TopicReplacedError(f"{reason}; the topic has lost records")
+        if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            reason += f"; grant {TOPIC_RIGHTS[api]} on the topic to the user of reassignd"
+        if code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            reason += f"; grant WRITE and DESCRIBE on the transactional id {topic} to the user of reassignd"
+        if code in USUAL:
+            raise _UsualError(reason)
         raise OSError(reason)
 
-    async def _answered(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        """Run the attempt; find leader and coordinator anew after a failure. BrokerError becomes OSError."""
+    async def _answered(self, api: str, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        """Run the attempt; find leader and coordinator anew after a failure. BrokerError becomes OSError.
+
+        A failure is logged once: callers repeat the request until it is answered.
+        """
         try:
-            return await attempt()
+            result = await attempt()
         except (BrokerError, OSError) as error:
             self._leader = self._coordinator = -1
+            if not isinstance(error, _UsualError) and self._failing.get(api) != str(error):
+                self._failing[api] = str(error)
+                log.warning("%s; trying again", error)
             raise OSError(str(error)) from error
+        if self._failing.pop(api, None) is not None:
+            log.info("%s on the state topic %s is answered again", api, self._topic)
+        return result
+
+
+class _UsualError(OSError):
+    """An error that is not worth a line in the log."""

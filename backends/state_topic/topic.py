@@ -26,7 +26,7 @@ NEEDED_BATCH_BYTES = 1_000_000
 
 SETTINGS = {
     CLEANUP: "compact",
-    COMPRESSION: "producer",
+    COMPRESSION: "uncompressed",
     UNCLEAN_ELECTION: "false",
     "segment.bytes": str(64 * 2**20),
     "segment.ms": str(6 * 3_600_000),
@@ -86,7 +86,9 @@ def check_configs(name: str, replication: int, configs: Mapping[str, str]) -> Se
             f"the state topic {name} has {CLEANUP}={policy}, which deletes records: set it to compact"
         )
     if (compression := configs.get(COMPRESSION)) not in ("producer", "uncompressed"):
-        raise StateTopicError(f"the state topic {name} has {COMPRESSION}={compression}: set it to producer")
+        raise StateTopicError(
+            f"the state topic {name} has {COMPRESSION}={compression}: set it to uncompressed"
+        )
     if int(configs.get(LARGEST, NEEDED_BATCH_BYTES)) < NEEDED_BATCH_BYTES:
         raise StateTopicError(
             f"the state topic {name} has {LARGEST}={configs[LARGEST]}: set it to {NEEDED_BATCH_BYTES} or more"
@@ -98,6 +100,11 @@ def check_configs(name: str, replication: int, configs: Mapping[str, str]) -> Se
         warnings.append(
             f"the state topic {name} has {MIN_ISR}={configs.get(MIN_ISR)}; {replication - 1} keeps its records when"
             " a broker is lost"
+        )
+    if compression == "producer":
+        warnings.append(
+            f"the state topic {name} has {COMPRESSION}=producer: a compressed batch of another program could not be read;"
+            " set it to uncompressed"
         )
     if configs.get(UNCLEAN_ELECTION) == "true":
         warnings.append(

@@ -104,7 +104,6 @@ def test_a_control_batch_without_a_marker_is_refused() -> None:
 @pytest.mark.parametrize(
     ("position", "new", "message"),
     [
-        (21, b"\0\1", "compressed"),
         (16, b"\1", "format 1"),
         (8, struct.pack(">i", 20), "20 bytes"),
     ],
@@ -113,6 +112,12 @@ def test_a_batch_that_cannot_be_read_is_named(position: int, new: bytes, message
     data = encode_batch([BatchRecord(b"a", b"1")], OURS, 0, NOW)
     with pytest.raises(DecodeError, match=f"offset 0 .*{message}"):
         list(read_batches(with_bytes(data, position, new)))
+
+
+def test_the_records_of_a_compressed_batch_cannot_be_read() -> None:
+    data = with_bytes(encode_batch([BatchRecord(b"a", b"1")], OURS, 0, NOW), 21, b"\0\1")
+    with pytest.raises(DecodeError, match="offset 0 is compressed"):
+        list(only(data).records())
 
 
 def test_every_changed_byte_is_found() -> None:

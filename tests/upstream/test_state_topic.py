@@ -1,29 +1,16 @@
 """The log of the state topic on a real cluster: fencing and transactions."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import Iterator
 from itertools import count
-from random import Random
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
-from kafka.admin import KafkaAdminClient, NewTopic
 
-from backends.state_topic.candidate import Candidate, Term
-from backends.state_topic.claim import CLAIM_KEY, Claim
-from backends.state_topic.history import History
-from backends.state_topic.kafka_log import KafkaStateLog
-from backends.state_topic.lease import Lease
-from backends.state_topic.ports import FencedError, Timings
-from backends.state_topic.writer import TermWriter
-from backends.upstream.client import UpstreamClient
-from common.address import Address
-from common.clock import RealClock
-from protocol.record_batch import BatchRecord, Producer
+from backends.state_topic.claim import CLAIM_KEY
+from backends.state_topic.ports import FencedError
+from tests.upstream.state_instances import Instance, admin, create, replayed, rows, state_log
 from tools.kafka_cluster import KafkaCluster
 
-TIMINGS = Timings(session=3.0)
 NUMBERS = count()
 
 
@@ -35,74 +22,6 @@ def topic(kafka: KafkaCluster) -> Iterator[str]:
     yield name
     with admin(kafka) as client:
         client.delete_topics([name])
-
-
-def admin(kafka: KafkaCluster) -> closing[KafkaAdminClient]:
-    return closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap))
-
-
-def create(kafka: KafkaCluster, name: str) -> None:
-    settings = {"cleanup.policy": "compact", "min.insync.replicas": "2"}
-    with admin(kafka) as client:
-        client.create_topics([NewTopic(name, 1, 3, topic_configs=settings)])
-
-
-@asynccontextmanager
-async def state_log(kafka: KafkaCluster, topic: str) -> AsyncIterator[KafkaStateLog]:
-    servers = [server.rsplit(":", 1) for server in kafka.bootstrap.split(",")]
-    clients = [UpstreamClient([Address(host, int(port)) for host, port in servers]) for _ in range(2)]
-    yield KafkaStateLog(topic, *clients)
-    for client in clients:
-        await client.close()
-
-
-def new_claim(last: Claim | None, producer: Producer) -> Claim:
-    return Claim(
-        instance="i",
-        term=last.term + 1 if last else 1,
-        producer_id=producer.id,
-        producer_epoch=producer.epoch,
-        replaces=last.producer if last else None,
-        session_ms=3000,
-    )
-
-
-class Instance:
-    """An instance on the log: it claims a term, writes, and can be left without stopping."""
-
-    def __init__(self, log: KafkaStateLog) -> None:
-        self.log, self.history, self.clock = log, History(), RealClock()
-        self.term: Term
-        self.writer: TermWriter
-        self.running: asyncio.Task[None]
-
-    async def claim(self) -> "Instance":
-        candidate = Candidate(self.log, self.history, new_claim, TIMINGS, self.clock, Random(1))
-        self.term = await asyncio.wait_for(candidate.claim_term(), 60)
-        lease = Lease(self.clock, TIMINGS.lease)
-        lease.renew(self.term.claimed)
-        self.writer = TermWriter(self.log, self.term, lease, TIMINGS, self.clock)
-        self.running = asyncio.create_task(self.writer.run())
-        return self
-
-    async def stop(self) -> None:
-        self.writer.close()
-        await asyncio.wait([self.running], timeout=10)
-        if self.running.done():
-            self.running.exception()
-
-
-def rows(number: int, value: str = "x" * 120) -> list[BatchRecord]:
-    return [BatchRecord(f"row-{n}".encode(), value.encode()) for n in range(number)]
-
-
-async def replayed(log: KafkaStateLog) -> History:
-    history = History()
-    while True:
-        fetched = await log.fetch(history.next_offset)
-        history.apply(fetched.batches)
-        if history.next_offset >= fetched.end_offset:
-            return history
 
 
 async def test_committed_rows_are_read_by_others(kafka: KafkaCluster, topic: str) -> None:

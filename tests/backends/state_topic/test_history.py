@@ -90,3 +90,15 @@ def test_batches_are_applied_once() -> None:
 def test_a_row_without_a_key_cannot_be_read() -> None:
     with pytest.raises(DecodeError, match="no key"):
         read(Log().claim(a_claim()).add(row("a")._replace(key=None)))
+
+
+def test_an_unreadable_batch_of_another_program_is_dropped_and_all_rows_are_repaired() -> None:
+    log = Log().claim(a_claim()).add(row("a")).add(row("b"), producer=Producer(9, 0), attributes=1)
+    history = read(log)
+    assert (history.rows, history.foreign_batches) == ({b"a": b"row"}, 1)
+    assert history.take_repairs() == [a_claim().encode(), row("a")]
+
+
+def test_an_unreadable_batch_of_the_active_instance_is_refused() -> None:
+    with pytest.raises(DecodeError, match="compressed"):
+        read(Log().claim(a_claim()).add(row("a"), attributes=1))

@@ -1,6 +1,8 @@
 """Which answers of brokers end the use of the log. `tests/upstream/test_state_topic.py` runs it on a cluster."""
 
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -41,6 +43,7 @@ class Cluster(Scripted):
         super().__init__()
         self.topic_id = ID
         self.metadata = 0
+        self.leader = 2
         self.answers = {
             MetadataRequest: lambda *_: self._topic(),
             ProduceRequest: lambda *_: ProduceResponse(
@@ -54,7 +57,7 @@ class Cluster(Scripted):
         }
 
     def _topic(self) -> MetadataResponse:
-        row = MetadataResponsePartition(0, 0, 2)
+        row = MetadataResponsePartition(0, 0, self.leader)
         return MetadataResponse(
             topics=(MetadataResponseTopic(self.metadata, "s", self.topic_id, False, (row,)),)
         )
@@ -82,7 +85,8 @@ async def test_a_batch_that_is_in_the_log_already_is_written(code: int) -> None:
     [
         (ErrorCode.INVALID_PRODUCER_EPOCH, FencedError),
         (ErrorCode.PRODUCER_FENCED, FencedError),
-        (ErrorCode.UNKNOWN_TOPIC_ID, TopicReplacedError),
+        (ErrorCode.INCONSISTENT_TOPIC_ID, TopicReplacedError),
+        (ErrorCode.UNKNOWN_TOPIC_ID, OSError),
         (ErrorCode.NOT_ENOUGH_REPLICAS, OSError),
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, OSError),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, OSError),
@@ -143,3 +147,50 @@ async def test_leader_and_coordinator_are_found_anew_after_a_failure() -> None:
     with pytest.raises(OSError, match="gone"):
         await append(log)
     assert len(cluster.requests(MetadataRequest)) == before + 1
+
+
+async def test_a_topic_without_a_leader_is_named() -> None:
+    cluster = Cluster()
+    cluster.leader = -1
+    with pytest.raises(OSError, match="the state topic s has no leader"):
+        await cluster.log().fetch(0)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "right"),
+    [
+        (Cluster(fetch=ErrorCode.TOPIC_AUTHORIZATION_FAILED), "grant READ on the topic"),
+        (Cluster(produce=ErrorCode.TOPIC_AUTHORIZATION_FAILED), "grant WRITE on the topic"),
+        (
+            Cluster(init=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+            "WRITE and DESCRIBE on the transactional id s",
+        ),
+    ],
+)
+async def test_a_missing_right_is_named_once(
+    cluster: Cluster, right: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = cluster.log()
+    for _ in range(2):
+        for operation in (lambda: log.fetch(0), lambda: append(log), log.new_epoch):
+            with suppress(OSError):
+                await operation()
+    (line,) = caplog.messages
+    assert right in line
+
+
+async def test_the_end_of_a_failure_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster(produce=ErrorCode.NOT_ENOUGH_REPLICAS)
+    log = cluster.log()
+    with pytest.raises(OSError, match="NOT_ENOUGH_REPLICAS"):
+        await append(log)
+    cluster.answers |= Cluster().answers
+    with caplog.at_level(logging.INFO):
+        await append(log)
+    assert caplog.messages[-1] == "Produce on the state topic s is answered again"
+
+
+async def test_an_error_of_every_healthy_cluster_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(OSError, match="CONCURRENT"):
+        await Cluster(init=ErrorCode.CONCURRENT_TRANSACTIONS).log().new_epoch()
+    assert not caplog.messages

@@ -128,6 +128,7 @@ def test_configs_that_lose_records_are_refused(unsafe: dict[str, str]) -> None:
     [
         (1, {}, "one replica"),
         (3, {"min.insync.replicas": "1"}, "2 keeps its records"),
+        (3, {"compression.type": "producer"}, "could not be read"),
         (3, {"unclean.leader.election.enable": "true"}, "can lose records"),
     ],
 )
