@@ -47,6 +47,17 @@ class RealClock:
         await asyncio.sleep(seconds)
 
 
+class BootClock(RealClock):
+    """The clock of the machine that goes on while the machine is suspended, where the system has one."""
+
+    def now(self) -> float:
+        """See `Clock.now`."""
+        return time.clock_gettime(_BOOT_CLOCK)
+
+
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
 class ManualClock:
     """A clock that only `advance` moves."""
 

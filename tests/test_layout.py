@@ -36,6 +36,7 @@ TESTED_ELSEWHERE = {
     "reassignd/runtime/data_dir.py": "tests/reassignd/test_serve.py",
     "reassignd/runtime/embedded.py": "tests/reassignd/runtime/test_assembly.py",
     "reassignd/runtime/gateway.py": "tests/upstream/test_gateway_serves.py",
+    "reassignd/runtime/upstream_adapter.py": "tests/upstream/test_gateway_serves.py",
     "reassignd/runtime/runtimes.py": "tests/reassignd/test_serve.py",
     "server/metrics/sources.py": "tests/server/scraping.py",
     "server/api/views/rollback.py": "tests/server/api/resources/test_jobs.py",

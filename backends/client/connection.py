@@ -6,9 +6,11 @@ A broker processes one request of a connection at a time, so a slow request dela
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from backends.client.errors import (
+    HeldError,
     RequestLostError,
     RequestTimedOutError,
     UnreachableError,
@@ -52,6 +54,8 @@ class BrokerConnection(asyncio.Protocol):
         self.ended = asyncio.Event()
         self.off_loop: OffLoop = InlineExecutor()
         """Decodes large responses."""
+        self.permits: Callable[[Request[NamedTuple]], bool] = lambda _: True
+        """Asked right before a request is written to the socket; False raises HeldError."""
         self._client_id = client_id
         self._wire = ClientConnection()
         self._answers: deque[asyncio.Future[ResponseFrame]] = deque()
@@ -71,7 +75,7 @@ class BrokerConnection(asyncio.Protocol):
         """Send the request in `version`, or in the highest version that both sides know; return the response.
 
         Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when
-        the version cannot express the request. After a timeout the connection accepts no further requests,
+        the version cannot express the request, and HeldError if `permits` refuses it. After a timeout the connection accepts no further requests,
         because the broker may never answer again; other requests in flight keep their own timeouts. The time
         for decoding does not count.
         """
@@ -129,6 +133,8 @@ class BrokerConnection(asyncio.Protocol):
                 try:
                     if self._end_reason is not None or self._retire_reason is not None:
                         raise UnreachableError(self._end_reason or self._retire_reason)
+                    if not self.permits(request):
+                        raise HeldError(_name(request))
                     encoded = self._wire.send_request(request, version, self._client_id)
                 except BaseException:
                     self._slots.release()

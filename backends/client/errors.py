@@ -19,6 +19,10 @@ class NotSentError(BrokerError):
     """The request was not sent."""
 
 
+class HeldError(Exception):
+    """The request was not sent, because it may not be sent now."""
+
+
 class UnreachableError(NotSentError):
     """The broker could not be connected to, or does not speak Kafka's protocol."""
 

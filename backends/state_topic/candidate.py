@@ -42,7 +42,8 @@ class Term:
 class Candidate:
     """Follows the log with `history` and claims the term.
 
-    `new_claim` makes the claim of this instance after the last claim, for its producer.
+    `new_claim` makes the claim of this instance after the last claim, for its producer. `on_read` is called after each
+    answered fetch; the argument tells whether the end of the log was read. No term is claimed before `claims_from`.
     """
 
     def __init__(
@@ -53,9 +54,13 @@ class Candidate:
         timings: Timings,
         clock: Clock,
         random: Random,
+        *,
+        on_read: Callable[[bool], None] = lambda _: None,
+        claims_from: float = -inf,
     ) -> None:
         self._log, self._history, self._new_claim = log, history, new_claim
         self._timings, self._clock, self._random = timings, clock, random
+        self._on_read, self._claims_from = on_read, claims_from
         self._answered = -inf
         """When the last fetch was answered."""
         self._heard = inf
@@ -88,6 +93,8 @@ class Candidate:
 
     @property
     def _silent(self) -> bool:
+        if self._clock.now() < self._claims_from:
+            return False
         silence = self._clock.now() - self._heard
         return silence >= 0 if self._released else silence > self._timings.session
 
@@ -109,6 +116,7 @@ class Candidate:
             self._heard = now
         if self._heard == inf and history.next_offset >= fetched.end_offset:
             self._heard = now
+        self._on_read(history.next_offset >= fetched.end_offset)
         return fetched
 
     async def _still_silent(self) -> bool:

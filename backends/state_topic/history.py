@@ -17,6 +17,9 @@ from protocol.record_batch import Batch, BatchRecord
 
 log = logging.getLogger(__name__)
 
+SEQUENCES = 2**31
+"""Sequences of a producer begin with 0 again after this number."""
+
 
 class History:
     """Applies batches in order. `rows` has the values by key, without the claim."""
@@ -30,6 +33,8 @@ class History:
         """The offset to read from."""
         self.foreign_batches = 0
         """Number of batches that the order rule has dropped."""
+        self._sequence: int | None = None
+        """The sequence after the last batch of the claim's producer; None before its first one."""
         self._open: dict[int, list[BatchRecord]] = {}
         """Records of transactions without a marker, by producer id."""
         self._repairs: set[bytes] = set()
@@ -40,6 +45,15 @@ class History:
             if batch.header.last_offset >= self.next_offset:
                 self._apply_batch(batch)
                 self.next_offset = batch.header.last_offset + 1
+
+    def repairs_after(self, sequence: int) -> list[BatchRecord] | None:
+        """Take the repairs when all batches of the active instance before `sequence` were read; else return None.
+
+        Earlier, the instance may have written newer values of the same keys than those that were read.
+        """
+        if not self._repairs:
+            return []
+        return self.take_repairs() if self._sequence == sequence and not self._open else None
 
     def take_repairs(self) -> list[BatchRecord]:
         """Return the valid rows of the keys of dropped batches, and forget these keys.
@@ -52,6 +66,9 @@ class History:
 
     def _apply_batch(self, batch: Batch) -> None:
         header = batch.header
+        claim = self.claim
+        if not header.control and claim is not None and header.producer == claim.producer:
+            self._count(batch)
         if header.control:
             held = self._open.pop(header.producer.id, [])
             if held and batch.commits():
@@ -86,13 +103,21 @@ class History:
                 self._drop(held)
             self._open.clear()
             self.last_term = self.claim.term
+        if self.claim is None or claim.producer != self.claim.producer:
+            self.claim = claim
+            self._count(batch)
         self.claim = claim
         return True
+
+    def _count(self, batch: Batch) -> None:
+        offset, last_offset, _, _, sequence, *_ = batch.header
+        self._sequence = (sequence + last_offset - offset + 1) % SEQUENCES
 
     def _put(self, records: list[BatchRecord]) -> None:
         for key, value in records:
             if key is None or key == CLAIM_KEY:
                 raise DecodeError("a row of the state topic has no key, or that of the claim")
+            self._repairs.discard(key)
             if value is None:
                 self.rows.pop(key, None)
             else:

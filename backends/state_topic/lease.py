@@ -24,6 +24,11 @@ class Lease:
         """Extend the lease for a batch that was sent at `sent` and is acknowledged."""
         self._until = max(self._until, sent + self._seconds)
 
+    @property
+    def seconds_left(self) -> float:
+        """How long the lease is still valid; at most 0 without one."""
+        return self._until - self._clock.now()
+
     def end(self) -> None:
         """End the lease at once, and for good."""
         self._until = -inf

@@ -4,12 +4,15 @@ The key is the form's name and the values of its key columns, the value an objec
 are loaded in the order of their first writing have a `sequence` as well, since a compacted topic does not keep it.
 """
 
+import asyncio
+import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from backends.record_forms import FORMS, RecordForm
+from backends.state_topic.meta import META, PORTS
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Record
 from protocol.errors import DecodeError
@@ -19,8 +22,14 @@ Result = TypeVar("Result")
 
 SEQUENCE = "sequence"
 
+ROWS_PER_SLICE = 2_000
+"""Rows decoded before other tasks run."""
+
 AUDIT = "audit"
 """Name of the rows of the audit log, which are no records."""
+
+NO_RECORDS = frozenset({AUDIT, META, PORTS})
+"""Names of the rows that are no records of the controller."""
 
 _BY_NAME = {form.name: form for form in FORMS.values()}
 _ORDER = {form.name: index for index, form in enumerate(FORMS.values())}
@@ -36,17 +45,22 @@ class _Loaded(NamedTuple):
 class RowWriter:
     """Encodes changes. It knows the sequences of the rows that exist, and gives new rows the next one."""
 
-    def __init__(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Read the sequences and the ids of the audit entries of existing rows. Raises DecodeError."""
+    def __init__(self, rows: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Learn the existing rows. Raises DecodeError."""
         self._sequences: dict[bytes, int] = {}
         self._oldest_entry = self._newest_entry = 0
+        self._next = 1
+        self.learn(rows)
+
+    def learn(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Read the sequences and the ids of the audit entries of existing rows. Raises DecodeError."""
         for key, value in rows:
             name, *columns = _decoded(key, list)
             if name == AUDIT:
                 self._oldest_entry = min(self._oldest_entry or columns[0], columns[0])
-            elif _form(name).ordered:
-                self._sequences[key] = _decoded(value, dict)[SEQUENCE]
-        self._next = 1 + max(self._sequences.values(), default=0)
+            elif not _is_no_record(name) and _form(name).ordered:
+                self._sequences[key] = _sequence(key, _decoded(value, dict))
+                self._next = max(self._next, 1 + self._sequences[key])
 
     def encode(self, change: Change) -> Sequence[BatchRecord]:
         """Return the rows of one change: one, or the tombstones of a trim."""
@@ -83,9 +97,35 @@ def decode_records(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[Record]:
     return (found.record for found in loaded)
 
 
+async def read_rows(rows: Sequence[tuple[bytes, bytes]]) -> tuple[RowWriter, Iterator[Record]]:
+    """Return a writer that knows the rows, and their records in the order of `Store.load`.
+
+    Other tasks run after each slice of the rows. Raises DecodeError.
+    """
+    writer, sorted_slices = RowWriter(), []
+    for start in range(0, len(rows), ROWS_PER_SLICE):
+        some = rows[start : start + ROWS_PER_SLICE]
+        writer.learn(some)
+        loaded = [found for key, value in some if (found := _decode(key, value)) is not None]
+        sorted_slices.append(sorted(loaded, key=_by_order))
+        await asyncio.sleep(0)
+    return writer, (found.record for found in heapq.merge(*sorted_slices, key=_by_order))
+
+
+def _by_order(found: _Loaded) -> tuple[int, tuple[Any, ...]]:
+    return found.order
+
+
+def _sequence(key: bytes, fields: dict[str, Any]) -> int:
+    sequence = fields.get(SEQUENCE)
+    if not isinstance(sequence, int):
+        raise DecodeError(f"the row {key.decode(errors='replace')} of the state topic has no {SEQUENCE}")
+    return sequence
+
+
 def _decode(key: bytes, value: bytes) -> _Loaded | None:
     name, *columns = _decoded(key, list)
-    if name == AUDIT:
+    if _is_no_record(name):
         return None
     form, fields = _form(name), _decoded(value, dict)
     try:
@@ -94,6 +134,10 @@ def _decode(key: bytes, value: bytes) -> _Loaded | None:
     except (LookupError, ValueError, TypeError) as error:
         raise DecodeError(f"the row {key.decode(errors='replace')} of the state topic: {error!r}") from error
     return _Loaded((_ORDER[name], position), record)
+
+
+def _is_no_record(name: object) -> bool:
+    return isinstance(name, str) and name in NO_RECORDS
 
 
 def _form(name: object) -> RecordForm:

@@ -14,11 +14,14 @@ ENCODED_PER_SLICE = 2_000
 
 
 class StateTopicStore:
-    """Implements `controller.ports.Store` for one term of this instance."""
+    """Implements `controller.ports.Store` for one term of this instance.
 
-    def __init__(self, history: History, writer: TermWriter) -> None:
+    `rows` knows the rows of the history; without it they are read at once.
+    """
+
+    def __init__(self, history: History, writer: TermWriter, rows: RowWriter | None = None) -> None:
         self._history, self._writer = history, writer
-        self._rows = RowWriter(history.rows.items())
+        self._rows = rows or RowWriter(history.rows.items())
         self._last: asyncio.Future[None] | None = None
         """The task of the last commit that is still being encoded."""
 

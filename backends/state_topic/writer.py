@@ -9,12 +9,17 @@ the coordinator has given it another producer id, the broker would refuse neithe
 """
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
+
+from msgspec import structs
 
 from backends.state_topic.attempts import until_answered
 from backends.state_topic.candidate import Term
+from backends.state_topic.claim import CLAIM_KEY
+from backends.state_topic.history import SEQUENCES
 from backends.state_topic.lease import Lease
 from backends.state_topic.ports import FencedError, StateLog, Timings
 from common.clock import Clock, within
@@ -30,7 +35,17 @@ RECORD_OVERHEAD = 20
 TRANSACTION_SECONDS = 3600.0
 """A transactional beat is written this often: only transactions keep the transactional id from expiring."""
 
-_SEQUENCES = 2**31
+REPAIR_PAUSE_SECONDS = 0.01
+"""Between two looks whether all own batches were read, which repairs wait for."""
+
+log = logging.getLogger(__name__)
+
+Repairs = Callable[[int], Sequence[BatchRecord] | None]
+"""Returns the rows to write again when all batches before a sequence were read, else None (`History.repairs_after`)."""
+
+
+def _no_repairs(_: int) -> Sequence[BatchRecord]:
+    return ()
 
 
 class _Commit(NamedTuple):
@@ -40,7 +55,10 @@ class _Commit(NamedTuple):
 
 
 class TermWriter:
-    """Writes under the claim of a term. A batch with the claim again is a beat: it only extends the lease."""
+    """Writes under the claim of a term. A batch with the claim again is a beat: it only extends the lease.
+
+    `repairs` gives the rows that another client has overwritten.
+    """
 
     def __init__(
         self,
@@ -49,13 +67,15 @@ class TermWriter:
         lease: Lease,
         timings: Timings,
         clock: Clock,
+        repairs: Repairs = _no_repairs,
     ) -> None:
-        self._log, self._sequence = log, term.sequence
+        self._log, self._sequence, self._repairs = log, term.sequence, repairs
+        self._claim = term.claim
         self._producer, self._beat = term.claim.producer, term.claim.encode()
         self._lease, self._timings, self._clock = lease, timings, clock
         self._waiting: deque[_Commit] = deque()
         self._wake = asyncio.Event()
-        self._closing = False
+        self._closing = self._releases = False
         self._lost: StoreLostError | None = None
         self._transaction_at = clock.now()
 
@@ -79,17 +99,24 @@ class TermWriter:
                 if not self._waiting and not await within(self._clock, self._timings.beat, self._wake):
                     await self._write_beat()
                 self._wake.clear()
+                await self._write_repairs()
                 while self._waiting:
                     await self._write_group(self._next_group())
+                    await self._write_repairs()
+            if self._releases:
+                await self._append([structs.replace(self._claim, released=True).encode()])
         except FencedError as error:
             self._lost = StoreLostError(str(error))
             self._lease.end()
             self._fail_all()
             raise self._lost from error
 
-    def close(self) -> None:
-        """Accept no more commits; `run` ends when the waiting ones are written."""
-        self._closing = True
+    def close(self, *, release: bool = False) -> None:
+        """Accept no more commits; `run` ends when the waiting ones are written.
+
+        With `release`, the last batch says that the term has ended, so a standby need not wait for a session.
+        """
+        self._closing, self._releases = True, release
         self._wake.set()
 
     def _next_group(self) -> list[_Commit]:
@@ -115,6 +142,22 @@ class TermWriter:
             if not commit.done.done():
                 commit.done.set_result(None)
 
+    async def _write_repairs(self) -> None:
+        """Write the rows again that another client has overwritten. Own commits wait until they are known."""
+        until = self._clock.now() + self._timings.beat
+        while (rows := self._repairs(self._sequence)) is None and self._clock.now() < until:
+            await self._clock.sleep(REPAIR_PAUSE_SECONDS)
+        if not rows:
+            return
+        log.warning(
+            "another client has written to the state topic: %d of its keys are written again", len(rows)
+        )
+        if plain := [row for row in rows if row.key != CLAIM_KEY]:
+            for batch in _batches(plain):
+                await self._append(batch)
+        if len(plain) < len(rows):
+            await self._append([self._beat])
+
     async def _write_beat(self) -> None:
         if self._clock.now() - self._transaction_at >= TRANSACTION_SECONDS:
             await self._write_transaction([self._beat])
@@ -130,7 +173,7 @@ class TermWriter:
 
     async def _append(self, records: Sequence[BatchRecord], *, transactional: bool = False) -> None:
         sequence = self._sequence
-        self._sequence = (sequence + len(records)) % _SEQUENCES
+        self._sequence = (sequence + len(records)) % SEQUENCES
         answered = await until_answered(
             self._clock,
             lambda: self._log.append(records, self._producer, sequence, transactional=transactional),

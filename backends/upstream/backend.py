@@ -41,7 +41,7 @@ OnBrokers = Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]]
 """Callback with the host and port of each broker, by id."""
 
 
-async def _ignore_brokers(_: Mapping[int, tuple[str, int]]) -> None:
+async def ignore_brokers(_: Mapping[int, tuple[str, int]]) -> None:
     """Default callback: does nothing."""
 
 
@@ -58,7 +58,7 @@ class UpstreamBackend:
         state: State,
         submit: SubmitEvent,
         *,
-        on_brokers: OnBrokers = _ignore_brokers,
+        on_brokers: OnBrokers = ignore_brokers,
         on_failure: Callable[[BaseException], None],
         clock: Clock | None = None,
         intervals: PollIntervals | None = None,

@@ -1,12 +1,12 @@
 """Client of the upstream: sends a request to a given broker, or to any broker that can be reached."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from backends.client.connection import BrokerConnection
-from backends.client.errors import BrokerError, InDoubtError, UnreachableError, UnsupportedError
+from backends.client.errors import BrokerError, HeldError, InDoubtError, UnreachableError, UnsupportedError
 from backends.client.handshake import Caller, open_connection
 from backends.client.link import Link
 from backends.upstream.counters import UpstreamCounters
@@ -43,6 +43,10 @@ READS = frozenset(
 """Requests that change nothing, and so may be sent twice."""
 
 
+HELD_PAUSE_SECONDS = 0.05
+"""Between two looks whether a write may be sent."""
+
+
 class UpstreamBroker(NamedTuple):
     """A broker as the upstream advertises it. A fenced broker is registered, but not live."""
 
@@ -56,6 +60,7 @@ class UpstreamBroker(NamedTuple):
 class UpstreamClient:
     """Connections to a cluster, one per broker.
 
+    A request that is not among READS is sent only while `permit` returns True; else it waits for that.
     Its attributes describe the cluster as of the last `refresh`.
     """
 
@@ -67,6 +72,7 @@ class UpstreamClient:
         clock: Clock | None = None,
         off_loop: OffLoop | None = None,
         counters: UpstreamCounters | None = None,
+        permit: Callable[[], bool] = lambda: True,
     ) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
@@ -78,6 +84,9 @@ class UpstreamClient:
         self._clock = clock or RealClock()
         self.off_loop = off_loop or InlineExecutor()
         self._counters = counters or UpstreamCounters()
+        self._permit = permit
+        self.held = 0
+        """Number of requests that had to wait for the permit."""
         self._links: dict[Address, Link] = {}
         self._closed = False
 
@@ -117,13 +126,18 @@ class UpstreamClient:
         the errors of `BrokerConnection.ask` and `open_connection`. After an InDoubtError of a write, the
         caller must find out whether the upstream has carried it out.
         """
-        try:
-            return await self._ask(request, broker, version, timeout_seconds)
-        except UnsupportedError:
-            raise  # Callers try another request then.
-        except BrokerError as error:
-            self._counters.failed(schema_of(type(request)).api_key or 0, error)
-            raise
+        while True:
+            try:
+                return await self._ask(request, broker, version, timeout_seconds)
+            except UnsupportedError:
+                raise  # Callers try another request then.
+            except BrokerError as error:
+                self._counters.failed(schema_of(type(request)).api_key or 0, error)
+                raise
+            except HeldError:
+                self.held += 1
+                while not self._permit():
+                    await self._clock.sleep(HELD_PAUSE_SECONDS)
 
     async def _ask(
         self,
@@ -172,7 +186,11 @@ class UpstreamClient:
     async def _connect(self, address: Address) -> BrokerConnection:
         connection = await open_connection(address, self._caller, CONNECT_SECONDS)
         connection.off_loop = self.off_loop
+        connection.permits = self._permits
         return connection
+
+    def _permits(self, request: Request[NamedTuple]) -> bool:
+        return schema_of(type(request)).api_key in READS or self._permit()
 
     def _candidates(self) -> Iterator[Link]:
         """Yield links: controller, live brokers, fenced brokers, bootstrap servers; failing links last."""

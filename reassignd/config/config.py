@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from reassignd.config import properties
 from reassignd.config.http_keys import HttpKeys
+from reassignd.config.instance_keys import TOPIC, InstanceKeys
 from reassignd.config.setting_types import (
     ADDRESS,
     FILE,
@@ -39,6 +40,7 @@ FLAGS = {
     "--listener": "listener",
     "--data-dir": "data.dir",
     "--http": "http.listener",
+    "--state": "state",
     "--log-format": "log.format",
     "--bootstrap-server": "upstream.bootstrap.servers",
     "--command-config": "upstream.command.config",
@@ -48,7 +50,7 @@ FLAGS = {
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
 
 
-class Settings(HttpKeys, ZookeeperKeys):
+class Settings(HttpKeys, InstanceKeys, ZookeeperKeys):
     """All settings of `reassignd serve`. An attribute has the name of its key, with underscores for dots."""
 
     listener = Key(
@@ -297,6 +299,7 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
         raise ConfigError(
             f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; set the addresses of Kafka's brokers"
         )
+    _check_instances(settings)
     first, ports = settings.listener.port, settings.ports
     if first and first + ports - 1 > 65535:
         raise ConfigError(f"listener: {ports} ports from {first} on exceed 65535")
@@ -305,6 +308,18 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
             f"listener: clients cannot connect to {settings.listener.host}; set advertised.host too"
         )
     return settings
+
+
+def _check_instances(settings: Settings) -> None:
+    if settings.state != TOPIC:
+        return
+    if settings.backend != UPSTREAM:
+        raise ConfigError(f"state=topic needs the upstream backend, not backend={settings.backend}")
+    if settings.gateway_peer_listener.host in WILDCARDS and not settings.gateway_peer_host:
+        raise ConfigError(
+            f"gateway.peer.listener: other instances cannot connect to {settings.gateway_peer_listener.host}; "
+            "set gateway.peer.host too"
+        )
 
 
 def _parse(assignment: Assignment) -> object:

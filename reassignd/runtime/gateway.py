@@ -1,29 +1,16 @@
 """Gateway mode: a running Kafka as the upstream, and the relay in front of it."""
 
-import uuid
 from collections.abc import Callable, Mapping
-from functools import partial
 
 from backends.client.errors import AuthenticationError
 from backends.client.handshake import Caller
-from backends.client.security import PLAINTEXT
+from backends.client.security import PLAINTEXT, Security
 from backends.datadir import StoreError
-from backends.upstream.backend import UpstreamBackend
-from backends.upstream.client import UpstreamClient
-from backends.upstream.counters import UpstreamCounters
 from backends.upstream.old_throttles import import_leases
 from backends.upstream.records import OwnRecords
 from common.address import Address
-from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.event import Event, Reply
-from controller.messages.events import AlterReassignments
-from controller.messages.job_events import Queue, RollBackJob
-from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigSource
-from controller.model.profile import GATEWAY
 from controller.ports import Store
 from controller.state.state import State
-from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__
 from reassignd.config import command_config
 from reassignd.config.config import Settings
@@ -34,103 +21,45 @@ from reassignd.runtime.data_dir import DataDirRuntime
 from reassignd.runtime.listeners.listener_security import listener_tls
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.storage.identity import claim
-from server.dispatch.authorizer import AllowAll
+from reassignd.runtime.upstream_adapter import UpstreamAdapter, refuse_gateway
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
-from server.gateway.own_configs import LocalConfigs
-from server.gateway.port_assignments import PortAssignmentError
-from server.gateway.services import GatewayServices
-from server.metrics.sources import Traffic, Znodes
+from server.gateway.port_assignments import PortAssignmentError, PortAssignments
 from server.ports import Stats
 from server.relay.counters import RelayCounters
 
-UNTHROTTLED = 50 * 1024 * 1024
-"""Bytes per second that a forecast assumes without a throttle."""
 
-
-class GatewayAdapter:
+class GatewayAdapter(UpstreamAdapter):
     """Implements `reassignd.runtime.data_dir.ListeningAdapter`."""
 
-    brokers = None
-    znodes = Znodes()
     _gateway: Gateway
 
     def __init__(self, settings: Settings, state: State, hooks: Hooks) -> None:
-        state.profile = GATEWAY
-        self._settings, self._state, self._hooks = settings, state, hooks
-        self.authorizer = AllowAll()
         self._claimed = ""
         """The id of the cluster that the data directory was claimed for in this process."""
-        path = settings.upstream_command_config
-        self._security = command_config.load(path) if path is not None else PLAINTEXT
+        self._security = upstream_security(settings)
         caller = Caller(software_version=__version__, security=self._security)
-        servers = settings.upstream_bootstrap_servers
-        self.upstream = UpstreamCounters()
-        self._client = UpstreamClient(servers, caller, off_loop=hooks.off_loop, counters=self.upstream)
-        self.backend = UpstreamBackend(
-            self._client,
-            state,
-            hooks.submit,
-            on_brokers=self._brokers_seen,
-            on_failure=partial(hooks.report_failure, "the connection to the upstream"),
-            counters=self.upstream,
-        )
-        self.sizes = self.backend.sizes
+        super().__init__(settings, state, hooks, caller, on_brokers=self._brokers_seen)
 
     @property
     def addresses(self) -> list[Address]:
         """The bootstrap port first, then the ports by broker id."""
-        by_broker = sorted(self._gateway.addresses.items())
-        ports = [self._gateway.bootstrap, *(address for _, address in by_broker)]
-        return [address for address in ports if address is not None]
+        return gateway_addresses(self._gateway)
 
     @property
     def relayed(self) -> RelayCounters:
         """See `ClusterAdapter.relayed`."""
         return self._gateway.counts
 
-    @property
-    def upstream_cluster_id(self) -> str:
-        """See `ClusterAdapter.upstream_cluster_id`."""
-        return self._client.cluster_id
-
-    def bandwidth(self) -> int:
-        """See `ClusterAdapter.bandwidth`."""
-        return UNTHROTTLED
-
-    def traffic(self) -> Mapping[int, Traffic]:
-        """Nothing: the brokers have metrics of their own."""
-        return {}
-
-    def new_topic_id(self) -> bytes:
-        """See `ClusterAdapter.new_topic_id`."""
-        return uuid.uuid4().bytes
-
     def serve(self, router: Router, stats: Stats) -> None:
         """See `ClusterAdapter.serve`."""
-        settings, security = self._settings, self._security
-        listener = settings.listener
-        gateway_settings = GatewaySettings(
-            listener,
-            settings.gateway_ports,
-            settings.advertised_host or listener.host,
-            listener_tls(settings),
-            security.tls,
-            security.sasl is not None,
-        )
-        services = GatewayServices(router.answer, router.refuse, LocalConfigs(self._state, self.submit))
+        settings = self._settings
         try:
-            self._gateway = Gateway(services, gateway_settings, limits(settings), stats, settings.data_dir)
+            ports = PortAssignments(settings.data_dir)
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
-
-    async def submit(self, event: Event[Reply]) -> Reply:
-        """Submit the event; for an order, after the replicas of its topics were read from the upstream."""
-        if isinstance(event, AlterReassignments | Queue):
-            await self.backend.refresh_topics(topic for topic, _ in event.topics or ())
-        elif isinstance(event, RollBackJob):
-            await self.backend.refresh_topics(key.topic for key in self._state.finished.get(event.job, ()))
-        return await self._hooks.submit(event)
+        listening = gateway_settings(settings, self._security)
+        self._gateway = Gateway(self.services(router), listening, limits(settings), stats, ports)
 
     async def start(self, show_obstacle: Callable[[str], None]) -> None:
         """Return when the upstream was polled and each of its brokers has a port."""
@@ -152,7 +81,7 @@ class GatewayAdapter:
         its partitions may have the same names.
         """
         if self._client.cluster_id not in {"", self._claimed}:
-            await _refuse_gateway(self._client)
+            await refuse_gateway(self._client)
             claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
             self._claimed = self._client.cluster_id
         try:
@@ -173,15 +102,27 @@ class GatewayRuntime(DataDirRuntime):
         return OwnRecords(store)
 
 
-async def _refuse_gateway(client: UpstreamClient) -> None:
-    """Raise CommandError if the upstream is a gateway of reassignd.
+def upstream_security(settings: Settings) -> Security:
+    """Return how to connect to the upstream."""
+    path = settings.upstream_command_config
+    return command_config.load(path) if path is not None else PLAINTEXT
 
-    A gateway lists unset keys of reassignd on the brokers' default, as defaults. Kafka lists only keys that were set there.
-    """
-    resource = DescribeConfigsResource(ResourceType.BROKER, CLUSTER_DEFAULT, None)
-    response = await client.ask(DescribeConfigsRequest([resource]))
-    sources = {config.config_source for row in response.results for config in row.configs}
-    if ConfigSource.DEFAULT in sources:
-        raise CommandError(
-            "bootstrap server: that is a gateway of reassignd; give Kafka's own brokers as --bootstrap-server"
-        )
+
+def gateway_settings(settings: Settings, security: Security) -> GatewaySettings:
+    """Return the settings of the gateway's listeners."""
+    listener = settings.listener
+    return GatewaySettings(
+        listener,
+        settings.gateway_ports,
+        settings.advertised_host or listener.host,
+        listener_tls(settings),
+        security.tls,
+        security.sasl is not None,
+    )
+
+
+def gateway_addresses(gateway: Gateway) -> list[Address]:
+    """Return the bootstrap port first, then the ports by broker id."""
+    by_broker = sorted(gateway.addresses.items())
+    ports = [gateway.bootstrap, *(address for _, address in by_broker)]
+    return [address for address in ports if address is not None]

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from ssl import SSLContext
 
 from common.address import Address
@@ -13,7 +12,7 @@ from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.gateway.interceptors import gateway_interceptors
-from server.gateway.port_assignments import PortAssignmentError, PortAssignments
+from server.gateway.port_assignments import PortAssignmentError, PortPendingError, Ports
 from server.gateway.services import GatewayServices
 from server.ports import Stats
 from server.relay.counters import RelayCounters
@@ -43,7 +42,7 @@ class GatewaySettings:
 class Gateway:
     """The listeners and their ports. Implements `server.relay.addresses.AdvertisedAddresses`.
 
-    `services` answers reassignd's own requests. The port assignments are kept in `directory`.
+    `services` answers reassignd's own requests. `ports` gives the positions of brokers.
     """
 
     def __init__(
@@ -52,13 +51,13 @@ class Gateway:
         settings: GatewaySettings,
         limits: ConnectionLimits,
         stats: Stats,
-        directory: Path,
+        ports: Ports,
     ) -> None:
         self.counts = RelayCounters()
         self.bootstrap: Address | None = None
         """Address of the port that leads to any broker, while it is open."""
         self._settings = settings
-        self._port_assignments = PortAssignments(directory)
+        self._ports = ports
         self._upstreams = UpstreamBrokers(settings.upstream_tls)
         interceptors = gateway_interceptors(services, self)
         shared = RelayServices(self._upstreams, interceptors, limits, self.counts, settings.authenticates)
@@ -126,12 +125,14 @@ class Gateway:
 
     async def _listen_for(self, broker: int) -> None:
         try:
-            position = self._port_assignments.position(broker)
+            position = self._ports.position(broker)
             if position > self._settings.ports:
                 raise PortAssignmentError(
                     f"it would be the {position}th, and there are {self._settings.ports} for brokers"
                 )
             self._open[broker] = await self._listen(broker, position)
+        except PortPendingError:
+            return  # the next update asks again
         except (OSError, PortAssignmentError) as error:
             if broker not in self._hidden:
                 self._hidden.add(broker)

@@ -1,4 +1,4 @@
-"""Durable assignment of the gateway's ports to brokers.
+"""Durable assignment of the gateway's ports to brokers, and its file.
 
 The first port leads to any broker. Clients keep brokers' addresses while they run, so a port must lead to the
 same broker after a restart.
@@ -6,6 +6,7 @@ same broker after a restart.
 
 import json
 from pathlib import Path
+from typing import Protocol
 
 from common.durable_file import replace_file
 
@@ -13,11 +14,23 @@ FILE = "gateway-ports.json"
 
 
 class PortAssignmentError(Exception):
-    """The file cannot be read or written. The message is one line that says what to do."""
+    """The positions cannot be read or written. The message is one line that says what to do."""
+
+
+class PortPendingError(Exception):
+    """The broker has no position yet; it is being assigned."""
+
+
+class Ports(Protocol):
+    """Positions of brokers, from 1 on."""
+
+    def position(self, broker: int) -> int:
+        """Return the broker's position, which is durable. Raises PortAssignmentError and PortPendingError."""
+        ...
 
 
 class PortAssignments:
-    """Positions of brokers, from 1 on, in a file of the data directory."""
+    """Implements `Ports` in a file of the data directory."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE

@@ -1,6 +1,6 @@
 import asyncio
 
-from common.clock import ManualClock, RealClock, settle, within
+from common.clock import BootClock, ManualClock, RealClock, settle, within
 
 
 async def test_sleepers_wake_in_the_order_of_their_times() -> None:
@@ -57,3 +57,8 @@ async def test_an_event_ends_the_wait() -> None:
     event.set()
     await settle()
     assert await waiting is True
+
+
+def test_the_boot_clock_does_not_go_back() -> None:
+    clock = BootClock()
+    assert clock.now() <= clock.now()

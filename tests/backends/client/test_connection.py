@@ -7,6 +7,7 @@ import pytest
 
 from backends.client.connection import LARGE_ANSWER, MAX_IN_FLIGHT, BrokerConnection
 from backends.client.errors import (
+    HeldError,
     RequestLostError,
     RequestTimedOutError,
     UnreachableError,
@@ -286,3 +287,12 @@ class Remembering:
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         self.done.append(function)
         return function(*args, **kwargs)
+
+
+async def test_a_request_that_may_not_be_sent_is_held(fake: FakeBroker, connection: BrokerConnection) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    connection.permits = lambda _: False
+    with pytest.raises(HeldError):
+        await connection.ask(LIST, 5)
+    connection.permits = lambda _: True
+    assert (await connection.ask(listed(7), 5)).throttle_time_ms == 7

@@ -142,3 +142,24 @@ async def test_terms_increase_when_two_instances_claim_the_same() -> None:
     rig.before_claim = lambda: rig.log.claim(a_claim(2, OTHER, replaces=(6, 9)))
     await rig.run(9)
     assert (rig.task.result().claim.term, rig.task.result().sequence) == (3, 2)
+
+
+async def test_each_read_is_reported() -> None:
+    rig, reads = Rig(Log().claim(a_claim())), list[bool]()
+    candidate = Candidate(
+        rig, rig.history, new_claim, Timings(6.0), rig.clock, Random(1), on_read=reads.append
+    )
+    rig.task = asyncio.create_task(candidate.claim_term())
+    await rig.run(1.1)
+    assert reads == [True] * 4
+    rig.task.cancel()
+
+
+async def test_no_term_is_claimed_before_its_time() -> None:
+    rig = Rig(Log())
+    candidate = Candidate(rig, rig.history, new_claim, Timings(6.0), rig.clock, Random(1), claims_from=10.0)
+    rig.task = asyncio.create_task(candidate.claim_term())
+    await rig.run(9.9)
+    assert not rig.log.batches
+    await rig.run(5)
+    assert rig.task.done()

@@ -102,3 +102,26 @@ def test_an_unreadable_batch_of_another_program_is_dropped_and_all_rows_are_repa
 def test_an_unreadable_batch_of_the_active_instance_is_refused() -> None:
     with pytest.raises(DecodeError, match="compressed"):
         read(Log().claim(a_claim()).add(row("a"), attributes=1))
+
+
+def foreign() -> Log:
+    """A log with a row, which another client overwrites after the next own row."""
+    log = Log().claim(a_claim()).add(row("a", "1"), sequence=1).add(row("b", "1"), sequence=2)
+    return log.add(row("a", "foreign"), producer=Producer(9, 0))
+
+
+def test_repairs_wait_until_all_own_batches_were_read() -> None:
+    history = read(foreign())
+    assert history.repairs_after(4) is None
+    assert history.repairs_after(3) == [row("a", "1")]
+    assert history.repairs_after(3) == []
+
+
+def test_repairs_wait_for_the_marker_of_an_open_transaction() -> None:
+    log = foreign().add(row("a", "2"), attributes=TRANSACTIONAL, sequence=3)
+    assert read(log).repairs_after(4) is None
+    assert read(log.marker(commit=True)).repairs_after(4) == []
+
+
+def test_a_row_that_was_written_again_needs_no_repair() -> None:
+    assert read(foreign().add(row("a", "2"), sequence=3)).take_repairs() == []

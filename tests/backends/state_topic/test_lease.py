@@ -29,3 +29,9 @@ def test_an_ended_lease_cannot_be_renewed() -> None:
     lease.end()
     lease.renew(sent=0.0)
     assert not lease.valid
+
+
+def test_the_seconds_that_are_left_are_known() -> None:
+    lease = Lease(clock := ManualClock(), 4.0)
+    lease.renew(1.0)
+    assert lease.seconds_left == 5.0 - clock.now()

@@ -138,3 +138,47 @@ async def test_a_closed_writer_writes_waiting_commits_and_refuses_more() -> None
         assert commit.done()
         assert task.done()
         assert isinstance(rig.commit(row("b")).exception(), StoreLostError)
+
+
+async def test_a_released_claim_is_the_last_batch() -> None:
+    rig = Rig()
+    async with running(rig):
+        _ = rig.commit(row("a"))
+        rig.writer.close(release=True)
+        await rig.clock.advance(1)
+    assert [records for _, records in rig.appended] == [[row("a")], [a_claim(released=True).encode()]]
+
+
+async def test_overwritten_rows_are_written_again_when_all_own_batches_were_read() -> None:
+    rig = Rig()
+    wanted: list[int] = []
+
+    def repairs(sequence: int) -> list[BatchRecord] | None:
+        wanted.append(sequence)
+        return None if len(wanted) < 3 else [row("a")] if len(wanted) == 3 else []
+
+    rig.writer = TermWriter(
+        rig.log, Term(a_claim(), 1, 0.0, -inf), rig.lease, Timings(6.0), rig.clock, repairs
+    )
+    async with running(rig):
+        _ = rig.commit(row("b"))
+        await rig.clock.advance(1)
+    assert rig.appended[:2] == [(1, [row("a")]), (2, [row("b")])]
+    assert wanted[:3] == [1, 1, 1]
+
+
+async def test_an_overwritten_claim_is_written_again_in_a_batch_of_its_own() -> None:
+    rig = Rig()
+    rows = [[row("a"), BEAT]]
+    rig.writer = TermWriter(
+        rig.log,
+        Term(a_claim(), 1, 0.0, -inf),
+        rig.lease,
+        Timings(6.0),
+        rig.clock,
+        lambda _: rows.pop() if rows else [],
+    )
+    async with running(rig):
+        _ = rig.commit(row("b"))
+        await rig.clock.advance(1)
+    assert [records for _, records in rig.appended][:3] == [[row("a")], [BEAT], [row("b")]]

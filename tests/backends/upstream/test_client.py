@@ -242,3 +242,20 @@ async def test_a_read_times_out_sooner_than_a_write(
     done, _ = await asyncio.wait([writing], timeout=0.2)
     assert not done
     writing.cancel()
+
+
+async def test_a_write_waits_for_the_permit_and_a_read_does_not(upstream: Upstream) -> None:
+    permitted = False
+    client = UpstreamClient([upstream.brokers[0].address], clock=upstream.clock, permit=lambda: permitted)
+    await client.refresh()
+    write = asyncio.create_task(client.ask(ALTER))
+    async with asyncio.timeout(30):
+        while not client.held:
+            await asyncio.sleep(0.001)
+    await upstream.clock.advance(10)
+    assert upstream.asked(AlterPartitionReassignmentsRequest) == []
+    permitted = True
+    await upstream.clock.advance(1)
+    await write
+    assert len(upstream.asked(AlterPartitionReassignmentsRequest)) == 1
+    await client.close()

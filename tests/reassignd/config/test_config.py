@@ -126,3 +126,19 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="it is not UTF-8 text"):
         list(read_file(file))
+
+
+def test_the_state_topic_needs_the_upstream_backend() -> None:
+    with pytest.raises(ConfigError, match="state=topic needs the upstream backend, not backend=embedded"):
+        resolve([Assignment("state", "topic", "--state")])
+
+
+def test_a_wildcard_peer_listener_needs_a_host() -> None:
+    given = {
+        "state": "topic",
+        "backend": "upstream",
+        "upstream.bootstrap.servers": "kafka:9092",
+        "gateway.peer.listener": "0.0.0.0:9190",
+    }
+    with pytest.raises(ConfigError, match=r"set gateway\.peer\.host too"):
+        resolve([Assignment(key, value, "--override") for key, value in given.items()])

@@ -17,6 +17,7 @@ from protocol.messages.list_groups_response import ListedGroup, ListGroupsRespon
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
 from server.connections.limits import ConnectionLimits
 from server.gateway.gateway import Gateway, GatewaySettings
+from server.gateway.port_assignments import PortAssignments
 from server.metrics.stats import Counters
 from tests.server.gateway.doubles import FakeServices
 from tests.server.rig import settle
@@ -93,7 +94,7 @@ async def gateway(
         replace(SETTINGS, **settings),
         limits or ConnectionLimits(),
         Counters(),
-        directory,
+        PortAssignments(directory),
     )
     try:
         await result.update(brokers)

@@ -1,0 +1,78 @@
+"""Rows of the state topic that are no records of the controller: what the topic belongs to, and the gateway's ports."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from backends.state_topic.topic import StateTopicError
+from protocol.errors import DecodeError
+from protocol.record_batch import BatchRecord
+
+META, PORTS = "meta", "ports"
+META_KEY, PORTS_KEY = (msgspec.json.encode([name]) for name in (META, PORTS))
+
+FORMAT = 1
+"""Of the rows. A newer one is refused."""
+
+
+class Meta(msgspec.Struct, frozen=True, kw_only=True):
+    """What the topic belongs to; the first active instance writes it."""
+
+    format: int = FORMAT
+    cluster_id: str = ""
+    """The own id of the gateways before the cluster, which clients of the API get."""
+    upstream_cluster_id: str = ""
+
+    def encode(self) -> BatchRecord:
+        """Return the row."""
+        return BatchRecord(META_KEY, msgspec.json.encode(self))
+
+
+class _Ports(msgspec.Struct, frozen=True):
+    positions: dict[int, int]
+
+
+def read_meta(rows: Mapping[bytes, bytes], topic: str, upstream_cluster_id: str) -> Meta | None:
+    """Return the meta row, or None if no instance was active yet.
+
+    Raises StateTopicError for the rows of another cluster, or of a newer format, and DecodeError.
+    """
+    value = rows.get(META_KEY)
+    if value is None:
+        return None
+    try:
+        # The format first: a newer one may have other fields.
+        number = msgspec.json.decode(value, type=dict[str, object]).get("format")
+        if isinstance(number, int) and number > FORMAT:
+            raise StateTopicError(
+                f"the state topic {topic} has format {number}, and this version knows formats up to {FORMAT}: "
+                "start the newer version"
+            )
+        meta = msgspec.json.decode(value, type=Meta)
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"the row {META} of the state topic: {error}") from error
+    if meta.upstream_cluster_id != upstream_cluster_id:
+        raise StateTopicError(
+            f"the state topic {topic} has the records of cluster {meta.upstream_cluster_id}, not of "
+            f"{upstream_cluster_id}: set state.topic to another name"
+        )
+    return meta
+
+
+def read_ports(rows: Mapping[bytes, bytes]) -> Mapping[int, int]:
+    """Return the positions of the brokers' ports, by broker. Raises DecodeError."""
+    value = rows.get(PORTS_KEY)
+    if value is None:
+        return {}
+    try:
+        positions = msgspec.json.decode(value, type=_Ports).positions
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"the row {PORTS} of the state topic: {error}") from error
+    if len(set(positions.values())) < len(positions) or min(positions.values(), default=1) < 1:
+        raise DecodeError(f"the row {PORTS} of the state topic assigns a port twice, or an invalid one")
+    return positions
+
+
+def encode_ports(positions: Mapping[int, int]) -> BatchRecord:
+    """Return the row."""
+    return BatchRecord(PORTS_KEY, msgspec.json.encode(_Ports(dict(positions))))
