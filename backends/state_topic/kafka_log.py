@@ -19,6 +19,11 @@ from protocol.messages.end_txn_request import EndTxnRequest
 from protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.init_producer_id_request import InitProducerIdRequest
+from protocol.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import BatchRecord, Producer, encode_batch, read_batches
@@ -29,6 +34,9 @@ log = logging.getLogger(__name__)
 FETCH_WAIT_MS, FETCH_BYTES = 250, 1_000_000
 REQUEST_SECONDS = 3.0
 """Timeout of a request, which is then repeated."""
+
+EARLIEST = -2
+"""Timestamp of ListOffsets for the first offset."""
 
 TRANSACTION_TIMEOUT_MS = 60_000
 TRANSACTION_KEY = 1
@@ -51,6 +59,7 @@ REPLACED = frozenset({ErrorCode.INCONSISTENT_TOPIC_ID, ErrorCode.OFFSET_OUT_OF_R
 TOPIC_RIGHTS = {
     "Metadata": "DESCRIBE",
     "Fetch": "READ",
+    "ListOffsets": "DESCRIBE",
     "Produce": "WRITE",
     "AddPartitionsToTxn": "WRITE",
 }
@@ -92,6 +101,21 @@ class KafkaStateLog:
             return Fetched(list(read_batches(data.records or b"")), data.high_watermark)
 
         return await self._answered("Fetch", attempt)
+
+    async def start_offset(self) -> int:
+        """Return the first offset that the log still has. Raises OSError and TopicReplacedError."""
+
+        async def attempt() -> int:
+            leader = await self._find_leader(self._reads)
+            topics = (ListOffsetsTopic(self._topic, (ListOffsetsPartition(0, timestamp=EARLIEST),)),)
+            response = await self._reads.ask(
+                ListOffsetsRequest(-1, topics=topics), leader, timeout_seconds=REQUEST_SECONDS
+            )
+            row = response.topics[0].partitions[0]
+            self._check(row.error_code, "ListOffsets")
+            return row.offset
+
+        return await self._answered("ListOffsets", attempt)
 
     async def new_epoch(self) -> Producer:
         """See `StateLog.new_epoch`."""

@@ -16,6 +16,12 @@ from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from protocol.messages.init_producer_id_request import InitProducerIdRequest
 from protocol.messages.init_producer_id_response import InitProducerIdResponse
+from protocol.messages.list_offsets_request import ListOffsetsRequest
+from protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import (
     MetadataResponse,
@@ -194,3 +200,11 @@ async def test_an_error_of_every_healthy_cluster_is_not_logged(caplog: pytest.Lo
     with pytest.raises(OSError, match="CONCURRENT"):
         await Cluster(init=ErrorCode.CONCURRENT_TRANSACTIONS).log().new_epoch()
     assert not caplog.messages
+
+
+async def test_the_first_offset_is_that_of_the_leader() -> None:
+    cluster = Cluster()
+    row = ListOffsetsTopicResponse("s", (ListOffsetsPartitionResponse(0, 0, -1, 7),))
+    cluster.answers[ListOffsetsRequest] = lambda *_: ListOffsetsResponse(topics=(row,))
+    assert await cluster.log().start_offset() == 7
+    assert cluster.asked[-1][1] == 2

@@ -1,0 +1,64 @@
+"""Audit entries as rows: in the state topic until they are copied, and in the audit topic."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from backends.state_topic.rows import AUDIT
+from controller.model.audit import AuditAction, AuditEntry
+from protocol.errors import DecodeError
+from protocol.record_batch import Batch, BatchRecord
+
+_PREFIX = msgspec.json.encode([AUDIT])[:-1] + b","
+
+
+class _Fields(msgspec.Struct, frozen=True):
+    """The value of a row, in which an older or a newer version may have more fields."""
+
+    id: int
+    time_ms: int
+    action: str
+    principal: str
+    client_id: str | None
+    job: int
+    detail: str
+
+
+def encode_entry(entry: AuditEntry) -> BatchRecord:
+    """Return the row of the entry."""
+    return BatchRecord(b"%s%d]" % (_PREFIX, entry.id), msgspec.json.encode(entry._asdict()))
+
+
+def decode_entry(value: bytes) -> AuditEntry:
+    """Return the entry of a row. Raises DecodeError."""
+    try:
+        fields = msgspec.json.decode(value, type=_Fields)
+        entry = AuditEntry(**msgspec.structs.asdict(fields))
+        return entry._replace(action=AuditAction(fields.action))
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DecodeError(f"an entry of the audit log cannot be read: {error}") from error
+
+
+def entries_in_rows(rows: Mapping[bytes, bytes]) -> list[AuditEntry]:
+    """Return the entries among the rows of the state topic, by id. Raises DecodeError."""
+    entries = [decode_entry(value) for key, value in rows.items() if key.startswith(_PREFIX)]
+    return sorted(entries)
+
+
+def entries_in_batches(batches: Iterable[Batch]) -> tuple[list[AuditEntry], int]:
+    """Return the entries in batches of the audit topic, and the number of records that are none."""
+    entries, unreadable = [], 0
+    for batch in batches:
+        if batch.header.control:
+            continue
+        try:
+            records = list(batch.records())
+        except DecodeError:
+            unreadable += 1
+            continue
+        for _, record in records:
+            try:
+                entries.append(decode_entry(record.value or b""))
+            except DecodeError:
+                unreadable += 1
+    return entries, unreadable

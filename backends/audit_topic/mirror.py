@@ -1,0 +1,81 @@
+"""The copy of the audit topic in this process, which answers the API: the topic has no indexes.
+
+An entry can be in the topic twice: it was copied again after a crash. It can also come from the outbox of the active
+instance before it comes from the topic. The first one counts.
+"""
+
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Protocol
+
+from backends.audit_topic.entries import entries_in_batches
+from backends.audit_topic.known_ids import KnownIds
+from backends.state_topic.ports import Fetched, TopicReplacedError
+from common.clock import Clock
+from controller.model.audit import AuditEntry
+from controller.ports import Store
+
+log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 1.0
+"""Between two fetches without entries. Only readers of the API wait for entries."""
+
+
+class EntryLog(Protocol):
+    """The one partition of the audit topic. Old records are deleted, so it may begin after offset 0."""
+
+    async def fetch(self, offset: int) -> Fetched:
+        """See `StateLog.fetch`. Raises OSError and TopicReplacedError."""
+        ...
+
+    async def start_offset(self) -> int:
+        """Return the first offset that the log still has. Raises OSError and TopicReplacedError."""
+        ...
+
+
+class AuditMirror:
+    """Adds entries to a local store, each once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known = KnownIds()
+        self.unreadable = 0
+        """Number of records in the topic that are no entries."""
+
+    async def add(self, entries: Iterable[AuditEntry]) -> None:
+        """Add the entries that are new."""
+        new = sorted(entry for entry in entries if self._known.add(entry.id))
+        if new:
+            await self._store.commit(new)
+
+    async def follow(self, entry_log: EntryLog, clock: Clock) -> None:
+        """Add the entries of the topic until cancelled. Raises TopicReplacedError if the topic is another one."""
+        offset = -1
+        while True:
+            idle = True
+            with suppress(OSError):
+                if offset < 0:
+                    offset = await entry_log.start_offset()
+                offset, idle = await self._read(entry_log, offset)
+            if idle:
+                await clock.sleep(PAUSE_SECONDS)
+
+    async def _read(self, entry_log: EntryLog, offset: int) -> tuple[int, bool]:
+        """Read once; return the next offset, and whether nothing is left to read."""
+        try:
+            fetched = await entry_log.fetch(offset)
+        except TopicReplacedError:
+            start = await entry_log.start_offset()
+            if start <= offset:
+                raise
+            # The broker has deleted what this instance had not read yet.
+            log.warning("the audit topic begins at offset %d, and was read to %d only", start, offset)
+            return start, False
+        entries, unreadable = entries_in_batches(fetched.batches)
+        self.unreadable += unreadable
+        if unreadable:
+            log.warning("the audit topic has %d records that are no entries; they are skipped", unreadable)
+        await self.add(entries)
+        offset = max((batch.header.last_offset + 1 for batch in fetched.batches), default=offset)
+        return offset, offset >= fetched.end_offset

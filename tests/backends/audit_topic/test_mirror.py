@@ -1,0 +1,108 @@
+"""The mirror has each entry of the topic once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from backends.audit_topic.mirror import PAUSE_SECONDS, AuditMirror
+from backends.state_topic.ports import TopicReplacedError
+from common.clock import ManualClock
+from tests.backends.audit_topic.builders import RecordedStore, ScriptedTopic, an_entry
+from tests.backends.state_topic.builders import row
+
+
+class Following:
+    """A mirror of a scripted topic."""
+
+    def __init__(self) -> None:
+        self.topic, self.store, self.clock = ScriptedTopic(), RecordedStore(), ManualClock()
+        self.mirror = AuditMirror(self.store)
+
+    async def ids(self) -> list[int]:
+        """Return the ids in the mirror after some time."""
+        await self.clock.advance(3 * PAUSE_SECONDS)
+        return self.store.ids()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["asyncio.Task[None]"]:
+        task = asyncio.create_task(self.mirror.follow(self.topic, self.clock))
+        yield task
+        task.cancel()
+
+
+async def test_entries_are_added_in_order_and_once() -> None:
+    following = Following()
+    following.topic.add(1, 2, 3)
+    following.topic.add(2, 3, 4)
+    async with following.running():
+        assert await following.ids() == [1, 2, 3, 4]
+        following.topic.add(5)
+        assert await following.ids() == [1, 2, 3, 4, 5]
+
+
+async def test_an_entry_of_the_outbox_is_not_added_again() -> None:
+    following = Following()
+    await following.mirror.add([an_entry(9)])
+    following.topic.add(8, 9, 10)
+    async with following.running():
+        assert await following.ids() == [9, 8, 10]
+
+
+async def test_reading_begins_where_the_topic_begins() -> None:
+    following = Following()
+    following.topic.add(1)
+    following.topic.add(2)
+    following.topic.start = 1
+    async with following.running():
+        assert await following.ids() == [2]
+
+
+async def test_a_failed_fetch_is_repeated() -> None:
+    following = Following()
+    following.topic.add(1)
+    following.topic.failures = [OSError("no answer"), OSError("no answer")]
+    async with following.running():
+        assert await following.ids() == [1]
+
+
+async def test_entries_that_were_deleted_before_they_were_read_are_skipped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    following = Following()
+    following.topic.failures = [TopicReplacedError("cut off")]
+    following.topic.add(1)
+    following.topic.add(2)
+
+    async def later() -> int:
+        following.topic.start_offset = started  # type: ignore[method-assign]
+        return 0
+
+    async def started() -> int:
+        return 1
+
+    following.topic.start_offset = later  # type: ignore[method-assign]
+    following.topic.start = 1
+    async with following.running():
+        assert await following.ids() == [2]
+    assert "begins at offset 1, and was read to 0 only" in caplog.text
+
+
+async def test_another_topic_ends_the_mirror() -> None:
+    following = Following()
+    following.topic.failures = [TopicReplacedError("made again")]
+    async with following.running() as task:
+        await following.clock.advance(1)
+        with pytest.raises(TopicReplacedError):
+            await task
+
+
+async def test_records_that_are_no_entries_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
+    following = Following()
+    following.topic.write(row("garbage"))
+    following.topic.add(1)
+    async with following.running():
+        assert await following.ids() == [1]
+    assert following.mirror.unreadable == 1
+    assert "1 records that are no entries" in caplog.text
