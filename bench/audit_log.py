@@ -9,12 +9,15 @@ import asyncio
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import httpx
 
+from backends.datadir import open_database
+from backends.sqlite.audit import index_topics
 from backends.sqlite.store import SqliteStore
 from bench.oversized_requests import resident_mb
 from controller.model.audit import AuditAction, AuditEntry
@@ -22,10 +25,13 @@ from tools.processes import Reassignd
 
 BATCH = 20_000
 ROUNDS = 20
+COMMITS = 1_000
 WANTED_MS = 100
 SHARES = {"order": 900, "cancel": 40, "pause": 20, "resume": 20, "limits": 10, "rollback": 10}
 PEOPLE = ("User:ANONYMOUS", "User:ann", "User:bob")
-DETAIL = '{"requested":3,"partitions":3,"throttle":100000,"topics":["orders"],"topic_count":1}'
+TOPICS = {"User:bob": "payments"}
+"""By principal. All others order `orders`, so bob and `orders` are frequent and never occur together."""
+DETAIL = '{"requested":3,"partitions":3,"throttle":100000,"topics":["%s"],"topic_count":1}'
 
 QUERIES: Mapping[str, Mapping[str, str | int]] = {
     "the newest 100": {},
@@ -35,6 +41,10 @@ QUERIES: Mapping[str, Mapping[str, str | int]] = {
     "a principal and a client that never meet": {"principal": "User:eve", "client": "tool"},
     "1,000 of a rare action": {"action": "limits", "limit": 1_000},
     "three actions of a client": {"action": "pause,resume,cancel", "client": "tool"},
+    "a frequent topic": {"topic": "orders"},
+    "a topic and a principal that never meet": {"topic": "orders", "principal": "User:bob"},
+    "a topic, a principal and a client": {"topic": "orders", "principal": "User:ann", "client": "tool"},
+    "a topic and two actions": {"topic": "orders", "action": "cancel,queue"},
     "one job": {"job": 4_711},
     "an hour in the middle": {"since": 50_000_000, "until": 53_600_000, "limit": 1_000},
 }
@@ -45,7 +55,8 @@ def entry(number: int, chance: random.Random) -> AuditEntry:
     [action] = chance.choices(list(SHARES), list(SHARES.values()))
     principal = "User:eve" if number == 7 else chance.choice(PEOPLE)
     client = "browser" if number == 7 else chance.choice(("tool", "browser"))
-    return AuditEntry(number, number * 100, AuditAction(action), principal, client, number, DETAIL)
+    detail = DETAIL % TOPICS.get(principal, "orders")
+    return AuditEntry(number, number * 100, AuditAction(action), principal, client, number, detail)
 
 
 async def fill(folder: Path, entries: int) -> None:
@@ -54,6 +65,29 @@ async def fill(folder: Path, entries: int) -> None:
     for first in range(1, entries + 1, BATCH):
         await store.commit([entry(number, chance) for number in range(first, first + BATCH)])
     store.close()
+
+
+def index(folder: Path) -> None:
+    """Index the topics, as a server does in the background."""
+    with closing(open_database(folder)) as database:
+        while index_topics(database):
+            pass
+
+
+async def commit_alone(folder: Path, topics: int) -> float:
+    """Return the median microseconds of the commit of one entry that names so many topics."""
+    taken = []
+    with closing(SqliteStore(folder)) as store, closing(store.audit_reader()) as reader:
+        names = ",".join(f'"topic-{number}"' for number in range(topics))
+        newest = reader.span().newest
+        for number in range(newest + 1, newest + COMMITS):
+            each = AuditEntry(
+                number, number * 100, AuditAction.ORDER, "User:ann", "tool", number, f'{{"topics":[{names}]}}'
+            )
+            began = perf_counter()
+            await store.commit([each])
+            taken.append((perf_counter() - began) * 1e6)
+    return median(taken)
 
 
 def times(client: httpx.Client, query: Mapping[str, str | int]) -> Sequence[float]:
@@ -104,6 +138,15 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(fill(Path(folder), options.entries))
+        alone = [asyncio.run(commit_alone(Path(folder), topics)) for topics in (1, 10)]
+        print(f"a commit of one takes {alone[0]:.0f} µs with one topic, {alone[1]:.0f} µs with ten")
+        began = perf_counter()
+        index(Path(folder))
+        print(
+            f"the topics of an entry are indexed in {(perf_counter() - began) / options.entries * 1e6:.0f} µs"
+        )
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        print(f"on disk: {size / options.entries:.0f} bytes per entry\n")
         measure(Path(folder))
 
 

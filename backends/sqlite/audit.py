@@ -1,12 +1,13 @@
 """The audit log in the database of the records: an entry is in the same transaction as the records of its decision.
 
-Filters use an index each; a page is found by ids, so its position in the log does not matter. The topics that an entry
-names have a table of their own. With further filters, the entries of a rare topic are searched for them; with a frequent
-topic, the entries that they find are searched for the topic.
+Each filter by principal, client, action and topic has an index with the ids at its end, so a page takes the same time at
+any place of the log and with any filter. The index of topics has four rows for each topic of an entry. `index_topics` adds
+them later, in batches, so that a commit does not wait for them. Searches by topic read the entries that are not in the
+index yet.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -23,30 +24,60 @@ CREATE INDEX IF NOT EXISTS audit_by_client ON audit (client_id, action);
 CREATE INDEX IF NOT EXISTS audit_by_both ON audit (principal, client_id, action);
 CREATE INDEX IF NOT EXISTS audit_by_action ON audit (action);
 CREATE INDEX IF NOT EXISTS audit_by_job ON audit (job) WHERE job > 0;
-CREATE TABLE IF NOT EXISTS audit_topics (topic TEXT, entry INTEGER, PRIMARY KEY (topic, entry)) WITHOUT ROWID;
+DROP TABLE IF EXISTS audit_topics;
+CREATE TABLE IF NOT EXISTS audit_topic_entries (
+    topic TEXT, action TEXT, entry INTEGER, principal TEXT NOT NULL, client_id TEXT,
+    PRIMARY KEY (topic, action, entry)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS audit_by_topic_principal ON audit_topic_entries (topic, principal, action, entry);
+CREATE INDEX IF NOT EXISTS audit_by_topic_client ON audit_topic_entries (topic, client_id, action, entry);
+CREATE INDEX IF NOT EXISTS audit_by_topic_both
+    ON audit_topic_entries (topic, principal, client_id, action, entry);
+CREATE TABLE IF NOT EXISTS audit_indexed (id INTEGER PRIMARY KEY CHECK (id = 0), until INTEGER NOT NULL);
 """
-"""Added to databases of every format: versions without the audit log ignore the table."""
+"""Added to databases of every format: versions without the audit log ignore the tables.
 
-_SELECT = "SELECT id, time_ms, action, principal, client_id, job, detail FROM audit WHERE "
-# The order of the tables is fixed: the index of the topics finds the entries of a page.
-_SELECTS = {
-    "id": _SELECT,
-    "entry": _SELECT.replace("audit", "audit_topics CROSS JOIN audit ON id = entry"),
-}
-"""By the column that has the ids."""
-_NAMES_TOPIC = "EXISTS (SELECT 1 FROM audit_topics WHERE topic = ? AND entry = id) AND "
-_COUNT_TOPIC = "SELECT count(*) FROM (SELECT 1 FROM audit_topics WHERE topic = ? LIMIT ?)"
-RARE = 20_000
-"""Entries of a rare topic, at most. They are read in a few tens of milliseconds."""
+An earlier version wrote `audit_topics`; the index of its entries is made like that of new ones.
+"""
 
+INDEX_BATCH = 25
+"""Entries whose topics are indexed in one transaction: it takes a few milliseconds, which commits may wait for."""
+
+_INDEXED = "(SELECT ifnull(max(until), 0) FROM audit_indexed)"
+_NEXT = f"SELECT max(id), count(*) FROM (SELECT id FROM audit WHERE id > {_INDEXED} ORDER BY id LIMIT ?)"  # noqa: S608
+_INDEX_TOPICS = f"""
+INSERT OR IGNORE INTO audit_topic_entries SELECT value, action, audit.id, principal, client_id
+FROM audit, json_each(detail, '$.topics') WHERE audit.id > {_INDEXED} AND audit.id <= ?
+"""  # noqa: S608 (no part is a client's text)
+_DELETE_TOPICS = """
+DELETE FROM audit_topic_entries WHERE (topic, action, entry) IN
+(SELECT value, action, audit.id FROM audit, json_each(detail, '$.topics') WHERE audit.id < ?)
+"""
+
+_ENTRIES = """
+CREATE TABLE audit_topic_entries (
+    topic TEXT, action TEXT, entry INTEGER, principal TEXT NOT NULL, client_id TEXT,
+    PRIMARY KEY (topic, action, entry)
+) WITHOUT ROWID
+"""
+_TOPIC_INDEXES = (
+    "CREATE INDEX audit_by_topic_principal ON audit_topic_entries (topic, principal, action, entry)",
+    "CREATE INDEX audit_by_topic_client ON audit_topic_entries (topic, client_id, action, entry)",
+    "CREATE INDEX audit_by_topic_both ON audit_topic_entries (topic, principal, client_id, action, entry)",
+)
 _INSERT_TOPICS = """
-INSERT INTO audit_topics SELECT value, audit.id FROM audit, json_each(detail, '$.topics')
-WHERE audit.id BETWEEN ? AND ?
+INSERT OR IGNORE INTO audit_topic_entries SELECT value, action, audit.id, principal, client_id
+FROM audit, json_each(detail, '$.topics') WHERE audit.id BETWEEN ? AND ?
 """
 _DELETE_TOPICS = """
-DELETE FROM audit_topics WHERE (topic, entry) IN
-(SELECT value, audit.id FROM audit, json_each(detail, '$.topics') WHERE audit.id < ?)
+DELETE FROM audit_topic_entries WHERE (topic, action, entry) IN
+(SELECT value, action, audit.id FROM audit, json_each(detail, '$.topics') WHERE audit.id < ?)
 """
+_OLD_TOPICS = "audit_topics"
+"""The table of an earlier version, which had no index of topics with principals."""
+
+_ENTRIES = "SELECT id, time_ms, action, principal, client_id, job, detail FROM audit WHERE id"
+_NAMES_TOPIC = "EXISTS (SELECT 1 FROM json_each(detail, '$.topics') WHERE value = ?) AND "
 
 CACHE_KIB = 8_192
 """Memory of the reader for pages of the database."""
@@ -60,12 +91,30 @@ class AuditSpan(NamedTuple):
     newest_ms: int = 0
 
 
+class _Search(NamedTuple):
+    """A search of one index: the table, its column with the ids, conditions, and their values."""
+
+    source: str
+    key: str
+    condition: str
+    values: Sequence[object]
+
+
 def insert_entries(database: sqlite3.Connection, entries: Sequence[AuditEntry]) -> None:
     """Add the entries."""
-    if not entries:
-        return
     database.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
-    database.execute(_INSERT_TOPICS, (entries[0].id, entries[-1].id))
+
+
+def index_topics(database: sqlite3.Connection) -> bool:
+    """Add the topics of the next entries to the index, in a transaction; return whether there may be more."""
+    newest, number = database.execute(_NEXT, (INDEX_BATCH,)).fetchone()
+    if not number:
+        return False
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        database.execute(_INDEX_TOPICS, (newest,))
+        database.execute("INSERT OR REPLACE INTO audit_indexed VALUES (0, ?)", (newest,))
+    return bool(number == INDEX_BATCH)
 
 
 def trim_entries(database: sqlite3.Connection, before: int) -> None:
@@ -129,34 +178,17 @@ class AuditReader:
         low = max(0 if after is None else after + 1, self._bound(chosen.since_ms) or 0)
         high = min(each for each in (before, self._bound(chosen.until_ms), 2**62) if each is not None)
         parts, values = [], []
-        for key, condition, given in self._searches(chosen):
-            # One index search for each action: SQLite would sort all matches of several actions.
-            select = _SELECTS[key] + condition
-            parts.append(f"({select}{key} >= ? AND {key} < ? ORDER BY {key} {order} LIMIT ?)")
+        for source, key, condition, given in _searches(chosen):
+            select = f"SELECT {key} FROM {source} WHERE {condition}{key} >= ? AND {key} < ?"  # noqa: S608 (no part is a client's text)
+            parts.append(f"SELECT * FROM ({select} ORDER BY {key} {order} LIMIT ?)")  # noqa: S608
             values += [*given, low, high, limit]
         if not parts:
             return
-        union = " UNION ALL SELECT * FROM ".join(parts)
-        statement = f"SELECT * FROM {union} ORDER BY id {order} LIMIT ?"  # noqa: S608 (no part is a client's text)
+        ids = f"{' UNION ALL '.join(parts)} ORDER BY 1 {order} LIMIT ?"
+        statement = f"{_ENTRIES} IN ({ids}) ORDER BY id {order}"
         with closing(self._database.execute(statement, [*values, limit])) as rows:
             for number, time_ms, action, *rest in rows:
                 yield AuditEntry(number, time_ms, AuditAction(action), *rest)
-
-    def _searches(self, chosen: AuditFilter) -> Iterator[tuple[str, str, list[object]]]:
-        """Yield a key of `_SELECTS`, conditions for its statement, and their values."""
-        if chosen.topic is None:
-            yield from (("id", *search) for search in _conditions(chosen))
-        elif self._is_frequent(chosen.topic) and any(each is not None for each in chosen[:4]):
-            for condition, values in _conditions(chosen):
-                yield "id", condition + _NAMES_TOPIC, [*values, chosen.topic]
-        else:
-            actions = AuditAction if chosen.actions is None else chosen.actions
-            columns, values = _columns(chosen)
-            condition = f"topic = ? AND {columns}action IN ({', '.join('?' * len(actions))}) AND "
-            yield "entry", condition, [chosen.topic, *values, *(action.value for action in actions)]
-
-    def _is_frequent(self, topic: str) -> bool:
-        return self._one(_COUNT_TOPIC, topic, RARE) == (RARE,)
 
     def _bound(self, time_ms: int | None) -> int | None:
         return None if time_ms is None else self.first_at(time_ms)
@@ -166,21 +198,41 @@ class AuditReader:
         return row
 
 
-def _conditions(chosen: AuditFilter) -> Iterator[tuple[str, list[object]]]:
-    """Yield the conditions on the columns, and their values: one for all actions, or one for each action."""
-    columns, values = _columns(chosen)
-    if chosen.actions is None and (chosen.job is not None or not columns):
-        yield columns, values
+def _searches(chosen: AuditFilter) -> Iterator[_Search]:
+    """Yield one search of an index for each action: SQLite would sort all matches of several actions."""
+    columns = {"principal": chosen.principal, "client_id": chosen.client_id}
+    actions = [action.value for action in (AuditAction if chosen.actions is None else chosen.actions)]
+    if not actions:
         return
-    for action in AuditAction if chosen.actions is None else chosen.actions:
-        yield f"{columns}action = ? AND ", [*values, action.value]
+    if chosen.job is not None:
+        # The entries of a job are few.
+        yield _filtered(
+            "audit INDEXED BY audit_by_job", {"job": chosen.job, **columns}, chosen, "job > 0 AND "
+        )
+    elif chosen.topic is not None:
+        for action in actions:
+            named = {"topic": chosen.topic, "action": action, **columns}
+            yield _search("audit_topic_entries", "entry", named)
+        yield _filtered("audit NOT INDEXED", columns, chosen, f"id > {_INDEXED} AND ")
+    elif chosen.actions is None and not any(columns.values()):
+        yield _Search("audit", "id", "", [])
+    else:
+        yield from (_search("audit", "id", {"action": action, **columns}) for action in actions)
 
 
-def _columns(chosen: AuditFilter) -> tuple[str, list[object]]:
-    """Return the conditions without those on topics and actions, and their values."""
-    named = {"principal": chosen.principal, "client_id": chosen.client_id}
-    given = {name: value for name, value in named.items() if value is not None}
-    columns = "".join(f"{name} = ? AND " for name in given)
-    if chosen.job is None:
-        return columns, [*given.values()]
-    return columns + "job > 0 AND job = ? AND ", [*given.values(), chosen.job]
+def _search(source: str, key: str, columns: Mapping[str, object]) -> _Search:
+    given = {name: value for name, value in columns.items() if value is not None}
+    return _Search(source, key, "".join(f"{name} = ? AND " for name in given), [*given.values()])
+
+
+def _filtered(source: str, columns: Mapping[str, object], chosen: AuditFilter, first: str) -> _Search:
+    """Return a search of entries by `first` and the columns that reads the actions and topics of each."""
+    search = _search(source, "id", columns)
+    condition, values = first + search.condition, [*search.values]
+    if chosen.actions is not None:
+        condition += f"action IN ({', '.join('?' * len(chosen.actions))}) AND "
+        values += [action.value for action in chosen.actions]
+    if chosen.topic is not None:
+        condition += _NAMES_TOPIC
+        values.append(chosen.topic)
+    return _Search(source, "id", condition, values)

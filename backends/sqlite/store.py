@@ -7,22 +7,31 @@
 import asyncio
 import contextlib
 import itertools
+import logging
 import sqlite3
 import threading
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 from backends.datadir import DATABASE, StoreError, damaged, lock, open_database
-from backends.sqlite.audit import AuditReader, insert_entries, trim_entries
+from backends.sqlite.audit import AuditReader, index_topics, insert_entries, trim_entries
 from backends.sqlite.sql_table import Table
 from backends.sqlite.tables import TABLES
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Record
 
+log = logging.getLogger(__name__)
+
 _CHUNK = 2_000
 """Changes converted to rows at a time, so that the event loop never waits long for the GIL."""
+
+INDEX_SECONDS = 1.0
+"""Time after an entry of the audit log until its topics are indexed."""
+INDEX_PAUSE_SECONDS = 0.02
+"""Between two batches of the index."""
 
 
 class _Commit(NamedTuple):
@@ -50,6 +59,8 @@ class SqliteStore:
         self._wake = threading.Condition()
         self._closing = False
         self._failure: Exception | None = None
+        self._index_at: float | None = 0.0
+        """When the topics of the audit log are to be indexed next; None: when another entry was written."""
         self._writer = threading.Thread(target=self._write, name="record-store")
         self._writer.start()
 
@@ -88,26 +99,42 @@ class SqliteStore:
         self._lock.close()
 
     def _write(self) -> None:
-        while group := self._next_group():
-            if self._failure is None:
-                self._failure = self._transaction(group)
-            _report(group, self._failure)
+        while not self._closing or self._waiting:
+            if group := self._next_group():
+                if self._failure is None:
+                    self._failure = self._transaction(group)
+                _report(group, self._failure)
+            self._index()
 
     def _next_group(self) -> list[_Commit]:
-        """Wait for commits and return all that are waiting; an empty list when the store closes."""
+        """Wait for commits and return all that are waiting; an empty list when the store closes or the index is due."""
         with self._wake:
-            self._wake.wait_for(lambda: self._waiting or self._closing)
+            left = None if self._index_at is None else max(0.0, self._index_at - monotonic())
+            self._wake.wait_for(lambda: self._waiting or self._closing, left)
             group = list(self._waiting)
             self._waiting.clear()
         return group
 
+    def _index(self) -> None:
+        """Index topics of the audit log when it is due, in the time between two transactions."""
+        if self._index_at is None or monotonic() < self._index_at:
+            return
+        try:
+            more = self._failure is None and index_topics(self._database)
+        except sqlite3.Error as error:
+            # Searches read the entries themselves. The next commit has the same error, if it lasts.
+            log.warning("the audit log is not indexed by topics for now: %s", error)
+            more = False
+        self._index_at = monotonic() + INDEX_PAUSE_SECONDS if more else None
+
     def _transaction(self, group: list[_Commit]) -> Exception | None:
         changes = itertools.chain.from_iterable(waiting.changes for waiting in group)
+        audited = False
         try:
             with self._database:
                 self._database.execute("BEGIN IMMEDIATE")
                 while chunk := list(itertools.islice(changes, _CHUNK)):
-                    _apply(self._database, chunk)
+                    audited |= _apply(self._database, chunk)
         except sqlite3.Error as error:
             return StoreError(
                 f"records cannot be written to {self._directory} ({error}); "
@@ -116,11 +143,13 @@ class SqliteStore:
         except (OverflowError, TypeError, ValueError) as error:
             # SQLite cannot hold the record. The writer must go on, or all later commits would never complete.
             return error
+        if audited and self._index_at is None:
+            self._index_at = monotonic() + INDEX_SECONDS
         return None
 
 
-def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> None:
-    """Apply the changes table by table: their order matters only within a table."""
+def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> bool:
+    """Apply the changes table by table: their order matters only within a table. Return whether the audit log has new entries."""
     by_table: defaultdict[Table, list[Record | Deleted]] = defaultdict(list)
     with_deletes: set[Table] = set()
     entries: list[AuditEntry] = []
@@ -143,6 +172,7 @@ def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> None:
             _apply_mixed(table, database, rows)
         else:
             table.upsert(database, rows)
+    return bool(entries)
 
 
 def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[Record | Deleted]) -> None:
