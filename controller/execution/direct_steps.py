@@ -5,6 +5,8 @@ sync, and enough of the new list is, one record drops the old replicas. The orde
 differ from the original; `controller.reassignment.reassignments` keeps the original.
 """
 
+from typing import NamedTuple
+
 from controller.messages.effects import DropReplica, Publish
 from controller.model.cluster import NO_LEADER, Partition, Replicas, TopicPartition
 from controller.model.election import keep_or_elect
@@ -25,21 +27,13 @@ def begin(
     `preferred` leads as soon as it is in sync (KIP-435). If no replica stays in sync (see `keeps_data`), one
     from before the step leads.
     """
-    current = partition.current
-    replicas, adding, removing = step_lists(current, following)
-    dropped: Replicas = ()
-    isr, new = partition.isr, adding
-    if partition.adding:
-        dropped = without(partition.replicas, replicas)
-        isr = without(isr, dropped)
-        new = without(adding, isr)
-    isr = isr or _survivor(current, d.state)
-    step = partition._replace(replicas=replicas, adding=adding, removing=removing, isr=isr)
+    step, dropped = _turned(d.state, partition, following)
     if _complete(d.state, step, target):
         _finish(d, partition, step, dropped, target, preferred)
         return True
+    new = without(step.adding, step.isr) if partition.adding else step.adding
     step = step._replace(
-        leader=keep_or_elect(step, step.replicas, isr, d.state.live),
+        leader=keep_or_elect(step, step.replicas, step.isr, d.state.live),
         leader_epoch=partition.leader_epoch + 1,
         partition_epoch=partition.partition_epoch + 1,
     )
@@ -80,10 +74,39 @@ def ended(d: Decision, key: TopicPartition) -> None:
     """Do nothing: a direct step has no record of its own."""
 
 
+class End(NamedTuple):
+    """The end of a step."""
+
+    final: Partition
+    gone: Replicas
+    """The brokers that delete their replica."""
+    lead: bool
+    """See `Publish.lead`."""
+
+
+def undone(state: State, partition: Partition, back: Replicas) -> End:
+    """Return the end of the step in flight when it is turned to `back`, which has the members of `current`."""
+    step, dropped = _turned(state, partition, back)
+    return _end(state, partition, step, dropped, NO_LEADER)
+
+
 def keeps_data(partition: Partition, following: Replicas) -> bool:
     """Whether a replica in sync is left when `following` replaces the step in flight (KIP-236)."""
     staying = {*partition.current, *following}
     return any(r in staying for r in partition.isr)
+
+
+def _turned(state: State, partition: Partition, following: Replicas) -> tuple[Partition, Replicas]:
+    """Return the partition during the step to `following`, and the replicas that are dropped at once."""
+    current = partition.current
+    replicas, adding, removing = step_lists(current, following)
+    dropped: Replicas = ()
+    isr = partition.isr
+    if partition.adding:
+        dropped = without(partition.replicas, replicas)
+        isr = without(isr, dropped)
+    isr = isr or _survivor(current, state)
+    return partition._replace(replicas=replicas, adding=adding, removing=removing, isr=isr), dropped
 
 
 def _survivor(current: Replicas, state: State) -> Replicas:
@@ -109,10 +132,18 @@ def _finish(
     d: Decision, before: Partition, step: Partition, dropped: Replicas, target: Replicas, preferred: int
 ) -> None:
     """Make the next list the partition's list, in one record; `before` is the partition that brokers know."""
+    final, gone, lead = _end(d.state, before, step, dropped, preferred)
+    d.put(final)
+    d.effects.append(Publish(final, target=() if final.replicas == target else target, lead=lead))
+    if gone:
+        d.effects.append(DropReplica(final.topic, final.partition, gone, final.leader_epoch))
+
+
+def _end(state: State, before: Partition, step: Partition, dropped: Replicas, preferred: int) -> End:
     following = step.next
     isr = without(step.isr, step.removing)
     leader = leader_after(
-        following, following, isr=isr, live=d.state.live, leader=step.leader, preferred=preferred
+        following, following, isr=isr, live=state.live, leader=step.leader, preferred=preferred
     )
     gone = dropped + step.removing
     reordered_only = not gone and not before.moving and leader == before.leader
@@ -125,9 +156,4 @@ def _finish(
         leader_epoch=before.leader_epoch + (not reordered_only),
         partition_epoch=before.partition_epoch + (not reordered_only),
     )
-    d.put(final)
-    d.effects.append(
-        Publish(final, target=() if final.replicas == target else target, lead=not reordered_only)
-    )
-    if gone:
-        d.effects.append(DropReplica(final.topic, final.partition, gone, final.leader_epoch))
+    return End(final, gone, lead=not reordered_only)

@@ -10,9 +10,10 @@ from itertools import chain, islice
 from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
-from controller.model.cluster import JobKind, Partition, Replicas
+from controller.model.cluster import JobKind, Partition, Reassignment, Replicas
 from controller.model.errors import DONE, Outcome
 from controller.model.names import display_name
+from controller.reassignment.bulk_cancels import BulkCancels
 from controller.reassignment.first_orders import FirstOrders, accept_all, new_reassignment
 from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
@@ -34,6 +35,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         return
     repeated = yield from find_repeated(topics)
     job = open_job(d, JobKind.PLAN, event)
+    cancels = BulkCancels(d)
     answers = []
     room = ROWS_PER_SLICE
     whole: set[str] = set()
@@ -44,7 +46,9 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             outcomes.append((-1, _no_topic(topic)))
         rows = _moving_rows(d, topic, whole) if requested is None else iter(requested)
         while taken := list(islice(rows, room)):
-            _alter(d, topic, [row for row in taken if row is not None], outcomes, repeated, job, event)
+            _alter(
+                d, topic, [row for row in taken if row is not None], outcomes, repeated, cancels, job, event
+            )
             room = room - len(taken) or ROWS_PER_SLICE
             if room == ROWS_PER_SLICE:
                 yield
@@ -108,10 +112,12 @@ def _alter(
     rows: Sequence[AlterRow],
     outcomes: Outcomes,
     repeated: RepeatedRows | None,
+    cancels: BulkCancels,
     job: int,
     event: AlterReassignments,
 ) -> None:
     state = d.state
+    reassignments = state.reassignments
     first: FirstOrders = {}
     for row in rows:
         number, target = row
@@ -119,15 +125,31 @@ def _alter(
         later = repeated and partition and repeated.defer(topic, row, outcomes, len(outcomes))
         if partition is not None and not later:
             key = partition.key
-            idle = phase_of(state, key) is Phase.IDLE and key not in first and key not in state.in_flight
-            if target is None or not idle:
+            known = reassignments.get(key)
+            if known is None:
+                idle = phase_of(state, key) is Phase.IDLE and key not in first and key not in state.in_flight
+                if target is None or not idle:
+                    accept_all(d, topic, job, first)
+                    outcome = _fire(d, partition, target, job)
+                elif target != partition.replicas:
+                    first[key] = new_reassignment((*key, partition.replicas, target, job, ""))
+            elif target is None and cancels.take(partition, known):
+                d.cancelled += 1
+            elif target is None or not _is_same(state, known, target):
                 accept_all(d, topic, job, first)
+                if cancels.rows:
+                    cancels.carry_out(topic)
                 outcome = _fire(d, partition, target, job)
-            elif target != partition.replicas:
-                first[key] = new_reassignment((*key, partition.replicas, target, job, ""))
         outcomes.append((number, outcome))
     accept_all(d, topic, job, first)
+    if cancels.rows:
+        cancels.carry_out(topic)
     d.rows += len(rows)
+
+
+def _is_same(state: State, known: Reassignment, target: Replicas) -> bool:
+    """Return whether an order of the target changes nothing: the partition has that target already."""
+    return known.target == target and not known.blocked and not state.pending
 
 
 def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:

@@ -6,6 +6,9 @@ from controller.model.errors import DONE, Outcome
 from controller.model.names import MAX_REPLICAS
 from controller.state.state import State
 
+KNOWN_LISTS = 65_536
+"""Valid lists that are remembered: a plan has few distinct ones."""
+
 _PREFIX = "The manual partition assignment includes "
 
 
@@ -14,10 +17,14 @@ def check_replicas(state: State, replicas: Replicas) -> Outcome:
 
     The message names the smallest wrong id, except of a list that is longer than `MAX_REPLICAS`.
     """
+    if replicas in state.valid_lists:
+        return DONE
     if len(replicas) > MAX_REPLICAS:
         return _invalid(f"{len(replicas)} replicas, but a partition can have at most {MAX_REPLICAS}.")
     members = set(replicas)
     if members and len(members) == len(replicas) and members <= state.brokers.keys():
+        if len(state.valid_lists) < KNOWN_LISTS:
+            state.valid_lists.add(replicas)
         return DONE
     if not replicas:
         return _invalid("an empty replica list.")

@@ -10,7 +10,7 @@ the wave of its plan. The other steps of a bucket get consecutive waves, beginni
 reached last. So buckets alternate, and neither a long plan nor a stream of small ones delays the others.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import islice
@@ -123,6 +123,18 @@ class Backlog:
         cost = self.costs.pop(key, None)
         if cost is not None:
             self.usage.count(cost, -1)
+
+    def forget_all(self, keys: Collection[TopicPartition]) -> None:
+        """Stop counting the steps of these partitions, and forget their waves: their reassignments have ended."""
+        released: Counter[Cost] = Counter()
+        for key in keys:
+            cost = self.costs.pop(key, None)
+            if cost is not None:
+                released[cost] += 1
+            if self.planned:
+                self.planned.pop(key, None)
+        for cost, count in released.items():
+            self.usage.count(cost, -count)
 
     def relead(self, key: TopicPartition, leader: int) -> None:
         """Count the partition's step in flight, if any, at its new leader, which now sends the data."""

@@ -6,9 +6,9 @@ from typing import TypeVar
 K = TypeVar("K")
 
 
-def count_down(counts: Counter[K], key: K) -> None:
-    """Subtract 1 from the count of the key, and remove a key whose count is 0."""
-    left = counts[key] - 1
+def count_down(counts: Counter[K], key: K, by: int = 1) -> None:
+    """Subtract from the count of the key, and remove a key whose count is 0."""
+    left = counts[key] - by
     if left:
         counts[key] = left
     else:

@@ -6,7 +6,7 @@ state before.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ from controller.model.cluster import (
     Pending,
     Reassignment,
     Record,
+    Replicas,
     ResourceType,
     ScramCredential,
     Topic,
@@ -47,6 +48,8 @@ from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_o
 from controller.state.counters import count_down
 from controller.state.upstream import UpstreamState
 
+FinishedRows = Mapping[TopicPartition, Finished]
+
 Handler = Callable[[Any], None]
 """Takes a record, or the key of a deleted one, of the class that it is registered for."""
 
@@ -58,6 +61,8 @@ class State(UpstreamState):
     profile: ClusterProfile = EMBEDDED
     controller_epoch: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict)
+    valid_lists: set[Replicas] = field(default_factory=set)
+    """Replica lists that were found valid since the brokers changed."""
     live: set[int] = field(default_factory=set)
     """Brokers that are alive, including those in controlled shutdown."""
     shutting_down: set[int] = field(default_factory=set)
@@ -166,6 +171,44 @@ class State(UpstreamState):
         self.open[job] += len(records)
         self.reassigning_revision += 1
 
+    def put_settled(self, topic: str, records: Sequence[Partition]) -> None:
+        """As `put` of each, for partitions of one topic whose steps in flight have ended."""
+        partitions = self.partitions[topic]
+        for record in records:
+            if self.offline or self.under_replicated or record.isr != record.replicas:
+                self._put_partition(record)
+                continue
+            number = record.partition
+            self.adding -= len(partitions[number].adding)
+            partitions[number] = record
+            self.in_flight.note(topic, number, MOVING, False)
+        self.metadata_revision += 1
+        self.reassigning_revision += 1
+
+    def end_all(
+        self, topic: str, keys: Sequence[TopicPartition], ending: Ending, ended: Mapping[int, FinishedRows]
+    ) -> None:
+        """As `delete` of reassignments of the topic without a step in flight, and `put` of their ends.
+
+        `ended` has the ends by job, all with this ending; a reassignment without a job has none.
+        """
+        for job, count in Counter([self.reassignments.pop(key).job for key in keys]).items():
+            count_down(self.open, job, count)
+        self.backlog.forget_all(keys)
+        for key in keys if self.waiting else ():
+            self.waiting.pop(key, None)
+        count_down(self.reassigning, topic, len(keys))
+        self.reassigning_revision += 1
+        for key in keys if self.profile.has_upstream else ():
+            self.forget_sighting(key)
+            self._weigh(self.partitions[topic][key.partition], False)
+        for job, rows in ended.items():
+            known, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
+            for key in () if known.keys().isdisjoint(rows) else known.keys() & rows:
+                count_down(counted, known[key].ending)
+            known.update(rows)
+            counted[ending] += len(rows)
+
     def delete(self, deleted: Deleted) -> None:
         """Remove the record; it must exist."""
         self.delete_by_class[deleted.kind](deleted.key)
@@ -185,6 +228,7 @@ class State(UpstreamState):
 
     def _put_broker(self, record: Broker) -> None:
         self.brokers[record.id] = record
+        self.valid_lists.clear()
         self.metadata_revision += 1
 
     def _put_topic(self, record: Topic) -> None:
@@ -280,6 +324,7 @@ class State(UpstreamState):
 
     def _delete_broker(self, key: int) -> None:
         del self.brokers[key]
+        self.valid_lists.clear()
         self.metadata_revision += 1
 
     def _delete_topic(self, key: str) -> None:

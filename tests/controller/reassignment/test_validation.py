@@ -1,7 +1,7 @@
 import pytest
 
 from common.error_codes import ErrorCode
-from controller.model.cluster import Replicas
+from controller.model.cluster import Broker, Deleted, Replicas
 from controller.model.errors import DONE
 from controller.reassignment.validation import check_factor, check_replicas
 from tests.builders import InMemoryController, partition
@@ -54,3 +54,10 @@ def test_during_a_reassignment_the_factor_is_that_of_the_original() -> None:
     controller.alter({"foo-0": (4, 5)})
     assert check_factor(controller.state, controller["foo-0"], (4, 6, 5)) is DONE
     assert not check_factor(controller.state, controller["foo-0"], (4, 6)).ok
+
+
+def test_a_list_is_checked_again_when_brokers_have_changed() -> None:
+    controller = InMemoryController()
+    assert check_replicas(controller.state, (1, 6)) is DONE
+    controller.state.delete(Deleted(Broker, 6))
+    assert not check_replicas(controller.state, (1, 6)).ok

@@ -286,3 +286,14 @@ def test_the_first_wave_of_an_ended_job_is_forgotten() -> None:
     backlog.add(key("c-0"), NORMAL, INTO_4)
     backlog.add(key("b-1"), NORMAL, INTO_5, Planned(1, 0))
     assert started(backlog) == ["c-0", "b-1"]
+
+
+def test_partitions_whose_reassignments_have_ended_take_no_capacity() -> None:
+    backlog = Backlog()
+    cost = Cost((3,), 1, leads=False)
+    for name in ("foo-0", "foo-1", "foo-2"):
+        backlog.charge(key(name), cost)
+    backlog.planned[key("foo-0")] = (4,)
+    backlog.forget_all([key("foo-0"), key("foo-1"), key("foo-9")])
+    assert (backlog.costs, backlog.planned) == ({key("foo-2"): cost}, {})
+    assert backlog.usage.taken(Capacity(LimitKind.PARTITIONS)) == 1

@@ -1,3 +1,5 @@
+from copy import deepcopy
+
 import pytest
 
 from controller.model.cluster import (
@@ -6,6 +8,8 @@ from controller.model.cluster import (
     Config,
     ControllerEpoch,
     Deleted,
+    Ending,
+    Finished,
     Partition,
     Reassignment,
     ResourceType,
@@ -111,3 +115,17 @@ def test_a_change_raises_the_revision_of_each_listing_that_shows_it(state: State
     assert state.metadata_revision == shown
     state.put(partition("foo-0", (2, 1)))
     assert state.metadata_revision > shown
+
+
+def test_ends_recorded_together_leave_the_state_of_one_after_the_other(state: State) -> None:
+    ended = Finished(7, "foo", 0, (1, 2), (1, 2), Ending.ROLLED_BACK, 0)
+    moving = partition("foo-0", (1, 2, 3), isr=(1, 2), adding=(3,))
+    states = [deepcopy(state), deepcopy(state)]
+    for each in states:
+        each.apply([moving, MOVE._replace(job=7), ended._replace(ending=Ending.TAKEN)])
+    states[0].apply([partition("foo-0", (1, 2)), Deleted(Reassignment, MOVE.key), ended])
+    states[1].put_settled("foo", [partition("foo-0", (1, 2))])
+    states[1].end_all("foo", [MOVE.key], Ending.ROLLED_BACK, {7: {MOVE.key: ended}})
+    for name in ("partitions", "reassignments", "open", "finished", "endings", "adding", "reassigning"):
+        assert getattr(states[0], name) == getattr(states[1], name), name
+    assert not states[1].in_flight
