@@ -33,6 +33,10 @@ class ForwardedRequest(NamedTuple):
 class Forwarder(Protocol):
     """Sends requests to another instance."""
 
+    def follow(self, peer: Address | None, /) -> None:
+        """Keep a connection to the active instance from now on; to none for None."""
+        ...
+
     def forward(self, peer: Address, request: ForwardedRequest, /) -> Awaitable[bytes]:
         """Return the frame that answers the request.
 

@@ -108,6 +108,7 @@ class Switch:
     def _turn(self, active: ServedHere | ActivePeer | None) -> None:
         self._role.over.set()
         self._role = Role(active, asyncio.Event())
+        self._forwarder.follow(active.address if isinstance(active, ActivePeer) else None)
 
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
         """Answer a request of a client that the upstream has authorized.

@@ -25,6 +25,7 @@ class FakeServices:
         self.controller = InMemoryController((1,))
         self.state = self.controller.state if state is None else state
         self.answered: list[RequestFrame] = []
+        self.callers: list[Caller] = []
         self.refused: list[tuple[int, str | None]] = []
         self.events: list[Any] = []
         self.make: Callable[[RequestFrame], Any] | None = None
@@ -33,8 +34,9 @@ class FakeServices:
     def services(self) -> GatewayServices:
         return GatewayServices(self._answer, self._refuse, LocalConfigs(self.state, self._submit))
 
-    def _answer(self, frame: RequestFrame, _: Caller) -> bytes:
+    def _answer(self, frame: RequestFrame, caller: Caller) -> bytes:
         self.answered.append(frame)
+        self.callers.append(caller)
         if self.make is None:
             raise DecodeError("nothing to say")
         return encode_response(frame, self.make(frame))

@@ -35,6 +35,10 @@ class FakePeers:
         """Answers that are lost after the request was executed, from the next one on."""
         self.hanging = False
         """Whether requests get no answer."""
+        self.followed: list[Address | None] = []
+
+    def follow(self, peer: Address | None) -> None:
+        self.followed.append(peer)
 
     async def forward(self, peer: Address, request: ForwardedRequest) -> bytes:
         self.forwarded.append((peer, request))
@@ -55,6 +59,7 @@ class Instance:
     def __init__(self, peers: FakePeers, clock: ManualClock, port: int) -> None:
         self.address, self.url = Address("peer", port), f"http://peer:{port + 1}"
         load()
+        self.clock = clock
         self.own, self.lease = FakeServices(), FakeLease()
         self.switch = Switch(peers, refused, clock)
         peers.instances[self.address] = self

@@ -66,6 +66,13 @@ async def test_a_standby_forwards_the_request_with_its_client(pair: Pair) -> Non
     assert peer.url == pair.first.url
 
 
+def test_the_link_follows_the_active_peer(pair: Pair) -> None:
+    pair.first.lead(pair.second)
+    pair.second.switch.nobody()
+    pair.second.lead()
+    assert pair.peers.followed == [None, pair.first.address, None, None]
+
+
 async def test_a_request_waits_until_an_instance_is_active(pair: Pair) -> None:
     asked = pair.ask()
     await pair.clock.advance(4)

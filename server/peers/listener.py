@@ -1,0 +1,179 @@
+"""The peer listener: accepts connections of other instances, and answers what they forward."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Protocol
+
+from common.address import Address
+from common.clock import Clock
+from common.repeated_warnings import RepeatedWarnings
+from common.tasks import cancel, spawn
+from protocol.errors import DecodeError
+from protocol.frames import MAX_FRAME, RequestFrame
+from server.peers.handshake import PeerRefusedError
+from server.peers.messages import Client, Kind, decode_forwarded
+from server.peers.ports import NotActiveError
+from server.peers.sealing import Message
+from server.peers.stream import HANDSHAKE_SECONDS, READ_AHEAD, PeerSecurity, PeerStream, accept
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 32
+"""Most connections. A cluster has a few instances, each with one."""
+
+IN_FLIGHT = 256
+"""Most requests in progress for one instance; further ones are to be sent again."""
+
+LARGEST_REQUESTS = 2 * MAX_FRAME
+"""Bytes of incomplete requests of one instance."""
+
+IDLE_SECONDS = 30.0
+"""A connection without a sign of life for this time is closed."""
+
+RETRY_SECONDS = 0.5
+"""Pause after accepting failed, usually because the process has no free file descriptor."""
+
+REPORT_SECONDS = 5.0
+BACKLOG = 64
+
+
+class Endpoint(Protocol):
+    """Answers forwarded requests; see `server.peers.endpoint.PeerEndpoint`."""
+
+    async def answer(self, instance: str, number: int, frame: RequestFrame, client: Client) -> bytes: ...
+
+
+OnStatus = Callable[[str, bytes], None]
+"""Called with the id of an instance and what it tells about itself (see `server.peers.links.PeerLinks`)."""
+
+
+class PeerListener:
+    """One listener. `on_status` is called with each sign of life of an instance that follows this one."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        security: PeerSecurity,
+        clock: Clock,
+        on_status: OnStatus = lambda _instance, _status: None,
+    ) -> None:
+        self._endpoint, self._security, self._clock = endpoint, security, clock
+        self._on_status = on_status
+        self._warnings = RepeatedWarnings(log, clock)
+        self._socket: socket.socket
+        self._tasks: list[asyncio.Task[None]] = []
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def open(self, address: Address) -> Address:
+        """Listen on the address; return it with the port that was chosen for port 0. Raises OSError."""
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        self._socket = socket.create_server(address, family=family, backlog=BACKLOG)
+        self._socket.setblocking(False)
+        self._tasks = [spawn(self._accept(), "peer listener"), spawn(self._report(), "warnings about peers")]
+        return Address(address.host, self._socket.getsockname()[1])
+
+    async def close(self) -> None:
+        """Close the listener and its connections; answers in progress are lost."""
+        await cancel(*self._tasks, *self._connections)
+        if self._tasks:
+            self._socket.close()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, (host, port, *_) = await loop.sock_accept(self._socket)
+            except OSError as error:
+                log.error("connections of peers cannot be accepted: %s; retrying", error)
+                await self._clock.sleep(RETRY_SECONDS)
+                continue
+            if len(self._connections) >= CONNECTIONS:
+                self._warnings.closed(
+                    f"{host}:{port}", f"{CONNECTIONS} connections of peers are open already"
+                )
+                accepted.close()
+                continue
+            task = spawn(self._serve(accepted, f"{host}:{port}"), "connection of a peer")
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+
+    async def _report(self) -> None:
+        while True:
+            await self._clock.sleep(REPORT_SECONDS)
+            self._warnings.report()
+
+    async def _serve(self, accepted: socket.socket, address: str) -> None:
+        try:
+            stream = await self._shake_hands(accepted)
+            log.info("instance %s at %s forwards requests to this one", stream.peer.instance, address)
+            await _Connection(stream, self._endpoint, self._on_status).run()
+        except (PeerRefusedError, DecodeError) as error:
+            self._warnings.closed(address, str(error))
+        except OSError as error:
+            log.debug("the connection of the peer at %s has ended: %s", address, error)
+
+    async def _shake_hands(self, accepted: socket.socket) -> PeerStream:
+        """Return the connection of a peer. Raises OSError, PeerRefusedError."""
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(READ_AHEAD)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        owned = False
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                tls, owned = self._security.server_tls, True
+                transport, _ = await loop.connect_accepted_socket(lambda: protocol, accepted, ssl=tls)
+                writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+                return await accept(reader, writer, self._security, LARGEST_REQUESTS)
+        finally:
+            if not owned:
+                accepted.close()
+
+
+class _Connection:
+    """One connection of an instance."""
+
+    def __init__(self, stream: PeerStream, endpoint: Endpoint, on_status: OnStatus) -> None:
+        self._stream, self._endpoint, self._on_status = stream, endpoint, on_status
+        self._requests: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Answer until the connection ends. Raises OSError, DecodeError."""
+        try:
+            while True:
+                async with asyncio.timeout(IDLE_SECONDS):
+                    message = await self._stream.receive()
+                if message.kind == Kind.PING:
+                    self._on_status(self._stream.peer.instance, message.data)
+                    await self._stream.send(Message(Kind.PONG, message.id, b""))
+                elif message.kind != Kind.REQUEST:
+                    raise DecodeError(f"a message of kind {message.kind}")
+                elif len(self._requests) >= IN_FLIGHT:
+                    await self._stream.send(Message(Kind.NOT_ACTIVE, message.id, b""))
+                else:
+                    task = spawn(self._answer(message), "forwarded request")
+                    self._requests.add(task)
+                    task.add_done_callback(self._requests.discard)
+        finally:
+            self._stream.close()
+            await cancel(*self._requests)
+
+    async def _answer(self, message: Message) -> None:
+        number = message.id
+        try:
+            frame, client = decode_forwarded(message.data)
+            data = await self._endpoint.answer(self._stream.peer.instance, number, frame, client)
+            answer = Message(Kind.ANSWER, number, data)
+        except NotActiveError:
+            answer = Message(Kind.NOT_ACTIVE, number, b"")
+        except DecodeError as error:
+            answer = Message(Kind.REFUSED, number, str(error).encode())
+        except Exception:
+            log.exception("a forwarded request could not be answered")
+            answer = Message(Kind.REFUSED, number, b"the active instance could not answer it")
+        try:
+            await self._stream.send(answer)
+        except OSError:
+            # Its instance sends the request again.
+            self._stream.close()

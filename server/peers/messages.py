@@ -1,0 +1,75 @@
+"""The messages of peers: a forwarded request with its client, its answer, and signs of life."""
+
+from enum import IntEnum
+from struct import Struct, error
+from typing import NamedTuple
+
+import msgspec
+
+from protocol.apis import find_api
+from protocol.errors import DecodeError
+from protocol.frames import RequestFrame
+
+_LENGTH = Struct(">I")
+
+
+class Kind(IntEnum):
+    """The kinds of messages."""
+
+    REQUEST = 1
+    ANSWER = 2
+    """The frame that answers the request."""
+    NOT_ACTIVE = 3
+    """The instance is not active, or has too many requests: nothing was executed. Ask again."""
+    REFUSED = 4
+    """The request cannot be answered; a text."""
+    PING = 5
+    """A sign of life, with what the instance tells about itself."""
+    PONG = 6
+
+
+class Client(NamedTuple):
+    """The client of a forwarded request, as the instance knows it that received the request."""
+
+    principal: str
+    address: str
+    listener: int
+    """Id of the broker that the listener leads to."""
+
+
+class _Head(msgspec.Struct, frozen=True):
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    principal: str
+    address: str
+    listener: int
+
+
+def encode_forwarded(frame: RequestFrame, client: Client) -> bytes:
+    """Return the data of a REQUEST: the header as JSON after its length, and the body as the client has sent it."""
+    head = msgspec.json.encode(
+        _Head(frame.api_key, frame.api_version, frame.correlation_id, frame.client_id, *client)
+    )
+    return b"".join((_LENGTH.pack(len(head)), head, frame.body))
+
+
+def decode_forwarded(data: bytes) -> tuple[RequestFrame, Client]:
+    """Return the request and its client. Raises DecodeError."""
+    try:
+        (length,) = _LENGTH.unpack_from(data)
+        head = msgspec.json.decode(data[4 : 4 + length], type=_Head)
+    except (error, msgspec.DecodeError):
+        raise DecodeError("a forwarded request without a header") from None
+    api = find_api(head.api_key)
+    known = api is not None and head.api_version in api.versions
+    frame = RequestFrame(
+        head.api_key,
+        head.api_version,
+        head.correlation_id,
+        head.client_id,
+        memoryview(data)[4 + length :],
+        known,
+    )
+    return frame, Client(head.principal, head.address, head.listener)

@@ -1,0 +1,151 @@
+"""A standby's connection to the active instance."""
+
+import asyncio
+import logging
+
+import pytest
+
+from common.address import Address
+from common.clock import ManualClock
+from protocol.errors import DecodeError
+from server.peers.links import PeerLinks
+from server.peers.ports import ForwardedRequest, NotActiveError
+from server.peers.sealing import CHUNK
+from server.peers.stream import accept
+from tests.server.peers.doubles import CALLER, LIST, frame_of
+from tests.server.peers.sockets import SECRET, Echo, linked, listening, security
+
+FRAME = frame_of(LIST)
+
+
+def request(number: int = 1, body: bytes = b"body") -> ForwardedRequest:
+    return ForwardedRequest(number, FRAME._replace(body=memoryview(body)), CALLER)
+
+
+async def test_a_request_is_answered_over_one_connection() -> None:
+    echo = Echo()
+    async with listening(echo) as active, linked() as links:
+        answers = await asyncio.gather(*[links.forward(active, request(n, b"%d" % n)) for n in range(1, 50)])
+    assert answers == [b"answer to %d" % n for n in range(1, 50)]
+    assert {instance for instance, *_ in echo.asked} == {"standby"}
+    assert {client.principal for *_, client in echo.asked} == {"User:alice"}
+
+
+async def test_large_requests_and_answers_pass_with_small_ones() -> None:
+    large = b"x" * (3 * CHUNK + 5)
+    async with listening(Echo(larger=CHUNK)) as active, linked() as links:
+        one, other = await asyncio.gather(
+            links.forward(active, request(1, large)), links.forward(active, request(2))
+        )
+    assert one.startswith(b"answer to " + large)
+    assert other.startswith(b"answer to body")
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"), [(NotActiveError(), NotActiveError), (DecodeError("too new"), DecodeError)]
+)
+async def test_a_refusal_of_the_peer_is_raised(error: Exception, raised: type[Exception]) -> None:
+    async with listening(Echo(error=error)) as active, linked() as links:
+        with pytest.raises(raised):
+            await links.forward(active, request())
+
+
+async def test_a_peer_that_cannot_be_reached_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(Echo()) as gone:
+        pass
+    async with linked() as links:
+        for _ in range(3):
+            with pytest.raises(ConnectionError):
+                await links.forward(gone, request())
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert "requests cannot be forwarded to the active instance at 127.0.0.1:" in caplog.text
+
+
+async def test_another_secret_is_one_line_on_both_sides(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(Echo()) as active, linked(security("standby", b"another secret!!")) as links:
+        with pytest.raises(OSError, match="different shared secrets"):
+            await links.forward(active, request())
+        await asyncio.sleep(0)
+    ours, theirs = (record.getMessage() for record in caplog.records)
+    assert "different shared secrets" in ours
+    assert "different shared secrets" in theirs
+    assert SECRET.decode() not in caplog.text
+
+
+async def test_an_instance_of_another_cluster_gets_no_requests() -> None:
+    echo = Echo()
+    async with listening(echo, security("active", cluster="other")) as active, linked() as links:
+        with pytest.raises(OSError, match="it is a gateway of the cluster 'cluster'"):
+            await links.forward(active, request())
+    assert echo.asked == []
+
+
+async def test_requests_fail_when_the_connection_is_lost_and_the_next_one_connects_again() -> None:
+    hanging = Hanging()
+    async with linked() as links:
+        async with listening(hanging) as active:
+            asked = asyncio.create_task(links.forward(active, request()))
+            await hanging.asked.wait()
+        with pytest.raises(ConnectionResetError):
+            await asked
+        async with listening(Echo()) as other:
+            assert await links.forward(other, request()) == b"answer to body"
+
+
+async def test_a_link_to_a_former_active_instance_ends_after_its_last_answer() -> None:
+    hanging = Hanging()
+    async with listening(hanging) as former, listening(Echo()) as active, linked() as links:
+        asked = asyncio.create_task(links.forward(former, request()))
+        await hanging.asked.wait()
+        assert await links.forward(active, request(2)) == b"answer to body"
+        assert open_links(links) == {former, active}
+        hanging.go_on.set()
+        assert await asked == b"late"
+        assert open_links(links) == {active}
+
+
+async def test_a_peer_that_is_silent_is_given_up() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Shake hands, and then neither read nor write."""
+        stream = await accept(reader, writer, security("silent"), 1000)
+        await given_up.wait()
+        stream.close()
+
+    clock, given_up = ManualClock(), asyncio.Event()
+    server = await asyncio.start_server(silent, "127.0.0.1")
+    async with server, linked(clock=clock) as links:
+        address = Address("127.0.0.1", server.sockets[0].getsockname()[1])
+        asked = asyncio.create_task(links.forward(address, request()))
+        while not open_links(links):
+            await asyncio.sleep(0.01)
+        await clock.advance(20)
+        with pytest.raises(OSError, match="nothing was received for 6 s"):
+            await asked
+        given_up.set()
+
+
+async def test_a_link_to_the_followed_peer_is_kept_and_tells_about_the_instance() -> None:
+    told: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
+    async with (
+        listening(Echo(), on_status=lambda *status: told.put_nowait(status)) as active,
+        linked(status=b"well") as links,
+    ):
+        links.follow(active)
+        assert await told.get() == ("standby", b"well")
+        links.follow(None)
+
+
+class Hanging:
+    """An endpoint that answers when it may go on."""
+
+    def __init__(self) -> None:
+        self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def answer(self, *_: object) -> bytes:
+        self.asked.set()
+        await self.go_on.wait()
+        return b"late"
+
+
+def open_links(links: PeerLinks) -> set[Address]:
+    return set(links._links)

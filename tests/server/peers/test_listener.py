@@ -1,0 +1,104 @@
+"""The peer listener, and what is not a peer."""
+
+import asyncio
+import logging
+
+import pytest
+
+from common.address import Address
+from server.peers import listener as module
+from server.peers.messages import Kind
+from server.peers.ports import NotActiveError
+from server.peers.sealing import Message
+from server.peers.stream import connect
+from tests.server.peers.sockets import Echo, linked, listening, security
+from tests.server.peers.test_links import Hanging, request
+
+
+async def raw(address: Address, data: bytes) -> bytes:
+    """Send bytes, and return what the listener sends until it closes the connection."""
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(data)
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x04junk", b"\0\0\0\0", b"\x16\x03\x01\x02\0"]
+)
+async def test_garbage_closes_the_connection_with_one_line(
+    garbage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with listening(Echo()) as address:
+        assert b"not the handshake of a peer" in await raw(address, garbage)
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert "not the handshake of a peer" in record.getMessage()
+
+
+async def test_repeated_garbage_is_summarized(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(Echo()) as address:
+        for _ in range(5):
+            await raw(address, b"GET / HTTP/1.1\r\n\r\n")
+    assert len(caplog.records) == 1
+
+
+async def test_garbage_after_the_handshake_closes_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(Echo()) as address:
+        for kind in (99, Kind.ANSWER):
+            stream = await connect(address, security("standby"), 1000)
+            await stream.send(Message(kind, 1, b""))
+            with pytest.raises(ConnectionResetError):
+                await stream.receive()
+            stream.close()
+    assert "a message of kind 99" in caplog.text
+
+
+async def test_a_request_that_cannot_be_read_is_refused_and_others_go_on() -> None:
+    async with listening(Echo()) as address:
+        stream = await connect(address, security("standby"), 1000)
+        await stream.send(Message(Kind.REQUEST, 1, b"junk"))
+        assert await stream.receive() == (Kind.REFUSED, 1, b"a forwarded request without a header")
+        await stream.send(Message(Kind.PING, 0, b""))
+        assert (await stream.receive()).kind == Kind.PONG
+        stream.close()
+
+
+async def test_an_unexpected_error_is_logged_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(Echo(error=KeyError("secret"))) as address, linked() as links:
+        with pytest.raises(Exception, match="the active instance could not answer it"):
+            await links.forward(address, request())
+    assert "a forwarded request could not be answered" in caplog.text
+
+
+async def test_too_many_requests_are_to_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "IN_FLIGHT", 1)
+    hanging = Hanging()
+    async with listening(hanging) as address, linked() as links:
+        first = asyncio.create_task(links.forward(address, request(1)))
+        await hanging.asked.wait()
+        with pytest.raises(NotActiveError):
+            await links.forward(address, request(2))
+        hanging.go_on.set()
+        assert await first == b"late"
+
+
+async def test_connections_are_limited(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "CONNECTIONS", 1)
+    async with listening(Echo()) as address, linked() as links:
+        await links.forward(address, request())
+        assert await raw(address, b"") == b""
+    assert "1 connections of peers are open already" in caplog.text
+
+
+async def test_answers_in_progress_are_lost_when_the_listener_closes() -> None:
+    hanging = Hanging()
+    async with linked() as links:
+        async with listening(hanging) as address:
+            asked = asyncio.create_task(links.forward(address, request()))
+            await hanging.asked.wait()
+        with pytest.raises(ConnectionResetError):
+            await asked
