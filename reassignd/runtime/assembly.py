@@ -47,6 +47,7 @@ from server.metrics.kafka_names import hidden_prefixes
 from server.metrics.sources import Sources
 from server.metrics.stats import Counters
 from server.metrics.waiting_ages import WaitingAges
+from server.security.acl_authorizer import AclAuthorizer
 
 SPARK_SECONDS = 900.0
 """Time limit of a plan on Spark. A million partitions take a minute."""
@@ -181,6 +182,7 @@ class Assembly:
             off_loop,
             BodyCache(off_loop),
             adapter.new_topic_id,
+            manages_acls=isinstance(adapter.authorizer, AclAuthorizer),
         )
         return Router(services, self._parts.stats)
 

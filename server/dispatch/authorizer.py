@@ -1,38 +1,34 @@
-"""Authorization: Kafka's operations and resources, and the authorizer port.
-
-Numbers are those of org.apache.kafka.common.acl.AclOperation and resource.ResourceType.
-"""
+"""Authorization: resources, and the authorizer port. `controller.model.access` has Kafka's enums."""
 
 from collections.abc import Iterable
-from enum import IntEnum
 from typing import NamedTuple, Protocol
+
+from controller.access.index import IMPLYING
+from controller.model.access import CLUSTER_NAME, Operation, ResourceKind
+
+__all__ = [
+    "ANONYMOUS",
+    "CLUSTER",
+    "CLUSTER_OPERATIONS",
+    "IMPLYING",
+    "TOPIC_OPERATIONS",
+    "UNKNOWN",
+    "AclTable",
+    "AllowAll",
+    "Authorizer",
+    "Operation",
+    "Resource",
+    "ResourceKind",
+    "authorized_operations",
+    "group",
+    "topic",
+    "transactional_id",
+]
 
 ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN = "unknown"
 """Stands for the principal if another broker authenticated it and its name is unknown. No principal has this
 form."""
-
-
-class Operation(IntEnum):
-    """Kafka: AclOperation."""
-
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-
-
-class ResourceKind(IntEnum):
-    """Kafka: ResourceType."""
-
-    TOPIC = 2
-    CLUSTER = 4
 
 
 class Resource(NamedTuple):
@@ -42,13 +38,7 @@ class Resource(NamedTuple):
     name: str
 
 
-CLUSTER = Resource(ResourceKind.CLUSTER, "kafka-cluster")
-
-IMPLYING = {
-    Operation.DESCRIBE: (Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER),
-    Operation.DESCRIBE_CONFIGS: (Operation.ALTER_CONFIGS,),
-}
-"""Operation -> operations that imply it (Kafka: AclAuthorizer)."""
+CLUSTER = Resource(ResourceKind.CLUSTER, CLUSTER_NAME)
 
 TOPIC_OPERATIONS = (
     Operation.READ,
@@ -74,6 +64,16 @@ CLUSTER_OPERATIONS = (
 def topic(name: str) -> Resource:
     """Return the topic as a resource."""
     return Resource(ResourceKind.TOPIC, name)
+
+
+def group(name: str) -> Resource:
+    """Return the consumer group as a resource."""
+    return Resource(ResourceKind.GROUP, name)
+
+
+def transactional_id(name: str) -> Resource:
+    """Return the transactional id as a resource."""
+    return Resource(ResourceKind.TRANSACTIONAL_ID, name)
 
 
 class Authorizer(Protocol):

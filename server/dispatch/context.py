@@ -38,6 +38,8 @@ class Services:
     off_loop: WorkerThread
     bodies: BodyCache
     new_id: Callable[[], bytes]
+    manages_acls: bool = False
+    """Whether clients may list and change ACLs: the authorizer uses those of the state."""
 
 
 class Context(NamedTuple):
@@ -83,7 +85,12 @@ class Context(NamedTuple):
         return self.authorizer.allows(self.principal, operation, topic(name))
 
     def operations_on(self, resource: Resource, include: bool) -> int:
-        """Return the bit field of permitted operations (KIP-430), or NOT_ASKED."""
+        """Return the bit field of permitted operations (KIP-430), or NOT_ASKED.
+
+        Those on the cluster are 0 without DESCRIBE on it, as in Kafka.
+        """
         if not include:
             return NOT_ASKED
+        if resource == CLUSTER and not self.allows(Operation.DESCRIBE):
+            return 0
         return authorized_operations(self.authorizer, self.principal, resource)

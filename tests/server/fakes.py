@@ -41,6 +41,7 @@ from server.dispatch.authorizer import (
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Context, Services
 from server.dispatch.registry import ROUTES
+from server.security.acl_authorizer import AclAuthorizer
 from tests.frames import decode_response
 
 log = logging.getLogger(__name__)
@@ -194,6 +195,7 @@ def services(
         off_loop,
         BodyCache(off_loop),
         lambda: NEW_ID,
+        manages_acls=isinstance(authorizer, AclAuthorizer),
     )
 
 

@@ -155,7 +155,7 @@ async def test_a_large_later_answer_is_encoded_off_the_loop() -> None:
     assert len(response.replica_election_results[0].partition_result) == LARGE_ROWS + 1
 
 
-@pytest.mark.parametrize("key", [0, 1, 36, 999, -1])
+@pytest.mark.parametrize("key", [0, 1, 8, 999, -1])
 async def test_an_unknown_key_has_no_answer(key: int) -> None:
     frame = RequestFrame(key, 0, 1, None, memoryview(b""), known=False)
     with pytest.raises(DecodeError, match=f"API key {key} version 0 is not served"):

@@ -29,9 +29,15 @@ async def test_a_dead_broker_is_listed_only_on_request() -> None:
 
 async def test_authorized_operations_are_those_of_the_principal() -> None:
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+    may_both = allowing((Operation.CREATE, CLUSTER), (Operation.DESCRIBE, CLUSTER))
+    response = await answer(handle, request, context(1, authorizer=may_both))
+    assert response.cluster_authorized_operations == 1 << Operation.CREATE | 1 << Operation.DESCRIBE
+
+
+async def test_without_describe_the_operations_on_the_cluster_are_hidden() -> None:
+    request = DescribeClusterRequest(include_cluster_authorized_operations=True)
     asked = context(1, authorizer=allowing((Operation.CREATE, CLUSTER)))
-    response = await answer(handle, request, asked)
-    assert response.cluster_authorized_operations == 1 << Operation.CREATE
+    assert (await answer(handle, request, asked)).cluster_authorized_operations == 0
 
 
 @pytest.mark.parametrize(("endpoint", "code"), [(2, 114), (0, 115), (3, 115)])

@@ -5,6 +5,7 @@ import pytest
 from protocol.codec.wire import codec
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
+from server.dispatch.authorizer import AclTable
 from server.handlers.find_coordinator import NO_COORDINATORS, handle
 from tests.server.fakes import answer, context
 
@@ -27,3 +28,10 @@ async def test_no_keys_find_nothing() -> None:
     response = await answer(handle, FindCoordinatorRequest(), context(4))
     codec(FindCoordinatorResponse, 4).encode(response)
     assert response.coordinators == ()
+
+
+@pytest.mark.parametrize(("key_type", "code"), [(0, 30), (1, 53)])
+async def test_a_coordinator_needs_describe_on_the_key(key_type: int, code: int) -> None:
+    request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["a"])
+    (row,) = (await answer(handle, request, context(4, authorizer=AclTable([])))).coordinators
+    assert (row.error_code, row.error_message) == (code, None)

@@ -5,6 +5,7 @@ import pytest
 from common.error_codes import ErrorCode
 from protocol.errors import DecodeError
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from server.dispatch.authorizer import AclTable
 from server.handlers.produce import NO_DATA_PATH, handle, refuse
 from tests.server.fakes import answer, context, encodable
 
@@ -28,6 +29,12 @@ async def test_every_partition_is_refused_with_the_reason() -> None:
 async def test_with_acks_0_the_connection_is_closed() -> None:
     with pytest.raises(DecodeError, match="acks=0"):
         await answer(handle, REQUEST._replace(acks=0), context(9))
+
+
+async def test_a_topic_without_write_is_denied() -> None:
+    response = await answer(handle, REQUEST, context(9, authorizer=AclTable([])))
+    rows = [row.error_code for row in response.responses[0].partition_responses]
+    assert rows == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 2
 
 
 def test_a_refusal_is_repeated_on_every_row() -> None:

@@ -1,0 +1,60 @@
+"""AlterUserScramCredentials (51), version 0.
+
+KIP: 554. The changes of a user are made together or not at all.
+ACL: ALTER on the cluster.
+Errors by user: CLUSTER_AUTHORIZATION_FAILED, UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM,
+DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND.
+"""
+
+from controller.messages.access_events import AlterScramCredentials, UserChange
+from protocol.apis import ApiKey
+from protocol.errors import ApiError
+from protocol.messages.alter_user_scram_credentials_request import AlterUserScramCredentialsRequest
+from protocol.messages.alter_user_scram_credentials_response import (
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
+from server.dispatch.row_errors import RowError, merged
+from server.security.scram_changes import BOUNDS, changes_of, users_in
+
+
+def refuse(
+    request: AlterUserScramCredentialsRequest, code: int, message: str | None
+) -> AlterUserScramCredentialsResponse:
+    """Repeat the error for every user."""
+    return _response(users_in(request), [(code, message)] * len(users_in(request)))
+
+
+@handles(
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+    AlterUserScramCredentialsRequest,
+    versions=(0, 0),
+    operation=Operation.ALTER,
+    refuse=refuse,
+    bounds=BOUNDS,
+)
+async def handle(
+    request: AlterUserScramCredentialsRequest, context: Context
+) -> AlterUserScramCredentialsResponse:
+    """Submit the changes of valid users to the controller."""
+    users = users_in(request)
+    refusals: list[RowError | None] = []
+    accepted = []
+    for user in users:
+        try:
+            accepted.append(UserChange(user, changes_of(request, user)))
+            refusals.append(None)
+        except ApiError as error:
+            refusals.append((error.code, error.message))
+    outcomes = await context.services.driver.submit(AlterScramCredentials(accepted))
+    return _response(users, merged(refusals, outcomes))
+
+
+def _response(users: list[str], errors: list[RowError]) -> AlterUserScramCredentialsResponse:
+    rows = zip(users, errors, strict=True)
+    return AlterUserScramCredentialsResponse(
+        results=[AlterUserScramCredentialsResult(user, code, message) for user, (code, message) in rows]
+    )
