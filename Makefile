@@ -36,6 +36,7 @@ check: .venv/test.done
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.draw_states --check
+	$(BIN)/python -m tools.dashboard --check
 	$(BIN)/python -m pytest $(ALONE) -m 'not whole and not spark' $(AT_ONCE) --cov --cov-report=
 
 bench: setup

@@ -91,7 +91,7 @@ OF_MANY_MODULES = {
 }
 """Test files that do not belong to a single module. Those in WHOLE test the whole server or a whole backend."""
 
-WHOLE = [ROOT / "tests" / "clients", ROOT / "tests" / "upstream", ROOT / "tests" / "zookeeper"]
+WHOLE = [ROOT / "tests" / name for name in ("clients", "deploy", "upstream", "zookeeper")]
 
 
 def written(folder: Path) -> Iterator[Path]:

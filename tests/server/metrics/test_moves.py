@@ -29,10 +29,10 @@ async def test_a_job_has_bytes_a_rate_and_a_time() -> None:
     await client.post("/v1/jobs", MOVE)
     await moved(client)
     samples = scrape(client.controller.state, progress=client.progress)
-    assert value(samples, "reassignd_job_copied_bytes", job="1") == 180
-    assert value(samples, "reassignd_job_left_bytes", job="1") == 603 - 180
-    assert value(samples, "reassignd_job_bytes_per_second", job="1") == 15
-    assert value(samples, "reassignd_job_remaining_seconds", job="1") > 0
+    assert value(samples, "reassignd_job_copied_bytes", job_id="1") == 180
+    assert value(samples, "reassignd_job_left_bytes", job_id="1") == 603 - 180
+    assert value(samples, "reassignd_job_bytes_per_second", job_id="1") == 15
+    assert value(samples, "reassignd_job_remaining_seconds", job_id="1") > 0
 
 
 async def test_a_broker_has_bytes_left_and_counters_of_bytes() -> None:
@@ -59,12 +59,12 @@ def test_partitions_and_pauses_of_a_job_are_shown() -> None:
     controller.with_limits(partitions=1).alter({"foo-0": (3, 4), "foo-1": (3, 4)})
     controller.do(Pause(1, True))
     samples = scrape(controller.state)
-    assert value(samples, "reassignd_job_paused", job="1") == 1
+    assert value(samples, "reassignd_job_paused", job_id="1") == 1
     assert value(samples, "reassignd_paused") == 0
-    assert value(samples, "reassignd_job_open_partitions", job="1") == 2
-    assert value(samples, "reassignd_job_partitions", job="1") == 2
+    assert value(samples, "reassignd_job_open_partitions", job_id="1") == 2
+    assert value(samples, "reassignd_job_partitions", job_id="1") == 2
     assert value(samples, "reassignd_open_jobs") == 1
-    assert value(samples, "reassignd_job_created_timestamp_seconds", job="1") == 1
+    assert value(samples, "reassignd_job_created_timestamp_seconds", job_id="1") == 1
 
 
 def test_the_number_of_jobs_with_metrics_is_bounded() -> None:

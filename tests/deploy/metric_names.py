@@ -1,0 +1,25 @@
+"""The names of metrics in PromQL expressions."""
+
+import re
+
+from server.metrics.metric import Metric, exposed_name
+from server.metrics.table import METRICS
+
+PROCESS = {"process_resident_memory_bytes", "process_cpu_seconds_total"}
+"""Those of the Prometheus client that are used."""
+
+
+def sample_names(metric: Metric) -> set[str]:
+    """Return the names that a scrape has for the metric."""
+    if metric.kind == "summary":
+        return {f"{metric.name}_sum", f"{metric.name}_count"}
+    return {exposed_name(metric)}
+
+
+KNOWN = PROCESS.union(*map(sample_names, METRICS))
+
+
+def unknown_metrics(expression: str) -> set[str]:
+    """Return the names in the expression that no scrape has. Names of recording rules have colons."""
+    names = re.findall(r"(?<![\w:])(?:reassignd|kafka|process)_\w+(?![\w:])", expression)
+    return set(names) - KNOWN
