@@ -50,6 +50,7 @@ SUBCOMMANDS = {
     "rollback": "jobs.cancel",
     "schedule": "cluster.schedule",
     "snapshot": "planning.snapshot",
+    "state": "cluster.state",
     "status": "cluster.status",
     "zk": "jobs.zk",
 }

@@ -22,6 +22,8 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
     cluster_id: str = ""
     """The own id of the gateways before the cluster, which clients of the API get."""
     upstream_cluster_id: str = ""
+    moved_to: str = ""
+    """The data directory to which the records were moved. No instance becomes active any more."""
 
     def encode(self) -> BatchRecord:
         """Return the row."""
@@ -32,10 +34,13 @@ class _Ports(msgspec.Struct, frozen=True):
     positions: dict[int, int]
 
 
-def read_meta(rows: Mapping[bytes, bytes], topic: str, upstream_cluster_id: str) -> Meta | None:
+def read_meta(
+    rows: Mapping[bytes, bytes], topic: str, upstream_cluster_id: str, *, moved: bool = False
+) -> Meta | None:
     """Return the meta row, or None if no instance was active yet.
 
-    Raises StateTopicError for the rows of another cluster, or of a newer format, and DecodeError.
+    Raises StateTopicError for the rows of another cluster, of a newer format, or, unless `moved` is set, for rows that
+    were moved to a data directory; and DecodeError.
     """
     value = rows.get(META_KEY)
     if value is None:
@@ -55,6 +60,11 @@ def read_meta(rows: Mapping[bytes, bytes], topic: str, upstream_cluster_id: str)
         raise StateTopicError(
             f"the state topic {topic} has the records of cluster {meta.upstream_cluster_id}, not of "
             f"{upstream_cluster_id}: set state.topic to another name"
+        )
+    if meta.moved_to and not moved:
+        raise StateTopicError(
+            f"the records of the state topic {topic} were moved to the data directory {meta.moved_to}: start with "
+            "state=directory there, or move them back with `reassignd state import`"
         )
     return meta
 

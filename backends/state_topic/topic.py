@@ -52,7 +52,7 @@ class StateTopic(NamedTuple):
 async def open_topic(client: BrokerClient, name: str, replication: int) -> StateTopic:
     """Return the topic, which is created if it does not exist. Raises StateTopicError and BrokerError."""
     if (topic := await find_topic(client, name)) is None:
-        await _create(client, name, replication)
+        await create_topic(client, name, replication, SETTINGS)
         topic = await find_topic(client, name)
         if topic is None:
             raise StateTopicError(
@@ -113,8 +113,11 @@ def check_configs(name: str, replication: int, configs: Mapping[str, str]) -> Se
     return warnings
 
 
-async def _create(client: BrokerClient, name: str, replication: int) -> None:
-    settings = SETTINGS | {MIN_ISR: str(max(1, replication - 1))}
+async def create_topic(
+    client: BrokerClient, name: str, replication: int, settings: Mapping[str, str]
+) -> None:
+    """Create a topic with one partition, or leave the one that exists. Raises StateTopicError and BrokerError."""
+    settings = {**settings, MIN_ISR: str(max(1, replication - 1))}
     configs = [CreatableTopicConfig(config, value) for config, value in settings.items()]
     response = await client.ask(
         CreateTopicsRequest([CreatableTopic(name, 1, replication, (), configs)], 30_000)

@@ -5,6 +5,7 @@ same broker after a restart.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -35,6 +36,11 @@ class PortAssignments:
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
         self._positions = self._read()
+
+    @property
+    def positions(self) -> Mapping[int, int]:
+        """The assigned positions, by broker."""
+        return self._positions
 
     def position(self, broker: int) -> int:
         """Return the broker's position; a new one is durable when this returns."""

@@ -10,6 +10,9 @@ from reassignd.errors import CommandError
 
 FILE = "meta.properties"
 KEY = "cluster.id"
+BACKEND, UPSTREAM_ID = "backend", "upstream.cluster.id"
+MOVED = "moved.to.state.topic"
+"""The state topic that has the newer records."""
 
 
 def new_id() -> str:
@@ -45,6 +48,26 @@ def claim(data_dir: Path, key: str, value: str) -> None:
         )
     if key not in values:
         _write(path, {**values, key: value})
+
+
+def values(data_dir: Path) -> dict[str, str]:
+    """Return the properties; empty without the file."""
+    path = data_dir / FILE
+    return _read(path) if path.exists() else {}
+
+
+def write_values(data_dir: Path, new: dict[str, str]) -> None:
+    """Write the properties durably, in place of all others."""
+    _write(data_dir / FILE, new)
+
+
+def refuse_moved(data_dir: Path) -> None:
+    """Raise CommandError if the records were moved to a state topic: they are outdated."""
+    if topic := values(data_dir).get(MOVED):
+        raise CommandError(
+            f"the records in {data_dir} were moved to the state topic {topic}: start with state=topic, or move them "
+            "back to a new directory with `reassignd state export --data-dir`"
+        )
 
 
 def _read(path: Path) -> dict[str, str]:

@@ -1,0 +1,146 @@
+"""The command `state`: export, move and restore the records of gateways with several instances."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from reassignd.commands.options import FILE, STDIN
+from reassignd.commands.text import echo
+from reassignd.config.config import Assignment, Settings, read_file, resolve
+from reassignd.errors import CommandError
+
+if TYPE_CHECKING:
+    from reassignd.transfer.topic import Topic
+
+R = TypeVar("R")
+
+DIRECTORY = click.Path(path_type=Path, file_okay=False)
+
+_OPTIONS = (
+    click.option(
+        "--config",
+        metavar="FILE",
+        type=FILE,
+        help="Configuration file of `reassignd serve`, with the cluster and the topic.",
+    ),
+    click.option("--bootstrap-server", metavar="HOST:PORT,...", help="Some brokers of the cluster."),
+    click.option("--command-config", metavar="FILE", help="Client properties, as for Kafka's own tools."),
+    click.option("--state-topic", metavar="TOPIC", help="The topic.  [default: __reassignd_state]"),
+    click.option(
+        "--session-ms",
+        metavar="MS",
+        help="gateway.session.timeout.ms of the instances.  [default: 6000]",
+    ),
+)
+
+KEYS = {
+    "bootstrap_server": "upstream.bootstrap.servers",
+    "command_config": "upstream.command.config",
+    "state_topic": "state.topic",
+    "session_ms": "gateway.session.timeout.ms",
+}
+
+
+@click.group()
+def state() -> None:
+    """Export, move and restore the records in the state topic. `reassignd serve --state topic` uses it."""
+
+
+def with_settings(command: Callable[..., R]) -> Callable[..., R]:
+    """Add the options of the topic, and pass the settings as the first argument: None without a cluster."""
+
+    @wraps(command)
+    def run(config: Path | None, **values: object) -> R:
+        given = {name: values.pop(name) for name in KEYS}
+        assignments = [] if config is None else list(read_file(config))
+        for name, value in given.items():
+            if value is not None:
+                assignments.append(Assignment(KEYS[name], str(value), f"--{name.replace('_', '-')}"))
+        named = any(each.key == KEYS["bootstrap_server"] for each in assignments)
+        fixed = [Assignment("backend", "upstream", ""), Assignment("state", "topic", "")]
+        return command(resolve([*assignments, *fixed]) if named else None, **values)
+
+    for option in reversed(_OPTIONS):
+        run = option(run)
+    return run
+
+
+@state.command()
+@with_settings
+@click.option(
+    "--data-dir",
+    metavar="DIR",
+    type=DIRECTORY,
+    help="Move the records to this new data directory. No instance uses the topic afterwards.",
+)
+@click.option(
+    "--from-data-dir", metavar="DIR", type=DIRECTORY, help="Print the records of a data directory instead."
+)
+def export(settings: Settings | None, data_dir: Path | None, from_data_dir: Path | None) -> None:
+    """Print the rows of the topic as JSON lines, which is a backup; or move them to a data directory."""
+    from reassignd.transfer import moves
+
+    if from_data_dir is not None:
+        if data_dir is not None:
+            raise click.UsageError("--data-dir and --from-data-dir cannot be used together")
+        for line in moves.export_directory(from_data_dir):
+            sys.stdout.buffer.write(line)
+    elif data_dir is not None:
+        echo(_run(settings, lambda topic: moves.export_to_directory(topic, data_dir)))
+    else:
+        for line in _run(settings, moves.export_topic):
+            sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+@state.command("import")
+@with_settings
+@click.option(
+    "--data-dir",
+    metavar="DIR",
+    type=DIRECTORY,
+    required=True,
+    help="The data directory of a stopped gateway. It cannot be used afterwards.",
+)
+def import_(settings: Settings | None, data_dir: Path) -> None:
+    """Move the records of a data directory into the topic, which is created if it does not exist."""
+    from reassignd.transfer import moves
+
+    echo(_run(settings, lambda topic: moves.import_directory(topic, data_dir), create=True))
+
+
+@state.command()
+@with_settings
+@click.argument("rows_file", metavar="FILE", type=FILE)
+def recreate(settings: Settings | None, rows_file: Path) -> None:
+    """Write the rows of `reassignd state export` into a new topic, after the old one was deleted.
+
+    FILE is the output of the export, or - for stdin.
+    """
+    from reassignd.transfer import moves
+
+    try:
+        text = sys.stdin.buffer.read() if rows_file == STDIN else rows_file.read_bytes()
+    except OSError as error:
+        raise CommandError(f"cannot read {rows_file}: {error.strerror}") from error
+    echo(_run(settings, lambda topic: moves.recreate(topic, text.splitlines()), create=True))
+
+
+def _run(settings: Settings | None, act: "Callable[[Topic], Awaitable[R]]", *, create: bool = False) -> R:
+    from reassignd.transfer.topic import connected
+
+    if settings is None:
+        raise click.UsageError(
+            "give --bootstrap-server, or --config with a file that has upstream.bootstrap.servers"
+        )
+
+    async def run(settings: Settings) -> R:
+        async with connected(settings, create=create) as topic:
+            return await act(topic)
+
+    return asyncio.run(run(settings))

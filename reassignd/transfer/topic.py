@@ -1,0 +1,209 @@
+"""A state topic as the source or the target of a move: read as a standby reads it, written under a claim."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from random import SystemRandom
+from typing import Protocol
+
+from backends.audit_topic.entries import encode_entry, entries_in_batches, entries_in_rows
+from backends.audit_topic.known_ids import KnownIds
+from backends.audit_topic.mirror import EntryLog
+from backends.audit_topic.topic import append_entries, audit_topic, open_audit_topic
+from backends.client.errors import BrokerError
+from backends.client.handshake import Caller
+from backends.client.security import PLAINTEXT
+from backends.state_topic.attempts import until_answered
+from backends.state_topic.candidate import Candidate
+from backends.state_topic.claim import Claim
+from backends.state_topic.history import History
+from backends.state_topic.kafka_log import KafkaStateLog
+from backends.state_topic.lease import Lease
+from backends.state_topic.ports import FencedError, Fetched, StateLog, Timings
+from backends.state_topic.topic import StateTopicError, find_topic, open_topic
+from backends.state_topic.writer import TermWriter
+from backends.upstream.client import UpstreamClient
+from common.clock import Clock, RealClock
+from controller.model.audit import AuditEntry
+from controller.ports import StoreLostError
+from protocol.errors import DecodeError
+from protocol.record_batch import BatchRecord, Producer
+from reassignd import __version__
+from reassignd.config import command_config
+from reassignd.config.config import Settings
+from reassignd.errors import CommandError
+from reassignd.transfer.rows import Rows
+
+ANSWER_SECONDS = 60.0
+"""Limit for reading, and for a commit."""
+
+
+class EntriesLog(StateLog, EntryLog, Protocol):
+    """The audit topic, to be read and written."""
+
+
+class Topic:
+    """The topic, its audit topic, and the rows as of the last `read`. Raises CommandError throughout."""
+
+    def __init__(
+        self,
+        name: str,
+        cluster_id: str,
+        state_log: StateLog,
+        audit_log: EntriesLog | None,
+        timings: Timings,
+        clock: Clock,
+    ) -> None:
+        self.name, self.cluster_id = name, cluster_id
+        self._log, self._audit, self._timings, self._clock = state_log, audit_log, timings, clock
+        self._history = History()
+
+    @property
+    def rows(self) -> Rows:
+        """The rows by key."""
+        return self._history.rows
+
+    async def read(self) -> None:
+        """Read to the end."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                while True:
+                    fetched = await self._fetch(self._log, self._history.next_offset)
+                    self._history.apply(fetched.batches)
+                    if self._history.next_offset >= fetched.end_offset:
+                        return
+        except (DecodeError, FencedError) as error:
+            raise CommandError(str(error)) from error
+        except TimeoutError as error:
+            raise CommandError(f"the state topic {self.name} does not answer") from error
+
+    async def entries(self) -> list[AuditEntry]:
+        """Return the audit log by id, each entry once: those of the audit topic and those that wait in the rows."""
+        found = [] if self._audit is None else await self._copied_entries(self._audit)
+        known = KnownIds()
+        return sorted(entry for entry in [*found, *entries_in_rows(self.rows)] if known.add(entry.id))
+
+    async def append_entries(self, entries: Sequence[AuditEntry]) -> None:
+        """Write entries to the audit topic, if there is one."""
+        audit, rows = self._audit, [encode_entry(entry) for entry in entries]
+        if audit is None:
+            return
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await until_answered(self._clock, lambda: append_entries(audit, rows))
+        except (TimeoutError, FencedError) as error:
+            raise CommandError(f"the audit log cannot be written: {error}") from error
+
+    @asynccontextmanager
+    async def term(self) -> AsyncIterator[TermWriter]:
+        """Be the active instance inside the context: `rows` is complete, and nobody else writes."""
+        candidate = Candidate(
+            self._log, self._history, _new_claim(self._timings), self._timings, self._clock, SystemRandom()
+        )
+        try:
+            async with asyncio.timeout(4 * self._timings.session + ANSWER_SECONDS):
+                term = await candidate.claim_term()
+        except TimeoutError as error:
+            raise CommandError(
+                f"instance {self._instance} is active: stop all instances that use the state topic {self.name}"
+            ) from error
+        except (DecodeError, FencedError) as error:
+            raise CommandError(str(error)) from error
+        lease = Lease(self._clock, self._timings.lease)
+        lease.renew(term.claimed)
+        writer = TermWriter(self._log, term, lease, self._timings, self._clock)
+        running = asyncio.ensure_future(writer.run())
+        try:
+            yield writer
+        except StoreLostError as error:
+            raise CommandError(f"nothing was moved: {error}") from error
+        finally:
+            writer.close(release=True)
+            await asyncio.wait([running], timeout=ANSWER_SECONDS)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    async def write(self, writer: TermWriter, changes: Sequence[BatchRecord]) -> None:
+        """Write the rows, all or none."""
+        try:
+            await asyncio.wait_for(writer.commit(changes), ANSWER_SECONDS)
+        except TimeoutError as error:
+            raise CommandError(
+                f"the state topic {self.name} did not answer in time; it is not known whether the rows were written:"
+                " repeat the command"
+            ) from error
+
+    @property
+    def _instance(self) -> str:
+        claim = self._history.claim
+        return claim.instance if claim else "?"
+
+    async def _fetch(self, log: StateLog, offset: int) -> Fetched:
+        while True:
+            try:
+                return await log.fetch(offset)
+            except OSError:
+                await self._clock.sleep(1)
+
+    async def _copied_entries(self, log: EntriesLog) -> list[AuditEntry]:
+        entries: list[AuditEntry] = []
+        try:
+            async with asyncio.timeout(10 * ANSWER_SECONDS):
+                offset = await log.start_offset()
+                while True:
+                    fetched = await self._fetch(log, offset)
+                    entries += entries_in_batches(fetched.batches)[0]
+                    offset = max((each.header.last_offset + 1 for each in fetched.batches), default=offset)
+                    if offset >= fetched.end_offset:
+                        return entries
+        except (OSError, FencedError) as error:
+            raise CommandError(f"the audit log cannot be read: {error}") from error
+
+
+def _new_claim(timings: Timings) -> Callable[[Claim | None, Producer], Claim]:
+    instance = f"command-{socket.gethostname()}-{os.getpid()}"
+
+    def new_claim(last: Claim | None, producer: Producer) -> Claim:
+        return Claim(
+            instance=instance,
+            term=last.term + 1 if last else 1,
+            producer_id=producer.id,
+            producer_epoch=producer.epoch,
+            replaces=last.producer if last else None,
+            session_ms=round(timings.session * 1000),
+            version=__version__,
+        )
+
+    return new_claim
+
+
+@asynccontextmanager
+async def connected(settings: Settings, *, create: bool) -> AsyncIterator[Topic]:
+    """Connect to the topic of the settings. Raises CommandError if it does not exist, unless `create` is set."""
+    path, name = settings.upstream_command_config, settings.state_topic
+    security = PLAINTEXT if path is None else command_config.load(path)
+    caller = Caller(software_version=__version__, security=security)
+    clients = [UpstreamClient(settings.upstream_bootstrap_servers, caller) for _ in range(2)]
+    try:
+        await clients[0].refresh()
+        if create:
+            await open_topic(clients[0], name, settings.state_topic_replication_factor)
+            await open_audit_topic(
+                clients[0], name, settings.state_topic_replication_factor, settings.audit_retention_ms
+            )
+        elif await find_topic(clients[0], name) is None:
+            raise CommandError(f"there is no topic {name} in cluster {clients[0].cluster_id}")
+        audit = audit_topic(name)
+        has_audit = await find_topic(clients[0], audit) is not None
+        audit_log = KafkaStateLog(audit, *clients) if has_audit else None
+        timings = Timings(settings.gateway_session_timeout_ms / 1000)
+        yield Topic(
+            name, clients[0].cluster_id, KafkaStateLog(name, *clients), audit_log, timings, RealClock()
+        )
+    except (BrokerError, StateTopicError) as error:
+        raise CommandError(str(error)) from error
+    finally:
+        for client in clients:
+            await client.close()
