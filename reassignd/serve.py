@@ -54,7 +54,7 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
     routes = [*operations_routes(health), *api.routes()]
 
     def publish(content: HttpContent) -> None:
-        health.obstacle, api.services, health.metrics = content
+        health.obstacle, api.services, health.metrics, api.peers, health.details = content
 
     sweeping = spawn(Sweeper().run(), "garbage collection")
     try:

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from common.address import Address
 from server.api.call import ApiServices
+from server.api.peers import HttpPeers
 
 
 class HttpContent(NamedTuple):
@@ -16,6 +17,10 @@ class HttpContent(NamedTuple):
     """What `/v1` serves; None if no cluster is served here."""
     metrics: Callable[[], bytes] = bytes
     """Returns the text of `/metrics`."""
+    peers: HttpPeers | None = None
+    """Passes `/v1` on where `api` is None and there is no obstacle; None if there are no other instances."""
+    details: Callable[[], str] = str
+    """Returns further lines of `/readyz`, each with its end."""
 
 
 Publish = Callable[[HttpContent], None]

@@ -17,6 +17,7 @@ from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
 from server.api.models.shared import Error
 from server.api.openapi import document
+from server.api.peers import HttpPeers
 from server.api.resources import (
     audit,
     brokers,
@@ -45,6 +46,8 @@ RETRY_SECONDS = 1
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 SWITCHES = {"true": True, "false": False}
+
+LAPSED = "this instance is no longer active; the request may have been executed: look before trying again"
 
 MAX_ERROR = 1_000
 """Characters of an error message, however long the names in it are."""
@@ -89,6 +92,8 @@ class Api:
 
     def __init__(self, health: Health, access: Access) -> None:
         self.services: ApiServices | None = None
+        self.peers: HttpPeers | None = None
+        """The other instances; None if there is only this one."""
         self._health, self._access = health, access
 
     def routes(self) -> list[BaseRoute]:
@@ -104,12 +109,17 @@ class Api:
     def _serve(self, methods: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
         async def serve(request: Request) -> Response:
             try:
-                identity = self._access.identity(request)
+                identity = self._identity(request)
+                if self.peers is not None and self.services is None and self._health.obstacle is None:
+                    return await self.peers.answer(request, identity)
                 endpoint = methods.get("GET" if request.method == "HEAD" else request.method)
                 if endpoint is None:
                     raise _no_endpoint(methods, request)
                 require_role(identity, endpoint.role, f"{request.method} {request.url.path[:80]}")
-                return await self._answer(endpoint, identity, request)
+                answer = await self._answer(endpoint, identity, request)
+                if self.peers is not None and not await self.peers.may_answer():
+                    raise HttpError(503, LAPSED)
+                return answer
             except HttpError as error:
                 return _refusal(error.status, str(error))
             except DriverStoppedError as error:
@@ -120,9 +130,13 @@ class Api:
 
         return serve
 
+    def _identity(self, request: Request) -> Identity:
+        passed_on = None if self.peers is None else self.peers.client_of(request)
+        return self._access.identity(request) if passed_on is None else passed_on
+
     def _refusal_of(self, request: Request) -> str:
         try:
-            self._access.identity(request)
+            self._identity(request)
         except HttpError as error:
             return str(error)
         return ""

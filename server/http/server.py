@@ -33,6 +33,8 @@ class Health:
         """Why the server cannot answer requests now; None when it can."""
         self.metrics: Callable[[], bytes] = bytes
         """Returns the text of `/metrics`."""
+        self.details: Callable[[], str] = str
+        """Returns further lines of `/readyz`."""
 
 
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
@@ -47,7 +49,8 @@ def operations_routes(health: Health) -> list[BaseRoute]:
 
     async def readyz(_: Request) -> Response:
         reason = health.obstacle
-        return PlainTextResponse(f"{reason or 'ready'}\n", status_code=503 if reason else 200)
+        text = f"{reason or 'ready'}\n{health.details()}"
+        return PlainTextResponse(text, status_code=503 if reason else 200)
 
     async def metrics(_: Request) -> Response:
         return Response(health.metrics(), headers={"content-type": CONTENT_TYPE})

@@ -91,6 +91,22 @@ class Switch:
         """This instance is active."""
         return isinstance(self._role.active, ServedHere)
 
+    @property
+    def url(self) -> str | None:
+        """URL of the active instance's HTTP API, if it is another one."""
+        peer = self.peer
+        return None if peer is None else peer.url
+
+    @property
+    def turned(self) -> asyncio.Event:
+        """Set when another instance is active, or none."""
+        return self._role.over
+
+    async def may_answer(self) -> bool:
+        """Return whether this instance is active, after its lease was renewed if it has lapsed."""
+        role = self._role
+        return isinstance(role.active, ServedHere) and await self._lease_held(role, role.active.lease)
+
     def serve_here(self, services: GatewayServices, lease: TermLease) -> None:
         """This instance is active. An answer leaves only while the lease is valid."""
         self._turn(ServedHere(services, lease))
@@ -180,11 +196,15 @@ class Switch:
             if made is None:
                 return None
             answer = made
+        return answer if await self._lease_held(role, lease) else None
+
+    async def _lease_held(self, role: Role, lease: TermLease) -> bool:
+        """Wait until the lease is valid; return False if the term ends before."""
         while not role.over.is_set():
             if lease.valid:
-                return answer
+                return True
             await within(self._clock, LEASE_SECONDS, role.over)
-        return None
+        return False
 
     async def _unless_over(self, role: Role, work: Awaitable[bytes | None]) -> bytes | None:
         """Return the result of the work; None if the switch was turned and there is none soon after."""

@@ -53,6 +53,8 @@ async def test_readiness_follows_the_obstacle() -> None:
         assert await get(port, "/readyz") == (503, "records are being loaded\n")
         health.obstacle = None
         assert await get(port, "/readyz") == (200, "ready\n")
+        health.details = lambda: "role: standby\n"
+        assert await get(port, "/readyz") == (200, "ready\nrole: standby\n")
 
 
 async def test_metrics_are_made_for_each_request() -> None:

@@ -151,6 +151,22 @@ async def test_an_answer_without_a_lease_is_dropped_when_the_term_ends(pair: Pai
     assert await pair.answered_by(asked) == "peer:9301"
 
 
+async def test_http_answers_wait_for_the_lease_too(pair: Pair) -> None:
+    switch = pair.second.switch
+    assert (switch.url, await switch.may_answer()) == (None, False)
+    pair.second.lead()
+    assert await switch.may_answer()
+    pair.second.lease.valid = False
+    asked = [asyncio.create_task(switch.may_answer()) for _ in range(2)]
+    await pair.clock.advance(1)
+    assert not any(each.done() for each in asked)
+    turned = switch.turned
+    pair.first.lead(pair.second)
+    await settle()
+    assert [each.result() for each in asked] == [False, False]
+    assert (switch.url, turned.is_set(), switch.turned.is_set()) == (pair.first.url, True, False)
+
+
 async def test_a_request_whose_term_ends_is_answered_in_the_next_one(pair: Pair) -> None:
     pair.second.switch.serve_here(pair.second.own.services._replace(answer=_stopped), pair.second.lease)
     asked = pair.ask()

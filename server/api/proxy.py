@@ -1,0 +1,154 @@
+"""`/v1` at a standby: requests are passed on to the active instance, with streams.
+
+The standby authenticates the client, and signs its name and role (`server.api.peer_identity`). A request that was
+passed on is not passed on again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from ssl import SSLContext
+from typing import Any, Protocol
+
+import httpx
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from server.api.errors import HttpError
+from server.api.peer_identity import HEADER, PeerIdentity
+from server.api.roles import Identity
+
+CONNECT_SECONDS = 3.0
+CONNECTIONS = 1_000
+
+NOBODY = "no instance of reassignd is active: try again"
+
+OF_ONE_CONNECTION = frozenset({
+    "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "proxy-authorization",
+    "proxy-authenticate",
+})  # fmt: skip
+"""Headers that are not passed on (RFC 9110, 7.6.1)."""
+
+CHECKED_HERE = frozenset({
+    "host", "origin", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "authorization", HEADER,
+})  # fmt: skip
+"""Headers about the client and the site that it has named, which this instance has checked. A token goes no further
+than necessary."""
+
+
+class ActiveUrl(Protocol):
+    """Who is active; see `server.peers.switch.Switch`."""
+
+    @property
+    def url(self) -> str | None:
+        """URL of the active instance, if it is another one."""
+        ...
+
+    @property
+    def turned(self) -> asyncio.Event:
+        """Set when another instance is active, or none."""
+        ...
+
+    async def may_answer(self) -> bool:
+        """Return whether this instance is active, after its lease was renewed if it has lapsed."""
+        ...
+
+
+class PeerProxy:
+    """Implements `server.api.peers.HttpPeers`. `tls` is the context for HTTPS; None trusts the system's authorities."""
+
+    def __init__(self, active: ActiveUrl, signer: PeerIdentity, tls: SSLContext | None = None) -> None:
+        self._active, self._signer = active, signer
+        self._client = httpx.AsyncClient(
+            verify=True if tls is None else tls,
+            timeout=httpx.Timeout(None, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS),
+            limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=20),
+            trust_env=False,
+        )
+
+    def client_of(self, request: Request) -> Identity | None:
+        """See `HttpPeers.client_of`."""
+        value = request.headers.get(HEADER)
+        return None if value is None else self._signer.verify(value, request.method, _target(request))
+
+    async def may_answer(self) -> bool:
+        """See `HttpPeers.may_answer`."""
+        return await self._active.may_answer()
+
+    async def answer(self, request: Request, identity: Identity) -> Response:
+        """See `HttpPeers.answer`."""
+        url, turned = self._active.url, self._active.turned
+        if url is None or HEADER in request.headers:
+            raise HttpError(503, NOBODY)
+        target = _target(request)
+        headers = [
+            (name, value)
+            for name, value in request.headers.items()
+            if name not in OF_ONE_CONNECTION and name not in CHECKED_HERE
+        ]
+        # The name under which every instance may be requested; see `server.http.same_site.AllowedHosts`.
+        headers.append(("host", "localhost"))
+        headers.append((HEADER, self._signer.sign(identity, request.method, target)))
+        if "accept-encoding" not in request.headers:
+            headers.append(("accept-encoding", "identity"))
+        body = request.stream() if {"content-length", "transfer-encoding"} & set(request.headers) else None
+        passed = self._client.build_request(request.method, url + target, headers=headers, content=body)
+        answer = await self._answer(passed, turned, url)
+        kept = {name: value for name, value in answer.headers.items() if name not in OF_ONE_CONNECTION}
+        return StreamingResponse(_body(answer, turned), answer.status_code, kept)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def _answer(self, request: httpx.Request, turned: asyncio.Event, url: str) -> httpx.Response:
+        """Return the beginning of the answer, unless another instance becomes active before."""
+        asking = asyncio.ensure_future(self._client.send(request, stream=True))
+        try:
+            await _first(asking, turned)
+            if asking.done():
+                return asking.result()
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            raise HttpError(503, f"the active instance at {url} cannot be reached: {error}") from error
+        except httpx.TransportError as error:
+            raise HttpError(502, _in_doubt(url)) from error
+        finally:
+            asking.cancel()
+        raise HttpError(502, _in_doubt(url))
+
+
+async def _body(answer: httpx.Response, turned: asyncio.Event) -> AsyncIterator[bytes]:
+    """Yield the body as it comes. It ends early when another instance becomes active, as when a server stops."""
+    parts = answer.aiter_raw()
+    try:
+        while True:
+            part = asyncio.ensure_future(anext(parts, None))
+            try:
+                await _first(part, turned)
+                if not part.done() or (data := part.result()) is None:
+                    return
+            finally:
+                part.cancel()
+            yield data
+    except httpx.TransportError:
+        return
+    finally:
+        await answer.aclose()
+
+
+async def _first(work: "asyncio.Future[Any]", turned: asyncio.Event) -> None:
+    """Wait for the work, or until another instance is active."""
+    turning = asyncio.ensure_future(turned.wait())
+    try:
+        await asyncio.wait([work, turning], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        turning.cancel()
+
+
+def _in_doubt(url: str) -> str:
+    return f"the active instance at {url} has ended before it answered; the request may have been executed"
+
+
+def _target(request: Request) -> str:
+    """Return the path and the query as the client has sent them."""
+    path = request.scope.get("raw_path", request.url.path.encode()).decode("latin-1")
+    return f"{path}?{request.url.query}" if request.url.query else path

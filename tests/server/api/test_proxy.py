@@ -1,0 +1,193 @@
+"""`/v1` at a standby, in front of an active instance on a real socket."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from server.api.access import Access
+from server.api.peer_identity import HEADER, PeerIdentity
+from server.api.proxy import PeerProxy
+from server.api.roles import Grants, Identity, Role
+from server.http.same_site import AllowedHosts
+from server.http.server import HttpServer
+from tests.server.api.api_client import ApiClient
+
+ANN = Identity("User:ann", Role.OPERATOR)
+SIGNER = PeerIdentity("standby", b"the secret of all instances", lambda: 1_000_000)
+TOKEN = {"authorization": "Bearer s3cret"}
+
+
+class FakeActive:
+    """Implements `ActiveUrl`."""
+
+    def __init__(self, url: str | None = None, *, here: bool = False) -> None:
+        self.url, self.here, self.turned = url, here, asyncio.Event()
+
+    async def may_answer(self) -> bool:
+        return self.here
+
+
+class Upstream:
+    """The HTTP API of the active instance: what it was asked, and its answers."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Identity | None, dict[str, str], bytes]] = []
+        self.reader = PeerProxy(FakeActive(), SIGNER)
+        self.go_on = asyncio.Event()
+
+    async def echo(self, request: Request) -> Response:
+        client = self.reader.client_of(request)
+        self.asked.append((client, dict(request.headers), await request.body()))
+        return PlainTextResponse(f"{request.method} {request.url.path}?{request.url.query}", 201)
+
+    async def slow(self, request: Request) -> Response:
+        self.asked.append((None, {}, b""))
+        await self.go_on.wait()
+        return PlainTextResponse("late")
+
+    async def events(self, request: Request) -> Response:
+        async def lines() -> AsyncIterator[bytes]:
+            yield b"one\n"
+            await self.go_on.wait()
+            yield b"two\n"
+
+        return StreamingResponse(lines())
+
+
+@asynccontextmanager
+async def standby(upstream: Upstream | None = None) -> AsyncIterator[tuple[ApiClient, FakeActive]]:
+    """A standby whose active instance serves on a socket; without one, nobody is active."""
+    active = FakeActive()
+    proxy = PeerProxy(active, SIGNER)
+    client = ApiClient(access=Access(lambda: Grants([(b"s3cret", ANN)])))
+    client.api.peers, client.api.services = proxy, None
+    server = None
+    if upstream is not None:
+        listening = socket.create_server(("127.0.0.1", 0))
+        listening.setblocking(False)
+        active.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        routes = [
+            Route("/v1/slow", upstream.slow),
+            Route("/v1/events", upstream.events),
+            Route("/v1/{rest:path}", upstream.echo, methods=["GET", "POST"]),
+        ]
+        server = HttpServer(listening, routes, allowed_hosts=AllowedHosts())
+        await server.start()
+    try:
+        yield client, active
+    finally:
+        await proxy.close()
+        if server is not None:
+            await server.stop()
+
+
+async def test_a_request_is_passed_on_with_its_client() -> None:
+    upstream = Upstream()
+    async with standby(upstream) as (client, _):
+        answer = await client.raw("POST", "/v1/jobs/a%2Fb?x=1", content=b"body", headers=TOKEN)
+    assert (answer.status_code, answer.text) == (201, "POST /v1/jobs/a/b?x=1")
+    ((who, headers, body),) = upstream.asked
+    assert (who, body) == (ANN, b"body")
+    assert "authorization" not in headers
+
+
+async def test_the_standby_authenticates_the_client() -> None:
+    upstream = Upstream()
+    async with standby(upstream) as (client, _):
+        assert (await client.raw("GET", "/v1/jobs")).status_code == 401
+        forged = {HEADER: SIGNER.sign(ANN, "POST", "/v1/jobs")}
+        assert (await client.raw("GET", "/v1/jobs", headers=forged)).status_code == 403
+    assert upstream.asked == []
+
+
+async def test_headers_of_a_browser_about_the_site_stay_here() -> None:
+    upstream = Upstream()
+    async with standby(upstream) as (client, _):
+        site = {"origin": "http://gate:9080", "sec-fetch-site": "same-origin", "user-agent": "page"}
+        assert (await client.raw("GET", "/v1/jobs", headers=TOKEN | site)).status_code == 201
+    ((_, headers, _),) = upstream.asked
+    assert "origin" not in headers
+    assert headers["user-agent"] == "page"
+
+
+async def test_a_request_is_not_passed_on_twice() -> None:
+    upstream = Upstream()
+    async with standby(upstream) as (client, _):
+        signed = {HEADER: SIGNER.sign(ANN, "GET", "/v1/jobs")}
+        answer = await client.raw("GET", "/v1/jobs", headers=signed)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert upstream.asked == []
+
+
+async def test_while_nobody_is_active_clients_are_told_to_try_again() -> None:
+    async with standby() as (client, _):
+        answer = await client.raw("GET", "/v1/jobs", headers=TOKEN)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert "no instance of reassignd is active" in answer.text
+
+
+async def test_an_active_instance_that_cannot_be_reached_is_named() -> None:
+    async with standby() as (client, active):
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            active.url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        answer = await client.raw("GET", "/v1/jobs", headers=TOKEN)
+    assert answer.status_code == 503
+    assert f"the active instance at {active.url} cannot be reached" in answer.text
+
+
+async def test_a_stream_is_passed_on_as_it_comes_and_ends_with_the_term() -> None:
+    upstream = Upstream()
+    async with standby(upstream) as (client, active):
+        passed = await proxied(client, "/v1/events")
+        assert await anext(passed) == b"one\n"
+        upstream.go_on.set()
+        assert await anext(passed) == b"two\n"
+        await passed.aclose()
+        upstream.go_on.clear()
+        passed = await proxied(client, "/v1/events")
+        assert await anext(passed) == b"one\n"
+        active.turned.set()
+        assert [part async for part in passed] == []
+        upstream.go_on.set()
+
+
+async def test_a_request_without_an_answer_when_the_term_ends_is_in_doubt() -> None:
+    upstream = Upstream()
+    async with standby(upstream) as (client, active):
+        asked = asyncio.create_task(client.raw("GET", "/v1/slow", headers=TOKEN))
+        while not upstream.asked:
+            await asyncio.sleep(0.01)
+        active.turned.set()
+        answer = await asked
+        upstream.go_on.set()
+    assert answer.status_code == 502
+    assert "may have been executed" in answer.text
+
+
+@pytest.mark.parametrize(("here", "status"), [(True, 200), (False, 503)])
+async def test_an_answer_of_this_instance_needs_its_lease(here: bool, status: int) -> None:
+    client = ApiClient()
+    proxy = PeerProxy(FakeActive(here=here), SIGNER)
+    client.api.peers = proxy
+    assert (await client.raw("GET", "/v1/status")).status_code == status
+    await proxy.close()
+
+
+async def proxied(client: ApiClient, path: str) -> Any:
+    """Return the parts of a proxied stream; the client of other tests reads whole answers."""
+    scope = {
+        "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": [], "state": {},
+    }  # fmt: skip
+    peers = client.api.peers
+    assert peers is not None
+    answer = await peers.answer(Request(scope), ANN)
+    assert isinstance(answer, StreamingResponse)
+    return answer.body_iterator
