@@ -111,7 +111,7 @@ class Call(NamedTuple):
     async def while_connected(self, work: Coroutine[object, object, T]) -> T:
         """Return the result of the work, whose body was read; cancel it when the client disconnects.
 
-        The end of a connection is not noticed while reading is paused, after a body above 64 KiB. Raises ClientDisconnect.
+        Raises ClientDisconnect.
         """
         task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(self.request))
         try:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from common.clock import Clock
 from server.http.peer_user import user_of
-from server.http.uvicorn_adapter import REFUSE, current_peer
+from server.http.uvicorn_adapter import REFUSE, current_peer, has_next_request
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +98,8 @@ class HttpConnection(asyncio.Protocol):
         """Bytes received since that start."""
         self.lost = asyncio.Event()
         """Set when the connection is closed."""
+        self._watched = False
+        """Reading goes on during the present request only to notice the end of the connection."""
         self._full_since: float | None = None
         """Time since when the write buffer is full."""
         self.health_only = health_only
@@ -162,7 +164,7 @@ class HttpConnection(asyncio.Protocol):
     def request(self) -> Iterator[None]:
         """Mark the time in which the application answers a request."""
         self._requests += 1
-        self._idle_since, self._received = self._clock.now(), 0
+        self._idle_since, self._received, self._watched = self._clock.now(), 0, False
         try:
             yield
         finally:
@@ -177,6 +179,18 @@ class HttpConnection(asyncio.Protocol):
             yield
         finally:
             self._body_since = None
+
+    async def wait_for_end(self) -> None:
+        """Return when the connection is closed.
+
+        uvicorn has paused reading if more than 64 KiB of the body arrived at once. It is resumed, but for one read of a
+        further request only: a client that sends many must not fill the memory. After that read, the end is not noticed.
+        """
+        transport = self._transport
+        if transport is not None and not transport.is_reading() and not has_next_request(self._protocol):
+            self._watched = True
+            transport.resume_reading()
+        await self.lost.wait()
 
     # ---- asyncio.Protocol ---------------------------------------------------------------------------------------
 
@@ -194,6 +208,9 @@ class HttpConnection(asyncio.Protocol):
         self._owner.data_received(self)
         current_peer.set(self.peer)
         self._protocol.data_received(data)
+        if self._watched and self._transport is not None and has_next_request(self._protocol):
+            # uvicorn resumes it after the answer.
+            self._transport.pause_reading()
 
     def eof_received(self) -> bool | None:
         return self._protocol.eof_received()
@@ -238,7 +255,7 @@ def track_requests(app: ASGIApp, health_paths: frozenset[str]) -> ASGIApp:
                     message = await receive()
                 body_left = message.get("more_body", False)
             elif received:
-                await connection.lost.wait()
+                await connection.wait_for_end()
                 message = {"type": "http.disconnect"}
             else:
                 message = {"type": "http.request", "body": b"", "more_body": False}

@@ -6,7 +6,7 @@ connection and the orderly shutdown. For that this module uses parts of uvicorn 
 
 - `Config.http_protocol_class` and the arguments of this class, `config`, `server_state` and `app_state`;
 - `Server.server_state`, where protocols register, and which `Server` reads when it shuts down;
-- `H11Protocol.cycle`, `transport`, `app_state` and `send_400_response`, which is called while h11's exception is handled;
+- `H11Protocol.conn`, `cycle`, `transport`, `app_state` and `send_400_response`, which is called while h11's exception is handled;
 - `Server.startup` and `Server.capture_signals` as methods to override.
 
 tests/server/http/test_uvicorn_adapter.py fails when a version of uvicorn changes one of them.
@@ -80,6 +80,11 @@ class HttpProtocol(H11Protocol):
             )
             self.transport.write(head.encode() + body)
         self.transport.close()
+
+
+def has_next_request(protocol: asyncio.Protocol) -> bool:
+    """Return whether bytes after the present request have been received."""
+    return isinstance(protocol, HttpProtocol) and bool(protocol.conn.trailing_data[0])
 
 
 class UvicornProtocols:

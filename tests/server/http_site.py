@@ -16,10 +16,12 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from common.clock import Clock, RealClock
+from common.tasks import cancel
 from server.http.connection import KEY, Bounds, HttpConnection
 from server.http.server import Health, HttpServer, operations_routes
 
 HEAD = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n"
+REVIEW = b"POST /review HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n"
 UPLOAD = b"POST /upload HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\n"
 SERVER = Path(__file__).parent.parent / "reassignd" / "tls" / "server.pem"
 
@@ -51,6 +53,8 @@ class Site:
         """Released once for each request for /wait."""
         self.counted = 0
         """Answers of /count, of 1,000 bytes each."""
+        self.left = asyncio.Event()
+        """A client of /review has gone."""
         self.cut = asyncio.Event()
         """The answer of /large has ended."""
         self.uploading: asyncio.Future[HttpConnection] = asyncio.get_running_loop().create_future()
@@ -109,13 +113,23 @@ class Site:
         async def large(_: Request) -> Response:
             return Response(bytes(LARGE), background=BackgroundTask(self.cut.set))
 
-        gone = Route("/upload", upload, methods=["POST"])
+        async def review(request: Request) -> Response:
+            await request.body()
+            self.waiting.release()
+            waits = [asyncio.create_task(self.release.wait()), asyncio.ensure_future(request.receive())]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            if waits[1].done():
+                self.left.set()
+            await cancel(*waits)
+            return PlainTextResponse("reviewed")
+
         return [
             *operations_routes(Health(None)),
             Route("/count", count),
             Route("/stream", stream),
             Route("/wait", wait),
-            gone,
+            Route("/upload", upload, methods=["POST"]),
+            Route("/review", review, methods=["POST"]),
             Route("/large", large),
         ]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import ssl
 
 import pytest
 
@@ -9,7 +10,9 @@ from server.http.connection import Bounds, HttpConnection
 from tests.server.http_site import (
     HEAD,
     LARGE,
+    REVIEW,
     UPLOAD,
+    client_tls,
     rest,
     server_tls,
     serving,
@@ -91,23 +94,28 @@ async def test_pipelined_requests_let_other_connections_be_served_in_between() -
         assert site.counted < 100
 
 
-async def test_a_streamed_answer_reads_no_further_pipelined_requests() -> None:
-    """One read of 256 KiB at each answer would keep all requests of the client in memory."""
-    received = 0
+def counting_received_bytes(patch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the size of all data that connections receive."""
+    received: list[int] = []
     passed_on = HttpConnection.data_received
 
     def count_bytes(connection: HttpConnection, data: bytes) -> None:
-        nonlocal received
-        received += len(data)
+        received.append(len(data))
         passed_on(connection, data)
 
+    patch.setattr(HttpConnection, "data_received", count_bytes)
+    return received
+
+
+async def test_a_streamed_answer_reads_no_further_pipelined_requests() -> None:
+    """One read of 256 KiB at each answer would keep all requests of the client in memory."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(HttpConnection, "data_received", count_bytes)
+        received = counting_received_bytes(patch)
         async with serving() as site:
             reader, _ = await site.connect(PIPELINED.replace(b"count", b"stream") * 50_000)
             while site.counted < 30:
                 await reader.read(65536)
-            assert received < 1_000_000
+            assert sum(received) < 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -132,3 +140,40 @@ async def test_pipelined_requests_wait_until_the_client_reads_the_answers() -> N
         writer.transport.resume_reading()  # type: ignore[attr-defined]
         while site.counted == before:
             await reader.read(65536)
+
+
+@pytest.mark.parametrize("tls", [None, server_tls()])
+@pytest.mark.parametrize("size", [1, 100_000, 3_000_000])
+async def test_the_end_of_a_connection_is_noticed_after_a_body_of_any_size(
+    size: int, tls: ssl.SSLContext | None
+) -> None:
+    async with serving(tls=tls) as site:
+        _, writer = await site.connect(REVIEW % size + bytes(size), tls and client_tls())
+        await site.waiting.acquire()
+        writer.close()
+        await site.left.wait()
+
+
+async def test_requests_after_a_large_body_wait_for_its_answer() -> None:
+    """Only one read of 256 KiB is made of them before."""
+    with pytest.MonkeyPatch.context() as patch:
+        received = counting_received_bytes(patch)
+        async with serving() as site:
+            reader, writer = await site.connect(REVIEW % 100_000 + bytes(100_000))
+            await site.waiting.acquire()
+            writer.write(PIPELINED * 50_000)
+            await asyncio.sleep(0.1)
+            assert (site.counted, sum(received) < 1_000_000) == (0, True)
+            site.release.set()
+            while site.counted < 30:
+                await reader.read(65536)
+            assert not site.left.is_set()
+
+
+async def test_a_connection_serves_several_large_bodies() -> None:
+    async with serving() as site:
+        site.release.set()
+        reader, writer = await site.connect()
+        for _ in range(3):
+            writer.write(REVIEW % 1_000_000 + bytes(1_000_000))
+            assert b"reviewed" in await reader.readuntil(b"reviewed")

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn import Config, Server
 
 from common.clock import settle
-from server.http.uvicorn_adapter import PEER_FILTER, REFUSE, UvicornProtocols
+from server.http.uvicorn_adapter import PEER_FILTER, REFUSE, UvicornProtocols, has_next_request
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
 UNFINISHED = b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -90,6 +90,14 @@ async def test_a_request_is_answered_with_the_state_of_its_connection() -> None:
         while not transport.written.endswith(b"state of the connection"):
             await asyncio.sleep(0)
     assert transport.written.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+async def test_bytes_after_a_request_are_told() -> None:
+    async with connected(Application()) as (_, protocol, _):
+        protocol.data_received(REQUEST)
+        assert not has_next_request(protocol)
+        protocol.data_received(REQUEST[:1])
+        assert has_next_request(protocol)
 
 
 async def test_a_stop_closes_idle_connections() -> None:
