@@ -95,7 +95,7 @@ export function cancelLines(job, mode) {
 export function rollbackLines(job, preview) {
   const { skipped, examples } = preview;
   return [
-    `${counted(preview.partitions, "partition")} will move back to the original replicas; ${bytes(preview.bytes)} are copied for that.`,
+    `${counted(preview.partitions, "partition")} will move ${preview.undoes ? `to the targets of job ${preview.undoes} again` : "back to the original replicas"}; ${bytes(preview.bytes)} are copied for that.`,
     preview.unmoved > 0 && `${counted(preview.unmoved, "partition")} not moved yet will only leave job ${job.id}.`,
     preview.withdrawn > 0 && `${counted(preview.withdrawn, "queued partition")} will be withdrawn.`,
     preview.unchanged > 0 && `${counted(preview.unchanged, "partition")} will not change.`,

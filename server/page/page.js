@@ -15,8 +15,7 @@ import { readThroughput } from "./throughput.js";
 const EVERY_MS = 2000;
 const SHARE = 20; // The pause after a refresh is at least this multiple of its duration,
 const LONGEST_MS = 10_000; // but not longer than this, however busy the server is.
-const DETAIL_SHARE = 100; // The same for the partitions of a job: a filter visits all of them.
-const LONGEST_DETAIL_MS = 60_000;
+const DETAIL_SHARE = 100; // The same share for the partitions of a job: a filter visits all of them.
 const CLIENT_MS = 30_000; // time between two reads of the role of this client
 const JOBS = 20;
 const PAUSES = 20; // entries of the audit log in which the pause of everything is looked for
@@ -64,7 +63,7 @@ async function readDetail(number, paced) {
   const value = await get(`v1/jobs/${number}`, parts.query).catch(missing);
   const now = performance.now();
   if (value) value.read_ms = Date.now();
-  Object.assign(detailed, { value, at, due: now + Math.min(LONGEST_DETAIL_MS, DETAIL_SHARE * (now - began)) });
+  Object.assign(detailed, { value, at, due: now + Math.min(LONGEST_MS, DETAIL_SHARE * (now - began)) });
   return value;
 }
 
@@ -104,8 +103,13 @@ async function readAll(paced) {
   limits.show(rows);
   showJobs(listed);
   setHidden(element("detail"), !detail || number !== parts.job);
-  // The table of jobs may be newer than the detail: both show the same numbers.
-  if (detail && number === parts.job) parts.show({ ...detail, job: listed.jobs.find(({ id }) => id === detail.job.id) ?? detail.job });
+  if (detail && number === parts.job) showDetail(detail, listed.jobs.find(({ id }) => id === detail.job.id) ?? detail.job);
+}
+
+// The table of jobs may be newer than the detail: both show the same numbers.
+function showDetail(detail, job) {
+  if (job.state !== detail.job.state) detailed.due = 0; // The next refresh reads the partitions, too.
+  parts.show({ ...detail, job });
 }
 
 // The job in the address may have been deleted: the rest of the page is shown nevertheless.

@@ -105,7 +105,12 @@ def cancel(
 def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
     """Yield what a rollback of the job would do."""
     count = counted(preview["partitions"], "partition")
-    yield f"A rollback of job {number} moves {count} back and copies {in_bytes(preview['bytes'])}."
+    copies = in_bytes(preview["bytes"])
+    if undone := preview["undoes"]:
+        yield f"Job {number} has rolled back job {undone}."
+        yield f"Its rollback moves {count} to the targets of job {undone} again and copies {copies}."
+    else:
+        yield f"A rollback of job {number} moves {count} back and copies {copies}."
     if preview["unmoved"]:
         yield f"{counted(preview['unmoved'], 'partition')} not moved yet would only leave the job."
     if preview["withdrawn"]:

@@ -158,6 +158,12 @@ class RolledBack(Struct):
 class RollbackPreview(Struct):
     """What a rollback of the job would do now."""
 
+    undoes: Annotated[
+        int | None,
+        Meta(
+            description="The job that this one has rolled back: partitions move to the targets of that job again."
+        ),
+    ]
     partitions: Annotated[int, Meta(description="Partitions that move back.")]
     bytes: Annotated[int, Meta(description="Bytes to copy for that, of replicas whose size is known.")]
     unmoved: Annotated[

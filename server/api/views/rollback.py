@@ -18,6 +18,7 @@ async def rollback_preview(call: Call, job: Job) -> RollbackPreview:
     withdrawn = sum(row.withdrawn for row in rows)
     unmoved = sum(row.unmoved for row in rows)
     return RollbackPreview(
+        undoes=job.undoes or None,
         partitions=len(moving),
         bytes=sum(_bytes(call, row) for row in moving),
         unmoved=unmoved,

@@ -161,12 +161,29 @@ def test_partitions_that_are_read_less_often_show_their_time(site: Site) -> None
     slow = f"""
     const ask = window.fetch;
     window.fetch = async (...given) => {{
-      if (String(given[0]).includes("v1/jobs/{site.submit(range(40))}?")) await new Promise((go) => setTimeout(go, 500));
+      if (String(given[0]).includes("v1/jobs/{site.submit(range(40))}?")) await new Promise((go) => setTimeout(go, 150));
       return ask(...given);
     }};"""
     page = site.open("#job-1", slow)
     assert page.text("#parts-pages span") == "1 to 40 of 40 partitions"
     page.wait("/partitions, as of .*:/.test(document.querySelector('#parts-pages span').innerText)")
+
+
+def test_partitions_are_at_most_ten_seconds_old_however_long_a_read_takes(site: Site) -> None:
+    job = site.submit(range(40))
+    clock = f"""
+    window.now = 0; window.reads = 0;
+    performance.now = () => window.now;
+    const ask = window.fetch;
+    window.fetch = async (...given) => {{
+      if (String(given[0]).includes("v1/jobs/{job}?")) {{ window.now += 50000; window.reads += 1; }}
+      return ask(...given);
+    }};"""
+    page = site.open(f"#job-{job}", FAST + clock)
+    refreshed(page)
+    assert page.run("window.reads") == 1
+    page.run("window.now += 10001")
+    page.wait("window.reads === 2")
 
 
 def test_partitions_are_filtered_sorted_and_paged(site: Site) -> None:

@@ -6,7 +6,15 @@ import pytest
 
 from reassignd.cli import main
 
-PREVIEW = {"partitions": 2, "bytes": 2048, "unmoved": 5, "withdrawn": 3, "unchanged": 1, "skipped": 4}
+PREVIEW = {
+    "undoes": None,
+    "partitions": 2,
+    "bytes": 2048,
+    "unmoved": 5,
+    "withdrawn": 3,
+    "unchanged": 1,
+    "skipped": 4,
+}
 EXAMPLES = [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}]
 
 
@@ -27,4 +35,16 @@ def test_a_dry_run_prints_the_numbers_and_changes_nothing(
         "1 partition would not change.",
         "skipped: foo-2: taken over by job 2",
         "skipped: 3 more",
+    ]
+
+
+def test_a_rollback_of_a_rollback_says_where_partitions_move(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    preview = {**dict.fromkeys(PREVIEW, 0), "undoes": 6, "partitions": 2, "bytes": 2048, "examples": []}
+    monkeypatch.setattr("reassignd.client.Client.get", lambda *_: preview)
+    assert main(["rollback", "7", "--dry-run"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Job 7 has rolled back job 6.",
+        "Its rollback moves 2 partitions to the targets of job 6 again and copies 2 KiB.",
     ]

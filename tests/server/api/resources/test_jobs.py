@@ -166,6 +166,7 @@ async def test_a_rollback_is_previewed_in_numbers() -> None:
     client.controller.catch_up()
     await client.post("/v1/jobs", plan(foo_2=[1, 5, 6]))
     assert await client.get("/v1/jobs/1/rollback") == {
+        "undoes": None,
         "partitions": 2,
         "bytes": 300,
         "unmoved": 0,
@@ -175,6 +176,18 @@ async def test_a_rollback_is_previewed_in_numbers() -> None:
         "examples": [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}],
     }
     assert len(client.controller.state.jobs) == 2
+
+
+async def test_the_preview_of_a_rollbacks_rollback_names_the_job_whose_targets_it_restores() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))
+    client.controller.settle()
+    await client.post("/v1/jobs/1/rollback")
+    client.controller.settle()
+    preview = await client.get("/v1/jobs/2/rollback")
+    assert (preview["undoes"], preview["partitions"], preview["bytes"]) == (1, 1, 300)
+    await client.post("/v1/jobs/2/rollback")
+    assert client.controller.settle().replicas("foo-0") == (4, 5, 6)
 
 
 async def test_partitions_that_have_not_moved_do_not_move_back() -> None:
