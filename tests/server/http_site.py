@@ -113,25 +113,25 @@ class Site:
         async def large(_: Request) -> Response:
             return Response(bytes(LARGE), background=BackgroundTask(self.cut.set))
 
-        async def review(request: Request) -> Response:
-            await request.body()
-            self.waiting.release()
-            waits = [asyncio.create_task(self.release.wait()), asyncio.ensure_future(request.receive())]
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            if waits[1].done():
-                self.left.set()
-            await cancel(*waits)
-            return PlainTextResponse("reviewed")
-
         return [
             *operations_routes(Health(None)),
             Route("/count", count),
             Route("/stream", stream),
             Route("/wait", wait),
             Route("/upload", upload, methods=["POST"]),
-            Route("/review", review, methods=["POST"]),
+            Route("/review", self._review, methods=["POST"]),
             Route("/large", large),
         ]
+
+    async def _review(self, request: Request) -> Response:
+        await request.body()
+        self.waiting.release()
+        waits = [asyncio.create_task(self.release.wait()), asyncio.ensure_future(request.receive())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        if waits[1].done():
+            self.left.set()
+        await cancel(*waits)
+        return PlainTextResponse("reviewed")
 
 
 async def _parts(seconds: float) -> AsyncIterator[bytes]:
