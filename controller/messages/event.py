@@ -22,6 +22,8 @@ class Requester(NamedTuple):
 
     principal: str = "User:ANONYMOUS"
     client_id: str | None = None
+    via: str = ""
+    """Id of the instance that has forwarded the request; empty if it arrived here."""
 
 
 UNKNOWN_REQUESTER = Requester()

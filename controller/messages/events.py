@@ -32,6 +32,8 @@ class AlterReassignments(Event[AlterReply]):
     """Bytes a second for the job's replicas in flight; 0 for no throttle of its own."""
     paused: bool = False
     """Whether the job waits to be resumed before its first step."""
+    via: str = ""
+    """As in `Requester`."""
 
 
 # ---- topics -----------------------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ class RollBackJob(Event[RollBackReply]):
     job: int
     principal: str = "User:ANONYMOUS"
     client_id: str | None = None
+    via: str = ""
+    """As in `Requester`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class Queue(Event[AlterReply]):
     """By default below that of orders."""
     throttle: int = 0
     paused: bool = False
+    via: str = ""
+    """As in `Requester`."""
 
 
 @dataclass(frozen=True, slots=True)

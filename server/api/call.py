@@ -102,7 +102,7 @@ class Call(NamedTuple):
 
     @property
     def requester(self) -> Requester:
-        return Requester(self.principal, self.client_id or None)
+        return Requester(self.principal, self.client_id or None, self.identity.via)
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event to the controller; return its reply once the decision is durable."""

@@ -60,7 +60,7 @@ class PeerIdentity:
             raise HttpError(
                 403, f"not allowed: the clocks of this instance and {claims.instance} differ by {late} ms"
             )
-        return Identity(claims.principal, Role[claims.role.upper()])
+        return Identity(claims.principal, Role[claims.role.upper()], claims.instance)
 
     def _mac(self, text: bytes, method: str, target: str) -> str:
         signed = b"\0".join((text, method.encode(), target.encode()))

@@ -24,6 +24,8 @@ class Identity(NamedTuple):
 
     principal: str
     role: Role
+    via: str = ""
+    """Id of the instance that has passed the request on; empty if it arrived here."""
 
 
 class Grants(NamedTuple):

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 class AuditDetail(Struct, omit_defaults=True):
     """The numbers of a request. A field that does not apply is missing."""
 
+    via: Annotated[str, Meta(description="Id of the instance that has forwarded the request.")] = ""
     requested: Annotated[int, Meta(description="Rows of the request.")] = 0
     partitions: Annotated[int, Meta(description="Partitions of the job that the request created.")] = 0
     cancelled: Annotated[int, Meta(description="Cancelled partitions.")] = 0

@@ -62,6 +62,8 @@ class AuditTrail:
         if fields is None:
             return None
         action, principal, client_id, job, detail = fields
+        requester: Any = getattr(event, "requester", event)
+        detail.via = requester.via
         self._last_id += 1
         # Searches by time need times that never decrease, also if the clock is set back.
         self._last_ms = max(self._last_ms, decision.now_ms)
@@ -129,12 +131,12 @@ def _rolled_back(
 
 def _paused(_: State, event: job_events.Pause, reply: Outcome) -> _Made | None:
     action = AuditAction.PAUSE if event.paused else AuditAction.RESUME
-    return (action, *event.requester, event.job or 0, AuditDetail()) if reply.ok else None
+    return (action, *event.requester[:2], event.job or 0, AuditDetail()) if reply.ok else None
 
 
 def _prioritized(_: State, event: job_events.Prioritize, reply: Outcome) -> _Made | None:
     detail = AuditDetail(priority=event.priority)
-    return (AuditAction.PRIORITY, *event.requester, event.job, detail) if reply.ok else None
+    return (AuditAction.PRIORITY, *event.requester[:2], event.job, detail) if reply.ok else None
 
 
 def _configs_altered(_: State, event: events.AlterConfigs, reply: Sequence[Outcome]) -> _Made | None:
@@ -148,7 +150,7 @@ def _configs_altered(_: State, event: events.AlterConfigs, reply: Sequence[Outco
     configs = dict(_changed_configs(accepted))
     if not configs:
         return None
-    return AuditAction.LIMITS, *event.requester, 0, AuditDetail(configs=configs)
+    return AuditAction.LIMITS, *event.requester[:2], 0, AuditDetail(configs=configs)
 
 
 def _changed_configs(resources: Iterable[events.ResourceChanges]) -> Iterator[tuple[str, str | None]]:

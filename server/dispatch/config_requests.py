@@ -69,7 +69,7 @@ async def alter(
         if error is None:
             accepted.append(ResourceChanges(ResourceType(kind), name, changes or (), replace))
         refusals.append(error)
-    requester = Requester(context.principal, context.client_id)
+    requester = Requester(context.principal, context.client_id, context.via)
     outcomes = await context.services.driver.submit(AlterConfigs(accepted, validate_only, requester))
     remaining = iter(outcomes)
     return [

@@ -54,6 +54,8 @@ class Context(NamedTuple):
     peer: str
     client_id: str | None
     api_version: int
+    via: str = ""
+    """As in `server.dispatch.router.Caller`."""
 
     @property
     def controller_id(self) -> int:

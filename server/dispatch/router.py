@@ -47,6 +47,8 @@ class Caller(NamedTuple):
     rights: Authorizer | None = None
     """Replaces the services' authorizer for this request: the principal's rights, as another broker returned
     them."""
+    via: str = ""
+    """Id of the instance that has forwarded the request; empty if it arrived here."""
 
 
 class Refusals(NamedTuple):
@@ -83,11 +85,19 @@ class Router:
         if route is None or frame.api_version not in route.versions:
             return self._unsupported(frame)
         began = perf_counter()
-        broker, principal, peer, rights = caller
+        broker, principal, peer, rights, via = caller
         services = self._services
         authorizer = services.authorizer if rights is None else rights
         context = Context(
-            services, services.state, authorizer, broker, principal, peer, frame.client_id, frame.api_version
+            services,
+            services.state,
+            authorizer,
+            broker,
+            principal,
+            peer,
+            frame.client_id,
+            frame.api_version,
+            via,
         )
         denied = route.operation is not None and not authorizer.allows(principal, route.operation, CLUSTER)
         bounds = _least(route.bounds, ECHOED) if denied else route.bounds

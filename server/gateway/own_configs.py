@@ -69,7 +69,7 @@ class LocalConfigs:
         if not changes:
             return DONE
         resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-        requester = Requester(sender.caller.principal, sender.client_id)
+        requester = Requester(sender.caller.principal, sender.client_id, sender.caller.via)
         outcomes = await self._submit(AlterConfigs([resource], validate_only, requester))
         return outcomes[0]
 

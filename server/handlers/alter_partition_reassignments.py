@@ -93,6 +93,7 @@ def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
         request.allow_replication_factor_change,
         context.principal,
         context.client_id,
+        via=context.via,
     )
 
 

@@ -38,15 +38,16 @@ class PeerEndpoint:
         task = self._answers.get(key)
         if task is None:
             task = self._answers[key] = asyncio.create_task(
-                self._answer(frame, client), name="forwarded request"
+                self._answer(instance, frame, client), name="forwarded request"
             )
             task.add_done_callback(lambda done: self._answered(key, done))
         # The request goes on when the connection on which it came is lost.
         return await asyncio.shield(task)
 
-    def _answer(self, frame: RequestFrame, client: Client) -> Coroutine[Any, Any, bytes]:
+    def _answer(self, instance: str, frame: RequestFrame, client: Client) -> Coroutine[Any, Any, bytes]:
         broker = cast(BrokerPort, RelayedBroker(client.listener))
-        return self._switch.answer_forwarded(frame, Caller(broker, client.principal, client.address))
+        caller = Caller(broker, client.principal, client.address, via=instance)
+        return self._switch.answer_forwarded(frame, caller)
 
     def _answered(self, key: tuple[str, int], done: asyncio.Task[bytes]) -> None:
         failed = done.cancelled() or done.exception() is not None

@@ -52,7 +52,9 @@ async def cancel(call: Call) -> Response:
     """
     body, partitions = await call.read_body(_read)
     targets = await _targets(call, body, partitions)
-    event = AlterReassignments(targets, principal=call.principal, client_id=call.client_id)
+    event = AlterReassignments(
+        targets, principal=call.principal, client_id=call.client_id, via=call.identity.via
+    )
     reply = await call.submit(event)
     await call.services.off_loop.run(clear_topics, targets or [])
     if body.topic is not UNSET:

@@ -94,7 +94,7 @@ async def test_a_request_is_passed_on_with_its_client() -> None:
         answer = await client.raw("POST", "/v1/jobs/a%2Fb?x=1", content=b"body", headers=TOKEN)
     assert (answer.status_code, answer.text) == (201, "POST /v1/jobs/a/b?x=1")
     ((who, headers, body),) = upstream.asked
-    assert (who, body) == (ANN, b"body")
+    assert (who, body) == (ANN._replace(via="standby"), b"body")
     assert "authorization" not in headers
 
 

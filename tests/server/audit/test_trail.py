@@ -93,9 +93,18 @@ def test_a_queued_plan_and_its_rollback_have_entries(audited: Audited) -> None:
 
 def test_pause_resume_and_priority_name_the_requester(audited: Audited) -> None:
     audited.order([2])
-    assert told(audited.do(Pause(None, True, ANN))) == ("pause", *ANN, 0, {})
-    assert told(audited.do(Pause(1, False, ANN))) == ("resume", *ANN, 1, {})
-    assert told(audited.do(Prioritize(1, 5, ANN))) == ("priority", *ANN, 1, {"priority": 5})
+    assert told(audited.do(Pause(None, True, ANN))) == ("pause", *ANN[:2], 0, {})
+    assert told(audited.do(Pause(1, False, ANN))) == ("resume", *ANN[:2], 1, {})
+    assert told(audited.do(Prioritize(1, 5, ANN))) == ("priority", *ANN[:2], 1, {"priority": 5})
+
+
+def test_the_instance_that_forwarded_a_request_is_named(audited: Audited) -> None:
+    via = ANN._replace(via="standby")
+    assert told(audited.do(AlterReassignments([AlterTopic("foo", [AlterRow(0, (2,))])], via="standby")))[4][
+        "via"
+    ] == ("standby")
+    assert told(audited.do(Pause(None, True, via)))[4] == {"via": "standby"}
+    assert told(audited.do(RollBackJob(1, via="standby")))[4]["via"] == "standby"
 
 
 def config(name: str, value: str | None, op: ConfigOp = ConfigOp.SET) -> ResourceChanges:
@@ -104,7 +113,7 @@ def config(name: str, value: str | None, op: ConfigOp = ConfigOp.SET) -> Resourc
 
 def test_a_limit_is_named_by_its_config(audited: Audited) -> None:
     short = AlterConfigs([config("reassignment.parallel.partition.count", "3")], requester=ANN)
-    assert told(audited.do(short)) == ("limits", *ANN, 0, {"configs": {LIMIT: "3"}})
+    assert told(audited.do(short)) == ("limits", *ANN[:2], 0, {"configs": {LIMIT: "3"}})
     reset = AlterConfigs([config(LIMIT, None, ConfigOp.DELETE)], requester=ANN)
     assert told(audited.do(reset))[4] == {"configs": {LIMIT: None}}
 
@@ -150,7 +159,7 @@ def test_the_entry_is_among_the_records_of_its_decision(audited: Audited) -> Non
         pass
     record, entry = decision.changes
     assert record == Paused(True)
-    assert entry == AuditEntry(1, 7, AuditAction.PAUSE, *ANN, 0, "{}")
+    assert entry == AuditEntry(1, 7, AuditAction.PAUSE, *ANN[:2], 0, "{}")
 
 
 def test_a_decision_without_records_has_no_entry(audited: Audited) -> None:

@@ -117,7 +117,7 @@ async def test_the_handler_gets_the_principal() -> None:
         return ElectLeadersResponse()
 
     await Rig(route(handle)).answer(elections(), 2)
-    assert seen[0][3:] == (CALLER.broker, ANONYMOUS, "10.0.0.9:4711", "me", 2)
+    assert seen[0][3:] == (CALLER.broker, ANONYMOUS, "10.0.0.9:4711", "me", 2, "")
 
 
 async def test_the_authorizer_of_a_request_replaces_the_clusters() -> None:

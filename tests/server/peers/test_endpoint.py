@@ -28,6 +28,7 @@ async def test_a_request_is_answered_for_its_client(active: Instance) -> None:
     assert b"first" in await PeerEndpoint(active.switch).answer("standby", 1, FRAME, CLIENT)
     (caller,) = active.own.callers
     assert (caller.principal, caller.peer, caller.broker.id) == CLIENT
+    assert caller.via == "standby"
 
 
 async def test_a_request_that_is_forwarded_again_gets_the_first_answer(active: Instance) -> None:
