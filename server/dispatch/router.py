@@ -88,17 +88,8 @@ class Router:
         broker, principal, peer, rights, via = caller
         services = self._services
         authorizer = services.authorizer if rights is None else rights
-        context = Context(
-            services,
-            services.state,
-            authorizer,
-            broker,
-            principal,
-            peer,
-            frame.client_id,
-            frame.api_version,
-            via,
-        )
+        client, version = frame.client_id, frame.api_version
+        context = Context(services, services.state, authorizer, broker, principal, peer, client, version, via)
         denied = route.operation is not None and not authorizer.allows(principal, route.operation, CLUSTER)
         bounds = _least(route.bounds, ECHOED) if denied else route.bounds
         if len(frame.body) > LARGE_BODY:
