@@ -37,6 +37,10 @@ TESTED_ELSEWHERE = {
     "reassignd/runtime/embedded.py": "tests/reassignd/runtime/test_assembly.py",
     "reassignd/runtime/gateway.py": "tests/upstream/test_gateway_serves.py",
     "reassignd/runtime/upstream_adapter.py": "tests/upstream/test_gateway_serves.py",
+    **{
+        f"reassignd/runtime/instances/{name}.py": "tests/upstream/test_instances.py"
+        for name in ("adapter", "connection", "runtime", "term")
+    },
     "reassignd/runtime/runtimes.py": "tests/reassignd/test_serve.py",
     "server/metrics/sources.py": "tests/server/scraping.py",
     "server/api/views/rollback.py": "tests/server/api/resources/test_jobs.py",

@@ -43,7 +43,8 @@ class Candidate:
     """Follows the log with `history` and claims the term.
 
     `new_claim` makes the claim of this instance after the last claim, for its producer. `on_read` is called after each
-    answered fetch; the argument tells whether the end of the log was read. No term is claimed before `claims_from`.
+    answered fetch; the argument tells whether the end of the log was read. No term is claimed while
+    `may_claim` returns False.
     """
 
     def __init__(
@@ -56,11 +57,11 @@ class Candidate:
         random: Random,
         *,
         on_read: Callable[[bool], None] = lambda _: None,
-        claims_from: float = -inf,
+        may_claim: Callable[[], bool] = lambda: True,
     ) -> None:
         self._log, self._history, self._new_claim = log, history, new_claim
         self._timings, self._clock, self._random = timings, clock, random
-        self._on_read, self._claims_from = on_read, claims_from
+        self._on_read, self._may_claim = on_read, may_claim
         self._answered = -inf
         """When the last fetch was answered."""
         self._heard = inf
@@ -93,7 +94,7 @@ class Candidate:
 
     @property
     def _silent(self) -> bool:
-        if self._clock.now() < self._claims_from:
+        if not self._may_claim():
             return False
         silence = self._clock.now() - self._heard
         return silence >= 0 if self._released else silence > self._timings.session

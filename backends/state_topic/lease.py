@@ -1,4 +1,4 @@
-"""The lease of the active instance: how long it may still answer and send."""
+"""The lease of the active instance: how long it may still answer and send. The permit for steps."""
 
 from math import inf
 
@@ -33,3 +33,19 @@ class Lease:
         """End the lease at once, and for good."""
         self._until = -inf
         self._seconds = -inf
+
+
+class StepPermit:
+    """Tells whether steps and other writes may be sent to the upstream: only with a valid lease, from a time on."""
+
+    def __init__(self, lease: Lease, clock: Clock, steps_from: float) -> None:
+        self._lease, self._clock, self._from = lease, clock, steps_from
+        self._ended = False
+
+    def __call__(self) -> bool:
+        """Return whether a write may be sent now."""
+        return not self._ended and self._lease.valid and self._clock.now() >= self._from
+
+    def end(self) -> None:
+        """Permit nothing more."""
+        self._ended = True

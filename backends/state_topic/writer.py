@@ -133,7 +133,7 @@ class TermWriter:
         try:
             if group[0].size > MAX_BATCH_BYTES:
                 await self._write_transaction(records)
-            else:
+            elif records:
                 await self._append(records)
         except FencedError:
             self._waiting.extendleft(reversed(group))

@@ -52,3 +52,9 @@ class InstanceKeys:
         "",
         "`state=topic`: file with a secret that all instances share. Requests are forwarded only between instances that know it.",
     )
+    gateway_peer_tls_certificate_file = Key(
+        FILE,
+        "",
+        "`state=topic`: certificate chain (PEM) that all instances share. If set, they connect to each other by TLS.",
+    )
+    gateway_peer_tls_key_file = Key(FILE, "", "Private key (PEM), if it is not in the certificate file.")

@@ -1,8 +1,10 @@
 """The choice of the runtime, by the setting `backend`."""
 
 from reassignd.config.config import UPSTREAM, ZOOKEEPER, Settings
+from reassignd.config.instance_keys import TOPIC
 from reassignd.runtime.embedded import EmbeddedRuntime
 from reassignd.runtime.gateway import GatewayRuntime
+from reassignd.runtime.instances.runtime import InstancesRuntime
 from reassignd.runtime.runtime import Runtime
 
 
@@ -13,6 +15,8 @@ def make_runtime(settings: Settings, *, demo_topics: bool) -> Runtime:
         from reassignd.runtime.zookeeper import ZookeeperRuntime
 
         return ZookeeperRuntime(settings)
+    if settings.backend == UPSTREAM and settings.state == TOPIC:
+        return InstancesRuntime(settings)
     if settings.backend == UPSTREAM:
         return GatewayRuntime(settings)
     return EmbeddedRuntime(settings, demo_topics=demo_topics)

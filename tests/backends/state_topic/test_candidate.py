@@ -155,9 +155,17 @@ async def test_each_read_is_reported() -> None:
     rig.task.cancel()
 
 
-async def test_no_term_is_claimed_before_its_time() -> None:
+async def test_no_term_is_claimed_while_that_is_not_allowed() -> None:
     rig = Rig(Log())
-    candidate = Candidate(rig, rig.history, new_claim, Timings(6.0), rig.clock, Random(1), claims_from=10.0)
+    candidate = Candidate(
+        rig,
+        rig.history,
+        new_claim,
+        Timings(6.0),
+        rig.clock,
+        Random(1),
+        may_claim=lambda: rig.clock.now() > 10,
+    )
     rig.task = asyncio.create_task(candidate.claim_term())
     await rig.run(9.9)
     assert not rig.log.batches

@@ -1,6 +1,6 @@
 """The lease is valid for some seconds from the sending of an acknowledged batch."""
 
-from backends.state_topic.lease import Lease
+from backends.state_topic.lease import Lease, StepPermit
 from common.clock import ManualClock
 
 
@@ -35,3 +35,17 @@ def test_the_seconds_that_are_left_are_known() -> None:
     lease = Lease(clock := ManualClock(), 4.0)
     lease.renew(1.0)
     assert lease.seconds_left == 5.0 - clock.now()
+
+
+async def test_steps_need_a_valid_lease_and_wait_for_their_time() -> None:
+    lease = Lease(clock := ManualClock(), 4.0)
+    permit = StepPermit(lease, clock, 2.0)
+    lease.renew(0.0)
+    assert not permit()
+    await clock.advance(3)
+    assert permit()
+    await clock.advance(2)
+    assert not permit()
+    lease.renew(clock.now())
+    permit.end()
+    assert not permit()

@@ -182,3 +182,13 @@ async def test_an_overwritten_claim_is_written_again_in_a_batch_of_its_own() -> 
         _ = rig.commit(row("b"))
         await rig.clock.advance(1)
     assert [records for _, records in rig.appended][:3] == [[row("a")], [BEAT], [row("b")]]
+
+
+async def test_a_commit_without_records_waits_for_earlier_ones_and_writes_nothing() -> None:
+    rig = Rig()
+    async with running(rig):
+        await rig.commit()
+        commits = [rig.commit(row("a")), rig.commit()]
+        await rig.clock.advance(0.5)
+        assert [commit.done() for commit in commits] == [True, True]
+        assert rig.appended == [(1, [row("a")])]

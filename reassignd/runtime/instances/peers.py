@@ -1,0 +1,104 @@
+"""How this instance and the others reach each other: the switch, the peer listener, links, and the proxy of HTTP."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from ssl import SSLContext
+
+from common.address import Address
+from common.clock import Clock, wall_clock
+from common.tls import pinned_client_context
+from reassignd.config.config import Settings
+from reassignd.config.secret_files import warn_if_open
+from reassignd.errors import CommandError
+from reassignd.runtime.listeners.listener_security import checked_server_context
+from reassignd.runtime.listeners.sockets import refused
+from server.api.peer_identity import PeerIdentity
+from server.api.proxy import PeerProxy
+from server.gateway.services import Refuse
+from server.peers.endpoint import PeerEndpoint
+from server.peers.handshake import SHORTEST_SECRET, Identity
+from server.peers.links import PeerLinks
+from server.peers.listener import OnStatus, PeerListener
+from server.peers.stream import PeerSecurity
+from server.peers.switch import Switch
+
+log = logging.getLogger(__name__)
+
+
+class Peers:
+    """Opened before the instance can be active. `cluster_id` returns the id of the upstream when it is known."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        instance: str,
+        cluster_id: Callable[[], str],
+        refuse: Refuse,
+        clock: Clock,
+        *,
+        status: Callable[[], bytes] = bytes,
+        on_status: OnStatus = lambda _instance, _status: None,
+    ) -> None:
+        self._settings = settings
+        secret = read_secret(settings.gateway_peer_secret_file)
+        server_tls, client_tls = _tls(
+            "gateway.peer.tls", settings.gateway_peer_tls_certificate_file, settings.gateway_peer_tls_key_file
+        )
+        security = PeerSecurity(lambda: Identity(instance, cluster_id()), secret, server_tls, client_tls)
+        self._links = PeerLinks(security, clock, status)
+        self.switch = Switch(self._links, refuse, clock)
+        self._listener = PeerListener(PeerEndpoint(self.switch), security, clock, on_status)
+        http = settings.http_tls_certificate_file
+        pinned = None if http is None else _pinned("http.tls", http)
+        self.proxy = PeerProxy(self.switch, PeerIdentity(instance, secret, wall_clock), pinned)
+
+    async def open(self) -> Address:
+        """Listen; return the address for the other instances. Raises CommandError."""
+        listener = self._settings.gateway_peer_listener
+        try:
+            opened = await self._listener.open(listener)
+        except OSError as error:
+            raise refused(error, listener, "gateway.peer.listener") from error
+        return Address(self._settings.gateway_peer_host or opened.host, opened.port)
+
+    async def close(self) -> None:
+        """Close the listener and all connections."""
+        await self._listener.close()
+        await self._links.close()
+        await self.proxy.close()
+
+
+def read_secret(path: Path | None) -> bytes:
+    """Return the secret of the instances. Raises CommandError."""
+    if path is None:
+        raise CommandError(
+            "state=topic needs gateway.peer.secret.file, which is the same on all instances: "
+            "`openssl rand -hex 32` makes a secret"
+        )
+    try:
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise CommandError(f"cannot read the secret in {path}: {error.strerror}") from error
+    if len(secret) < SHORTEST_SECRET:
+        raise CommandError(
+            f"the secret in {path} (gateway.peer.secret.file) has {len(secret)} bytes; at least {SHORTEST_SECRET} are needed"
+        )
+    warn_if_open(path, "the secret of the instances")
+    return secret
+
+
+def _tls(
+    setting: str, certificate: Path | None, key: Path | None
+) -> tuple[SSLContext | None, SSLContext | None]:
+    """Return the contexts of the listener and of links; all instances share the certificate. Raises CommandError."""
+    if certificate is None:
+        return None, None
+    return checked_server_context(setting, certificate, key), _pinned(setting, certificate)
+
+
+def _pinned(setting: str, certificate: Path) -> SSLContext:
+    try:
+        return pinned_client_context(certificate)
+    except OSError as error:
+        raise CommandError(f"cannot use the {setting} files: {error}") from error

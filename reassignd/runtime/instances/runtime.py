@@ -1,0 +1,314 @@
+"""Several instances before one cluster: this one follows the state topic, serves terms, and follows again after each.
+
+What lives as long as the process: the listeners, which relay also on a standby, and the connection to the cluster. Each
+term has an assembly of its own (`reassignd.runtime.instances.term`). A term ends with the first failure; the records
+are in the topic, so the next active instance, which may be another one, goes on from there.
+"""
+
+import asyncio
+import logging
+from random import Random
+from uuid import uuid4
+
+from backends.client.errors import BrokerError
+from backends.client.handshake import Caller
+from backends.state_topic.candidate import Candidate, Term
+from backends.state_topic.claim import Claim
+from backends.state_topic.history import History
+from backends.state_topic.meta import META_KEY, read_meta
+from backends.state_topic.ports import FencedError, Timings, TopicReplacedError
+from backends.state_topic.topic import StateTopicError
+from backends.upstream.counters import UpstreamCounters
+from backends.zookeeper.term.backoff import Backoff
+from common.address import Address
+from common.clock import BootClock, Clock, within
+from common.tasks import cancel, spawn
+from common.worker_thread import WorkerThread
+from controller.ports import StoreLostError
+from protocol.errors import DecodeError
+from protocol.record_batch import Producer
+from reassignd import __version__
+from reassignd.config.config import Settings
+from reassignd.config.parts import limits
+from reassignd.errors import CommandError
+from reassignd.runtime.adapter import GRACE_SECONDS
+from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security
+from reassignd.runtime.instances.adapter import TermCounters
+from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection
+from reassignd.runtime.instances.peers import Peers
+from reassignd.runtime.instances.ports import TopicPorts
+from reassignd.runtime.instances.term import ActiveTerm, TermContext
+from reassignd.runtime.listeners.sockets import refused
+from reassignd.runtime.runtime import HttpContent, Publish
+from server.dispatch.router import Refusals
+from server.driver.driver import DriverStoppedError
+from server.gateway.gateway import Gateway
+from server.metrics.stats import Counters
+
+log = logging.getLogger(__name__)
+
+
+class InstancesRuntime:
+    """Implements `Runtime` for `state=topic`."""
+
+    kind = "gateway"
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self._settings, self._clock = settings, clock or BootClock()
+        self._instance = str(uuid4())
+        security = upstream_security(settings)
+        self._caller = Caller(software_version=__version__, security=security)
+        self._parts = ProcessParts(WorkerThread(), Counters())
+        self._connection = InstanceConnection(settings, self._caller, self._clock, self._parts.off_loop)
+        self._history = History()
+        self._ports = TopicPorts(lambda: self._history)
+        refuse = Refusals(self._parts.off_loop, self._parts.stats).refuse
+        self._peers = Peers(
+            settings, self._instance, lambda: self._connection.cluster_id, refuse, self._clock
+        )
+        self._switch = self._peers.switch
+        self._gateway = Gateway(
+            self._switch.services,
+            gateway_settings(settings, security),
+            limits(settings),
+            self._parts.stats,
+            self._ports,
+        )
+        self._timings = Timings(settings.gateway_session_timeout_ms / 1000)
+        self._backoff = Backoff()
+        self._claims_from = 0.0
+        """When this instance may claim a term again after one that failed."""
+        self._meta: bytes | None = None
+        """The meta row that was checked last."""
+        self._obstacle: str | None = None
+        """Why this instance claims no term."""
+        self._active: ActiveTerm | None = None
+        """The term of this instance."""
+        self._known = False
+        """Whether the active instance is known."""
+        self._ready, self._wake = asyncio.Event(), asyncio.Event()
+        self._peer_address: Address
+        """Where other instances reach this one."""
+        self._tasks: list[asyncio.Task[None]] = []
+        self._publish: Publish
+
+    @property
+    def addresses(self) -> list[Address]:
+        """The bootstrap port first, then the ports by broker id."""
+        return gateway_addresses(self._gateway)
+
+    @property
+    def records_place(self) -> str:
+        """The topic, and who is active."""
+        role = "active" if self._switch.is_active else "standby"
+        return f"records in the topic {self._settings.state_topic}, {role}"
+
+    async def start(self, publish: Publish) -> None:
+        """Read the topic, open the listeners, and follow. Returns when an active instance is known."""
+        self._publish = publish
+        publish(HttpContent("connecting to the upstream"))
+        await self._connection.open(lambda text: publish(HttpContent(text)))
+        publish(HttpContent("the state topic is being read"))
+        self._history = await self._read_history()
+        self._check_meta()
+        if self._obstacle is not None:
+            raise CommandError(self._obstacle)
+        try:
+            await self._gateway.update(self._connection.brokers)
+        except OSError as error:
+            raise refused(error, self._settings.listener, "listener") from error
+        self._peer_address = await self._peers.open()
+        publish(HttpContent("no instance is active yet"))
+        self._tasks = [spawn(self._run_terms(), "terms"), spawn(self._follow_brokers(), "brokers")]
+        await self._ready.wait()
+
+    async def wait_for_failure(self) -> None:
+        """Wait without end: the end of a term is no failure of the process."""
+        await asyncio.Event().wait()
+
+    async def stop(self) -> None:
+        """See `Runtime.stop`. The term is released first, so a standby takes over while relayed requests end."""
+        await cancel(*self._tasks)
+        await self._gateway.close(GRACE_SECONDS)
+        await self._peers.close()
+        await self._connection.close()
+
+    def close(self) -> None:
+        """See `Runtime.close`."""
+        self._parts.off_loop.close()
+
+    def abort(self) -> None:
+        """Do nothing: a standby takes over after the session."""
+
+    def hand_over(self) -> bool:
+        """End the term of this instance, and claim none for two sessions. Returns False if it is not active."""
+        if self._active is None:
+            return False
+        self._claims_from = self._clock.now() + 2 * self._timings.session
+        self._active.hand_over()
+        return True
+
+    async def _read_history(self) -> History:
+        """Read the topic to its end. Raises CommandError for a batch that cannot be read."""
+        history = History()
+        while True:
+            try:
+                fetched = await self._connection.log.fetch(history.next_offset)
+                history.apply(fetched.batches)
+            except DecodeError as error:
+                raise CommandError(f"the state topic cannot be read: {error}") from error
+            except OSError as error:
+                self._publish(HttpContent(f"the state topic cannot be read: {error}"))
+                await self._clock.sleep(RETRY_SECONDS)
+                continue
+            if history.next_offset >= fetched.end_offset:
+                return history
+
+    async def _run_terms(self) -> None:
+        while True:
+            try:
+                await self._run_term(await self._follow())
+            except TopicReplacedError as error:
+                await self._leave_topic(error)
+            except (StoreLostError, FencedError, DriverStoppedError, StateTopicError, DecodeError) as error:
+                log.warning("the term of this instance has ended: %s", error)
+                if isinstance(error.__cause__, TopicReplacedError):
+                    await self._leave_topic(error.__cause__)
+            except Exception:
+                log.exception("the term of this instance has ended by an error")
+            pause = self._backoff.next_pause()
+            self._claims_from = max(self._claims_from, self._clock.now() + pause)
+            await self._clock.sleep(min(pause, RETRY_SECONDS))
+
+    async def _follow(self) -> Term:
+        """Follow until this instance has claimed a term. Raises TopicReplacedError, DecodeError."""
+        candidate = Candidate(
+            self._connection.log,
+            self._history,
+            self._new_claim,
+            self._timings,
+            self._clock,
+            Random(),  # noqa: S311 (spreads the claims of several instances)
+            on_read=self._read,
+            may_claim=lambda: self._obstacle is None and self._clock.now() >= self._claims_from,
+        )
+        return await candidate.claim_term()
+
+    async def _run_term(self, term: Term) -> None:
+        """Be the active instance until the term ends. Raises the reason."""
+        log.info("this instance is active: term %d", term.claim.term)
+        self._switch.nobody()
+        counters = TermCounters(self._gateway.counts, UpstreamCounters())
+        context = TermContext(
+            self._settings,
+            self._parts,
+            self._caller,
+            counters,
+            self._switch,
+            self._ports,
+            self._timings,
+            self._clock,
+            self._read_in_term,
+        )
+        self._active = ActiveTerm(context, self._connection.log, self._history, term)
+        try:
+            await self._active.serve(self._connection.cluster_id, self._served)
+        finally:
+            self._active = None
+            self._publish(self._standby)
+
+    def _served(self, assembly: Assembly) -> None:
+        self._backoff.reset()
+        self._publish(assembly.http_content._replace(peers=self._peers.proxy, details=self._details))
+        self._set_known()
+
+    @property
+    def _standby(self) -> HttpContent:
+        return HttpContent(None, peers=self._peers.proxy, details=self._details)
+
+    def _details(self) -> str:
+        """Return the lines of `/readyz` about the instances."""
+        claim = self._history.claim
+        if self._switch.is_active or claim is None or self._switch.peer is None:
+            return f"role: {'active' if self._switch.is_active else 'standby, no instance is active'}\n"
+        return f"role: standby\nactive: {claim.instance} at {claim.peer}, term {claim.term}\n"
+
+    def _new_claim(self, last: Claim | None, producer: Producer) -> Claim:
+        return Claim(
+            instance=self._instance,
+            term=last.term + 1 if last else 1,
+            producer_id=producer.id,
+            producer_epoch=producer.epoch,
+            replaces=(last.producer_id, last.producer_epoch) if last else None,
+            session_ms=self._settings.gateway_session_timeout_ms,
+            peer=str(self._peer_address),
+            url=self._settings.gateway_peer_url or f"http://{self._settings.http_listener}",
+            version=__version__,
+        )
+
+    def _read(self, at_end: bool) -> None:
+        """Follow the claims, once the end of the log was read."""
+        if not at_end:
+            return
+        self._check_meta()
+        claim = self._history.claim
+        if claim is None or claim.released or claim.instance == self._instance:
+            self._switch.nobody()
+        else:
+            host, _, port = claim.peer.rpartition(":")
+            self._switch.forward_to(Address(host, int(port)), claim.url)
+            if not self._known:
+                self._publish(self._standby)
+            self._set_known()
+        self._read_in_term(at_end)
+
+    def _read_in_term(self, _at_end: bool) -> None:
+        if self._ports.changed():
+            self._wake.set()
+
+    def _set_known(self) -> None:
+        self._known = True
+        self._wake.set()
+
+    def _check_meta(self) -> None:
+        """Check the meta row if it has changed: records of another cluster or of a newer format are not claimed."""
+        row = self._history.rows.get(META_KEY)
+        if row == self._meta:
+            return
+        self._meta, self._obstacle = row, None
+        try:
+            read_meta(self._history.rows, self._settings.state_topic, self._connection.cluster_id)
+        except (StateTopicError, DecodeError) as error:
+            log.error("this instance claims no term: %s", error)
+            self._obstacle = str(error)
+
+    async def _follow_brokers(self) -> None:
+        """Open and close the ports of brokers as the upstream lists them."""
+        while True:
+            self._wake.clear()
+            try:
+                await self._connection.client.refresh()
+            except BrokerError as error:
+                log.debug("the brokers of the upstream are unknown: %s", error)
+            await self._gateway.update(self._connection.brokers)
+            if self._known and self._gateway.addresses:
+                self._ready.set()
+            await within(self._clock, RETRY_SECONDS, self._wake)
+
+    async def _leave_topic(self, reason: Exception) -> None:
+        """Wait until there is a topic with records again. The records in memory are kept until then."""
+        log.error("%s: no instance is active; steps in flight go on in Kafka", reason)
+        self._switch.nobody()
+        self._publish(HttpContent(str(reason)))
+        while True:
+            await self._clock.sleep(RETRY_SECONDS)
+            self._connection.renew_log()
+            try:
+                history = await self._read_history()
+            except (CommandError, FencedError) as error:
+                log.debug("the state topic cannot be used: %s", error)
+                continue
+            if META_KEY in history.rows or not self._history.rows:
+                self._history = history
+                return

@@ -1,0 +1,182 @@
+"""One term of this instance as the active one: from the claim to the first failure, or to a clean stop.
+
+The records are read from the history that the standby has followed, into a state and an assembly of its own.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple, NoReturn
+
+from backends.client.handshake import Caller
+from backends.state_topic.candidate import Term
+from backends.state_topic.history import History
+from backends.state_topic.lease import Lease, StepPermit
+from backends.state_topic.meta import Meta, read_meta
+from backends.state_topic.ports import StateLog, Timings
+from backends.state_topic.reader import read_during_term
+from backends.state_topic.rows import read_rows
+from backends.state_topic.store import StateTopicStore
+from backends.state_topic.writer import TermWriter
+from backends.upstream.records import OwnRecords
+from common.clock import Clock
+from common.garbage_collector import gc_paused
+from common.tasks import cancel
+from controller.ports import StoreLostError
+from controller.state.state import State
+from protocol.record_batch import BatchRecord
+from reassignd.config.config import Settings
+from reassignd.runtime.adapter import Hooks
+from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.instances.adapter import TermAdapter, TermCounters
+from reassignd.runtime.instances.ports import TopicPorts
+from reassignd.runtime.storage.identity import new_id
+from server.peers.switch import Switch
+
+log = logging.getLogger(__name__)
+
+RECORDS_PER_SLICE = 2_000
+"""Records that are put into the state before other tasks run."""
+
+RELEASE_SECONDS = 1.5
+"""How long a clean stop waits until the released claim is written."""
+
+
+class TermContext(NamedTuple):
+    """What all terms of an instance share."""
+
+    settings: Settings
+    parts: ProcessParts
+    caller: Caller
+    counters: TermCounters
+    switch: Switch
+    ports: TopicPorts
+    timings: Timings
+    clock: Clock
+    on_read: Callable[[bool], None]
+    """See `backends.state_topic.candidate.Candidate`."""
+
+
+class ActiveTerm:
+    """A term that `log` has accepted. `history` was read to its claim."""
+
+    def __init__(self, context: TermContext, log: StateLog, history: History, term: Term) -> None:
+        self._context, self._log, self._history = context, log, history
+        self.lease = Lease(context.clock, context.timings.lease)
+        self.lease.renew(term.claimed)
+        self._permit = StepPermit(self.lease, context.clock, term.steps_from)
+        self._writer = TermWriter(
+            log, term, self.lease, context.timings, context.clock, history.repairs_after
+        )
+        self._end: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        """The reason why the term ends; pending as long as it goes on."""
+
+    async def serve(self, cluster_id: str, on_serving: Callable[[Assembly], None]) -> NoReturn:
+        """Serve until the term ends, and raise the reason. `cluster_id` is that of the upstream.
+
+        When cancelled or failed, the claim is released, unless another instance has claimed the term.
+        """
+        async with AsyncExitStack() as stack:
+            writing = self._spawn(self._writer.run(), "state-topic-writer")
+            stack.push_async_callback(self._release, writing)
+            await self._until_end(self._start(stack, cluster_id, on_serving))
+            raise await self._end
+
+    def hand_over(self) -> None:
+        """End the term: release it for another instance."""
+        self._ended(StoreLostError("it was handed over"))
+
+    async def _start(
+        self, stack: AsyncExitStack, cluster_id: str, on_serving: Callable[[Assembly], None]
+    ) -> None:
+        context = self._context
+        meta = read_meta(self._history.rows, context.settings.state_topic, cluster_id)
+        if meta is None:
+            meta = Meta(cluster_id=new_id(), upstream_cluster_id=cluster_id)
+            await self._writer.commit([meta.encode()])
+        store, state = await self._load()
+        reading = read_during_term(self._log, self._history, context.clock, context.on_read)
+        stack.push_async_callback(cancel, self._spawn(reading, "state-topic-reader"))
+        context.ports.begin_term(self._write)
+        stack.callback(context.ports.end_term)
+        assembly, adapter = self._assembly(state, store, meta.cluster_id)
+        await assembly.start()
+        stack.push_async_callback(assembly.stop)
+        stack.callback(context.switch.nobody)
+        stack.callback(self._permit.end)
+        context.switch.serve_here(adapter.services(assembly.router), self.lease)
+        on_serving(assembly)
+
+    async def _load(self) -> tuple[StateTopicStore, State]:
+        """Return the store and the state after all records. Raises DecodeError."""
+        state = State()
+        with gc_paused():
+            rows, records = await read_rows(list(self._history.rows.items()))
+            for number, record in enumerate(records, 1):
+                state.put(record)
+                if number % RECORDS_PER_SLICE == 0:
+                    await asyncio.sleep(0)
+        return StateTopicStore(self._history, self._writer, rows), state
+
+    def _assembly(
+        self, state: State, store: StateTopicStore, cluster_id: str
+    ) -> tuple[Assembly, TermAdapter]:
+        context = self._context
+        adapter: TermAdapter
+
+        def build(hooks: Hooks) -> TermAdapter:
+            nonlocal adapter
+            adapter = TermAdapter(
+                context.settings, state, hooks, context.caller, self._permit, context.counters
+            )
+            return adapter
+
+        assembly = Assembly(
+            context.settings, state, OwnRecords(store), cluster_id, build, context.parts, clock=context.clock
+        )
+        assembly.failure.add_done_callback(lambda failure: self._ended(failure.result().error))
+        return assembly, adapter
+
+    def _write(self, row: BatchRecord) -> None:
+        """Write a row that nobody waits for. A failure ends the term anyway."""
+        self._writer.commit([row]).add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def _release(self, writing: asyncio.Task[None]) -> None:
+        """Write what waits and the released claim; give up after RELEASE_SECONDS."""
+        self._writer.close(release=True)
+        await asyncio.wait([writing], timeout=RELEASE_SECONDS)
+        if not writing.done():
+            log.warning("the term could not be released: a standby takes over after the session")
+        self.lease.end()
+        await cancel(writing)
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Start a task whose failure ends the term."""
+
+        def ended(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                self._ended(error)
+
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(ended)
+        return task
+
+    def _ended(self, reason: BaseException) -> None:
+        if not self._end.done():
+            self._end.set_result(reason)
+
+    async def _until_end(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do the work; raise the reason if the term ends before."""
+        task = asyncio.create_task(work, name="start of the term")
+        try:
+            either: list[asyncio.Future[Any]] = [task, self._end]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not task.done():
+                await cancel(task)
+        if self._end.done():
+            if not task.cancelled() and task.exception() is None:
+                log.debug("the term ended as it began")
+            raise self._end.result()
+        task.result()

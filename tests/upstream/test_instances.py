@@ -1,0 +1,122 @@
+"""Several instances before one cluster: one is active, the others relay and take over."""
+
+import signal
+import time
+import urllib.error
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends.upstream.client import UpstreamClient
+from common.address import Address
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from tests.upstream.instances import Instance, new_topic
+from tests.upstream.topics import create, move, replicas, until
+from tools.kafka_cluster import KafkaCluster
+
+TAKE_OVER_SECONDS = 60
+"""Much longer than a session: the machine may be busy."""
+
+
+@pytest.fixture
+def pair(kafka: KafkaCluster, tmp_path: Path) -> Iterator[tuple[Instance, Instance]]:
+    """The active instance and a standby."""
+    topic = new_topic()
+    instances = Instance(kafka, tmp_path, "first", topic), Instance(kafka, tmp_path, "second", topic)
+    for instance in instances:
+        instance.start()
+    yield instances
+    for instance in instances:
+        if instance.runs:
+            instance.resume()
+            assert instance.stop() == 0
+
+
+def eventually(look: Callable[[], Any], expected: Any) -> None:
+    """Wait until `look` returns the value; an instance that does not answer is asked again."""
+    deadline, seen = time.monotonic() + TAKE_OVER_SECONDS, None
+    while time.monotonic() < deadline:
+        try:
+            if (seen := look()) == expected:
+                return
+        except (urllib.error.URLError, OSError) as error:
+            seen = error
+        time.sleep(0.1)
+    assert seen == expected
+
+
+def role(instance: Instance) -> str:
+    return instance.text("/readyz").splitlines()[1]
+
+
+async def limit(bootstrap: str, value: str) -> None:
+    """Set the limit on partition movements through the port."""
+    host, _, port = bootstrap.partition(":")
+    client = UpstreamClient([Address(host, int(port))])
+    config = AlterableConfig("reassignment.max.concurrent.partition.movements", 0, value)
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "", [config])], False)
+    (row,) = (await client.ask(request)).responses
+    assert row.error_code == 0, row
+    await client.close()
+
+
+async def planned(client: UpstreamClient, instance: Instance, partitions: int) -> str:
+    """Create a topic on brokers 1 and 2, order it moved to 3 and 4 through the instance, and return its name."""
+    topic = await create(client, [(1, 2)] * partitions)
+    await limit(instance.bootstrap, "1")
+    host, _, port = instance.bootstrap.partition(":")
+    through = UpstreamClient([Address(host, int(port))])
+    response = await move(through, topic, [(3, 4)] * partitions)
+    assert response.error_code == 0, response
+    await through.close()
+    return topic
+
+
+async def test_a_killed_active_instance_is_replaced_and_the_plan_goes_on(
+    pair: tuple[Instance, Instance], client: UpstreamClient
+) -> None:
+    first, second = pair
+    topic = await planned(client, first, 8)
+    first.kill()
+    eventually(lambda: role(second), "role: active")
+    await limit(second.bootstrap, "8")
+    await until(lambda: replicas(client, topic), [(3, 4)] * 8)
+    first.start()
+    eventually(lambda: role(first), "role: standby")
+    assert [job["state"] for job in first.get("/v1/jobs")["jobs"]] == ["done"]
+
+
+async def test_a_clean_stop_hands_the_term_over_at_once(
+    pair: tuple[Instance, Instance], client: UpstreamClient
+) -> None:
+    first, second = pair
+    topic = await planned(client, second, 4)
+    assert first.stop() == 0
+    eventually(lambda: role(second), "role: active")
+    await limit(second.bootstrap, "8")
+    await until(lambda: replicas(client, topic), [(3, 4)] * 4)
+    assert "the term could not be released" not in first.log
+
+
+async def test_a_suspended_active_instance_becomes_a_standby(
+    pair: tuple[Instance, Instance], client: UpstreamClient
+) -> None:
+    first, second = pair
+    topic = await planned(client, first, 4)
+    first.send(signal.SIGSTOP)
+    eventually(lambda: role(second), "role: active")
+    first.send(signal.SIGCONT)
+    eventually(lambda: role(first), "role: standby")
+    await limit(first.bootstrap, "8")
+    await until(lambda: replicas(client, topic), [(3, 4)] * 4)
+
+
+def test_both_instances_give_brokers_the_same_ports(pair: tuple[Instance, Instance]) -> None:
+    offsets = [[port - instance.ports[0] for port in instance.ports] for instance in pair]
+    assert offsets[0] == offsets[1]
