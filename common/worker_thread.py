@@ -26,15 +26,27 @@ class WorkerThread:
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, "off-loop")
+        self._pending = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a function runs or waits."""
+        return self._pending > 0
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
         """Run the function in the thread; see `OffLoop.run`."""
         call = partial(function, *args, **kwargs)
-        return asyncio.get_running_loop().run_in_executor(self._executor, _computed, call)
+        result = asyncio.get_running_loop().run_in_executor(self._executor, _computed, call)
+        self._pending += 1
+        result.add_done_callback(self._ended)
+        return result
 
     def close(self) -> None:
         """Finish the running function, and discard those that wait."""
         self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def _ended(self, _: asyncio.Future[R]) -> None:
+        self._pending -= 1
 
 
 def _computed(call: Callable[[], R]) -> R:

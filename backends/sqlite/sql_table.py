@@ -4,7 +4,7 @@ import functools
 import itertools
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from backends.record_forms import RecordForm, Row
 from controller.model.cluster import Record
@@ -24,7 +24,12 @@ class Table:
         self._insert = " ".join(["INSERT INTO", form.name, f"({listed}) VALUES "])
         self._conflict = f" ON CONFLICT ({key}) DO UPDATE SET {updates}"
         self._delete = f"DELETE {source} WHERE "
-        self._match = "(" + " AND ".join(f"{column} = ?" for column in form.columns[: form.keys]) + ")"
+        *same, last = form.columns[: form.keys]
+        matches = [f"{column} = ?" for column in same]
+        self._match = "(" + " AND ".join([*matches, f"{last} = ?"]) + ")"
+        self._numbered = last == "partition"
+        """Whether the last key column has consecutive numbers, which one range can delete."""
+        self._range = self._delete + " AND ".join([*matches, f"{last} BETWEEN ? AND ?"])
         self._select = f"SELECT {listed} {source} ORDER BY {order}"
 
     def upsert(self, database: sqlite3.Connection, records: Sequence[Any]) -> None:
@@ -36,12 +41,47 @@ class Table:
 
     def delete(self, database: sqlite3.Connection, keys: Sequence[Any]) -> None:
         """Delete the rows with these keys."""
-        for count, values in _batches(map(self._form.key_to_row, keys), len(keys)):
+        rows = [tuple(self._form.key_to_row(key)) for key in keys]
+        if self._numbered:
+            runs = list(_runs(rows))
+            database.executemany(self._range, [(*run.first, run.last) for run in runs if run.length > 1])
+            rows = [tuple(run.first) for run in runs if run.length == 1]
+        for count, values in _batches(rows, len(rows)):
             database.execute(self._delete + " OR ".join([self._match] * count), values)
 
     def load(self, database: sqlite3.Connection) -> Iterator[Record]:
         """Return all records of the table. Iteration raises ValueError or TypeError for an invalid row."""
         return map(self._form.to_record, database.execute(self._select))
+
+
+class _Run(NamedTuple):
+    """Keys that differ in their last number only, which increases by one."""
+
+    first: Row
+    length: int
+
+    @property
+    def last(self) -> int:
+        """The number of the last key."""
+        number: int = self.first[-1]
+        return number + self.length - 1
+
+
+def _runs(keys: Iterable[Row]) -> Iterator[_Run]:
+    """Yield the keys, which are sorted or nearly so, in runs."""
+    first: Row = ()
+    group: Row = ()
+    following = length = 0
+    for key in keys:
+        if length and key[-1] == following and key[:-1] == group:
+            length += 1
+        else:
+            if length:
+                yield _Run(first, length)
+            first, group, length, following = key, key[:-1], 1, key[-1]
+        following += 1
+    if length:
+        yield _Run(first, length)
 
 
 def _batches(rows: Iterable[Row], count: int) -> Iterator[tuple[int, list[Any]]]:

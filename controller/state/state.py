@@ -170,6 +170,7 @@ class State(UpstreamState):
         self.reassigning[topic] += len(records)
         self.open[job] += len(records)
         self.reassigning_revision += 1
+        self.listed_at[topic] = self.reassigning_revision
 
     def put_settled(self, topic: str, records: Sequence[Partition]) -> None:
         """As `put` of each, for partitions of one topic whose steps in flight have ended."""
@@ -184,6 +185,7 @@ class State(UpstreamState):
             self.in_flight.note(topic, number, MOVING, False)
         self.metadata_revision += 1
         self.reassigning_revision += 1
+        self.listed_at[topic] = self.reassigning_revision
 
     def end_all(
         self, topic: str, keys: Sequence[TopicPartition], ending: Ending, ended: Mapping[int, FinishedRows]
@@ -199,6 +201,7 @@ class State(UpstreamState):
             self.waiting.pop(key, None)
         count_down(self.reassigning, topic, len(keys))
         self.reassigning_revision += 1
+        self.listed_at[topic] = self.reassigning_revision
         for key in keys if self.profile.has_upstream else ():
             self.forget_sighting(key)
             self._weigh(self.partitions[topic][key.partition], False)
@@ -258,6 +261,7 @@ class State(UpstreamState):
         self.metadata_revision += 1
         if moving or was_moving or topic in self.reassigning:
             self.reassigning_revision += 1
+            self.listed_at[topic] = self.reassigning_revision
         if record.leader == NO_LEADER:
             self.offline.add(key)
         else:
@@ -284,6 +288,7 @@ class State(UpstreamState):
             self.waiting[key] = record.blocked
         self.backlog.planned.pop(key, None)
         self.reassigning_revision += 1
+        self.listed_at[record.topic] = self.reassigning_revision
 
     def _put_config(self, record: Config) -> None:
         self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value
@@ -312,6 +317,7 @@ class State(UpstreamState):
         self.open[record.job] += 1
         self.pending[record.key] = record
         self.reassigning_revision += 1
+        self.listed_at[record.topic] = self.reassigning_revision
 
     def _put_lease(self, record: Lease) -> None:
         self.leases[record.key] = record
@@ -331,6 +337,7 @@ class State(UpstreamState):
         topic = self.topics.pop(key)
         self.topic_names.pop(topic.id, None)
         self.partitions.pop(key, None)
+        self.listed_at.pop(key, None)
         self.metadata_revision += 1
 
     def _delete_partition(self, key: TopicPartition) -> None:
@@ -351,6 +358,7 @@ class State(UpstreamState):
         self.backlog.planned.pop(key, None)
         count_down(self.reassigning, key.topic)
         self.reassigning_revision += 1
+        self.listed_at[key.topic] = self.reassigning_revision
         if self.profile.has_upstream and (partition := self.partition(*key)) is not None:
             self._weigh(partition, False)
 
@@ -375,6 +383,7 @@ class State(UpstreamState):
     def _delete_pending(self, key: TopicPartition) -> None:
         count_down(self.open, self.pending.pop(key).job)
         self.reassigning_revision += 1
+        self.listed_at[key.topic] = self.reassigning_revision
 
     def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
         resource, name, config = key

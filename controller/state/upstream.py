@@ -73,6 +73,8 @@ class UpstreamState(ConfigValues):
     left in flight. Only `add_external` and `discard_external` change it."""
     reassigning_revision: int = 0
     """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
+    listed_at: dict[str, int] = field(default_factory=dict)
+    """The revision of the last change to what is shown of a topic."""
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Size of a replica in bytes."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
@@ -97,12 +99,14 @@ class UpstreamState(ConfigValues):
         if key not in self.external:
             self.external.add(key)
             self.reassigning_revision += 1
+            self.listed_at[key.topic] = self.reassigning_revision
 
     def discard_external(self, key: TopicPartition) -> None:
         """The move has ended or become ours, or its partition was deleted. Without a move nothing happens."""
         if key in self.external:
             self.external.discard(key)
             self.reassigning_revision += 1
+            self.listed_at[key.topic] = self.reassigning_revision
 
     def request_sent(self, key: TopicPartition) -> None:
         """Count a row that was decided."""

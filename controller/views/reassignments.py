@@ -72,6 +72,12 @@ def listed(
             yield topic, rows
 
 
+def listed_topics(state: State) -> list[str]:
+    """Return the topics with an ongoing reassignment, in the order of the first acceptance; external ones last."""
+    others = {key.topic for key in state.external | state.pending.keys()}
+    return [*state.reassigning, *sorted(others - state.reassigning.keys())]
+
+
 @lru_cache(maxsize=65_536)
 def _lists(
     replicas: Replicas, adding: Replicas, removing: Replicas, original: Replicas, target: Replicas

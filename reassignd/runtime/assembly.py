@@ -125,7 +125,7 @@ class Assembly:
 
         Everything is stopped again then.
         """
-        self._driver.start(self.adapter.backend)
+        self._driver.start(self.adapter.backend, lambda: self._parts.off_loop.is_busy)
         try:
             await self.adapter.start(self._show_obstacle)
         except BaseException:

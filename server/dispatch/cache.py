@@ -37,6 +37,8 @@ class BodyCache:
     ) -> Encoded | Awaitable[Encoded]:
         """Return the cached body for `key` and `version` if it has this `revision`, else build a new one.
 
+        `build` returns the response, or its encoded body.
+
         If `large`, `build` runs in the worker thread. Requests that arrive meanwhile share its result.
         """
         key = (key, version)
@@ -68,4 +70,6 @@ class BodyCache:
 
 def _encoded(build: Callable[[], NamedTuple], version: int) -> Encoded:
     response = build()
+    if type(response) is Encoded:
+        return response
     return Encoded(codec(type(response), version).encode(response))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from common.worker_thread import WorkerThread
@@ -11,6 +11,7 @@ from controller.ports import Submitter
 from controller.state.state import State
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation, Resource, authorized_operations, topic
 from server.dispatch.cache import BodyCache
+from server.dispatch.listing import KeptListing
 from server.ports import BrokerPort
 
 P = ParamSpec("P")
@@ -40,6 +41,7 @@ class Services:
     new_id: Callable[[], bytes]
     manages_acls: bool = False
     """Whether clients may list and change ACLs: the authorizer uses those of the state."""
+    listing: KeptListing = field(default_factory=KeptListing)
 
 
 class Context(NamedTuple):

@@ -105,8 +105,12 @@ class Driver:
         """Number of events that wait for their decision."""
         return len(self._queue)
 
-    def start(self, backend: AnyBackend) -> None:
-        """Start to take events; `backend` carries out the effects."""
+    def start(self, backend: AnyBackend, is_busy: Callable[[], bool] = lambda: False) -> None:
+        """Start to take events; `backend` carries out the effects.
+
+        While `is_busy`, background work waits (`EventQueue.take`).
+        """
+        self._queue.is_busy = is_busy
         # The profile of the state determines which effects the controller emits; a backend gets no others.
         self._backend = cast(Backend[Effect], backend)
         self._task = asyncio.create_task(self._run(), name=TASK)

@@ -1,6 +1,7 @@
 """The queue of submitted events: first in, first out, except that background work lets other events pass."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from controller.messages.event import AnyEvent
@@ -16,6 +17,14 @@ PASSES = 100
 """Events that pass background work although they were submitted later. More would let it starve."""
 
 
+PAUSE_SECONDS = 0.002
+"""Pause between two looks whether the worker thread is still busy."""
+
+PATIENCE_SECONDS = 0.5
+"""How long background work waits for a busy worker thread. The list of a million partitions takes about a second
+without it, and several times as long beside it."""
+
+
 class QueuedEvent(NamedTuple):
     """An event and the future of its reply; None if nobody waits for one."""
 
@@ -28,7 +37,9 @@ class QueuedEvent(NamedTuple):
 class EventQueue:
     """The events that wait for their decision. None marks the end of the queue."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_busy: Callable[[], bool] = lambda: False) -> None:
+        self.is_busy = is_busy
+        """Whether requests need the interpreter lock in another thread."""
         self._events: asyncio.PriorityQueue[tuple[int, QueuedEvent | None]] = asyncio.PriorityQueue()
         """(position, event), the smallest position first; positions are unique."""
         self._last = 0
@@ -52,6 +63,10 @@ class EventQueue:
         if queued is not None and isinstance(queued.event, Continue):
             for _ in range(ROUNDS_BEFORE_BACKGROUND):
                 await asyncio.sleep(0)
+            for _ in range(int(PATIENCE_SECONDS / PAUSE_SECONDS)):
+                if not self.is_busy() or not self._events.empty():
+                    break
+                await asyncio.sleep(PAUSE_SECONDS)
             self._events.put_nowait((position, queued))
             _, queued = self._events.get_nowait()
         return queued

@@ -57,7 +57,8 @@ def handle(
 ) -> ListPartitionReassignmentsResponse | Encoded | Awaitable[Encoded | ListPartitionReassignmentsResponse]:
     """List the ongoing reassignments.
 
-    A long list is made in the worker thread; the list of all is cached until it changes.
+    A long list is made in the worker thread. The list of all is cached until it changes. A long one is then
+    joined from its topics, of which only those that have changed are encoded again.
 
     If there are none, every request gets the same empty response. It has its own cache key, so a request for
     some partitions can never get the list of all.
@@ -67,12 +68,13 @@ def handle(
     if not (state.reassignments or state.external or state.pending):
         return bodies.get("NoPartitionReassignments", 0, version, _empty, large=False)
     if request.topics is None:
+        large = len(state.reassignments) + len(state.external) > LARGE_ROWS
         return bodies.get(
             "ListPartitionReassignments",
             state.reassigning_revision,
             version,
-            lambda: _response(state, None),
-            large=len(state.reassignments) + len(state.external) > LARGE_ROWS,
+            lambda: context.services.listing.build(state) if large else _response(state, None),
+            large=large,
         )
     requested = {topic.name: topic.partition_indexes for topic in request.topics}
     rows = sum(

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -35,4 +36,15 @@ async def test_the_loop_runs_meanwhile() -> None:
     assert not working.done()
     go_on.set()
     assert await working == "done"
+    off_loop.close()
+
+
+async def test_it_is_busy_until_the_last_function_has_ended() -> None:
+    off_loop, seen = WorkerThread(), []
+    working = [off_loop.run(time.sleep, 0) for _ in range(2)]
+    seen.append(off_loop.is_busy)
+    await asyncio.gather(*working)
+    await asyncio.sleep(0)
+    seen.append(off_loop.is_busy)
+    assert seen == [True, False]
     off_loop.close()

@@ -3,10 +3,13 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from backends.record_forms import RecordForm
+from backends.record_forms import FORMS, RecordForm
 from backends.sqlite.sql_table import Table
-from controller.model.cluster import Lease, ResourceType
+from backends.sqlite.tables import SCHEMA
+from controller.model.cluster import Lease, Pending, ResourceType, TopicPartition
 
 FORM = RecordForm(
     "leases", ("config", "name", "ours"), 2, lambda r: (r.config, r.name, r.ours), lambda row: lease(*row)
@@ -59,3 +62,24 @@ def test_many_rows_take_few_statements(database: sqlite3.Connection) -> None:
     database.set_trace_callback(statements.append)
     TABLE.upsert(database, numbered(200))
     assert len([each for each in statements if each.startswith("INSERT")]) == 2
+
+
+PENDING = Table(FORMS[Pending], "sequence")
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), unique=True))
+def test_runs_of_partitions_are_deleted_and_no_others(keys: list[tuple[str, int]]) -> None:
+    every = [Pending(topic, number, (1,), 1) for topic in "ab" for number in range(10)]
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        PENDING.upsert(database, every)
+        PENDING.delete(database, [TopicPartition(*key) for key in keys])
+        assert list(PENDING.load(database)) == [each for each in every if each.key not in keys]
+
+
+def test_a_run_of_partitions_is_deleted_by_one_statement(database: sqlite3.Connection) -> None:
+    statements: list[str] = []
+    database.executescript(SCHEMA.replace("CREATE TABLE leases", "CREATE TABLE others"))
+    database.set_trace_callback(statements.append)
+    PENDING.delete(database, [TopicPartition("a", number) for number in range(1_000)])
+    assert len([each for each in statements if each.startswith("DELETE")]) == 1

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from unittest.mock import patch
 
 import pytest
 
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, Continue
 from controller.state.decision import Decision
-from server.driver.event_queue import PASSES
+from server.driver.event_queue import PASSES, PAUSE_SECONDS, EventQueue, QueuedEvent
 from tests.server.rig import Rig, settle
 
 
@@ -56,3 +57,30 @@ async def test_later_events_precede_background_work(rig: Rig) -> None:
 async def test_background_work_is_not_starved(rig: Rig) -> None:
     events = await taken_after_a_wake(rig, 3 * PASSES)
     assert PASSES <= events.index(Continue()) <= 2 * PASSES
+
+
+async def test_background_work_waits_while_the_worker_thread_is_busy() -> None:
+    busy = True
+    queue = EventQueue(lambda: busy)
+    queue.add(QueuedEvent(Continue(), None))
+    taking = asyncio.ensure_future(queue.take())
+    await asyncio.sleep(3 * PAUSE_SECONDS)
+    assert not taking.done()
+    busy = False
+    assert await taking == (Continue(), None)
+
+
+async def test_background_work_does_not_wait_for_ever() -> None:
+    queue = EventQueue(lambda: True)
+    queue.add(QueuedEvent(Continue(), None))
+    with patch("server.driver.event_queue.PATIENCE_SECONDS", 2 * PAUSE_SECONDS):
+        assert await queue.take() == (Continue(), None)
+
+
+async def test_an_event_that_arrives_meanwhile_is_taken_at_once() -> None:
+    queue = EventQueue(lambda: True)
+    queue.add(QueuedEvent(Continue(), None))
+    taking = asyncio.ensure_future(queue.take())
+    await asyncio.sleep(0)
+    queue.add(QueuedEvent(BrokerStopped(1), None))
+    assert await taking == (BrokerStopped(1), None)
