@@ -30,6 +30,8 @@ from controller.cluster.topics import create_partitions, create_topics
 from controller.configs.changes import alter_configs
 from controller.messages import access_events, events, job_events, upstream_events, zookeeper_events
 from controller.messages.event import AnyEvent
+from controller.pace.decisions import pace_measured
+from controller.pace.readings import PaceMeasured
 from controller.reassignment.alter import alter_reassignments
 from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job
 from controller.reassignment.phases import Trigger, fire
@@ -106,6 +108,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(events.Stalled, _stalled),
         _handler(events.Continue, _continue),
         _handler(events.PeriodChanged, _period_changed),
+        _handler(PaceMeasured, pace_measured),
         _handler(upstream_events.UpstreamPolled, upstream_polled),
         _handler(upstream_events.Unreachable, unreachable),
         _handler(upstream_events.Submitted, submitted),

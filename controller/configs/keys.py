@@ -21,6 +21,11 @@ from controller.configs.names import (
     MAX_DISK_USAGE,
     MIN_ISR,
     NUM_PARTITIONS,
+    PACE,
+    PACE_FACTOR,
+    PACE_MS,
+    PACE_TOPIC,
+    PACE_UNREACHABLE,
     PARTITION_BYTES,
     PRODUCE_RATE,
     REPLICATION_FACTOR,
@@ -36,6 +41,8 @@ from controller.scheduling.limits import PREFIX
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
+_TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _BROKER_ID = re.compile(r"[0-9]{1,10}")
 _PAIR = "[0-9]{1,10}:[0-9]{1,10}"
 _PAIRS = re.compile(f"({_PAIR}(,{_PAIR})*,?)?")
@@ -83,6 +90,22 @@ def fraction(value: str) -> str | None:
     except ValueError:
         inside = False
     return None if inside else "a number from 0 to 1"
+
+
+def number(low: float, high: float) -> Check:
+    """Accept numbers from `low` to `high`, with a fraction or without."""
+
+    def check(value: str) -> str | None:
+        inside = _DECIMAL.fullmatch(value) is not None and low <= float(value) <= high
+        return None if inside else f"a number from {low:g} to {high:g}"
+
+    return check
+
+
+def topic_name(value: str) -> str | None:
+    """Accept the name of a topic."""
+    valid = _TOPIC_NAME.fullmatch(value) is not None and value not in {".", ".."}
+    return None if valid else "a topic name: 1 to 249 letters, digits, dots, underscores and hyphens"
 
 
 def one_of(*names: str) -> Check:
@@ -347,6 +370,44 @@ _CLUSTER_WIDE = [
         "Periods in which steps may start, with their throttles and one time zone, by default UTC. "
         "Steps in flight continue after a period.",
         schedule,
+    ),
+    ConfigKey(
+        PACE,
+        ConfigType.STRING,
+        "off",
+        "Move as fast as producers permit, and no faster (auto): the window of each broker, and its throttle if "
+        "that is needed, follow the latency of produces. Other limits stay in force.",
+        one_of("auto", "off"),
+    ),
+    ConfigKey(
+        PACE_MS,
+        ConfigType.DOUBLE,
+        "0",
+        "Pace: the latency in ms that producers may see while partitions move; 0: the factor applies.",
+        number(0, 600_000),
+    ),
+    ConfigKey(
+        PACE_FACTOR,
+        ConfigType.DOUBLE,
+        "1.5",
+        "Pace: the latency that producers may see while partitions move, as a multiple of the latency without a move.",
+        number(1.05, 100),
+    ),
+    ConfigKey(
+        PACE_UNREACHABLE,
+        ConfigType.STRING,
+        "continue",
+        "Pace: while the latency cannot be kept even at the least speed, continue at that speed (continue), or "
+        "start no steps (hold).",
+        one_of("continue", "hold"),
+    ),
+    ConfigKey(
+        PACE_TOPIC,
+        ConfigType.STRING,
+        "__reassignd_canary",
+        "Pace: the topic of the canary, which reassignd creates with one partition for each broker. Not in the "
+        "embedded cluster.",
+        topic_name,
     ),
     _int(NUM_PARTITIONS, 1, "Default number of partitions of a new topic.", 1),
     _int(REPLICATION_FACTOR, 1, "Default replication factor of a new topic.", 1),

@@ -24,6 +24,12 @@ STEP_TIMEOUT = "reassignment.step.timeout.ms"
 CANCEL_MODE = "reassignment.cancel.mode"
 EXCLUDED_BROKERS = "reassignment.excluded.brokers"
 SCHEDULE = "reassignment.schedule"
+PACE = "reassignment.pace"
+PACE_MS = "reassignment.pace.produce.latency.ms"
+PACE_FACTOR = "reassignment.pace.produce.latency.factor"
+PACE_UNREACHABLE = "reassignment.pace.unreachable"
+PACE_TOPIC = "reassignment.pace.topic"
+PACE_CONFIGS = (PACE, PACE_MS, PACE_FACTOR, PACE_UNREACHABLE, PACE_TOPIC)
 
 # Topic configs of the embedded cluster. They override the server's settings of the same names.
 PARTITION_BYTES = "embedded.partition.bytes"

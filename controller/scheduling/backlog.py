@@ -11,7 +11,7 @@ reached last. So buckets alternate, and neither a long plan nor a stream of smal
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from itertools import islice
 
@@ -152,6 +152,12 @@ class Backlog:
         """Set the limits. They apply to waiting steps; steps in flight continue."""
         self.usage.set_limits(limits, most_bytes, self.usage.held)
         self.usage.freed.update(self._parked.heaps)
+
+    def pace(self, windows: Mapping[int, int]) -> None:
+        """Limit the replicas that move to and from single brokers, in addition to B. Steps in flight continue."""
+        if windows != self.usage.paced:
+            self.usage.pace(windows)
+            self.usage.freed.update(self._parked.heaps)
 
     def hold(self, steps: int | None) -> None:
         """Limit the steps in flight that repair nothing, for the health guard; None removes this limit."""

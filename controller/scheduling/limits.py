@@ -131,6 +131,8 @@ class Usage:
     """Whether no limit is set."""
 
     def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
+        self.paced: Mapping[int, int] = {}
+        """By broker: how many replicas pace lets move to it, and from it; 0 starts nothing."""
         self.set_limits(limits, UNLIMITED_BYTES, None)
         self.freed: set[Capacity] = set()
         """Capacities of which something may be free again. The backlog removes those that it has used up."""
@@ -150,24 +152,35 @@ class Usage:
             LimitKind.BYTES: most_bytes,
             LimitKind.HEALTH: UNLIMITED if held is None else held,
         }
-        self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
+        self._update_unlimited()
+
+    def pace(self, windows: Mapping[int, int]) -> None:
+        """Set the limits of single brokers, which apply in addition to B."""
+        self.paced = windows
+        self._update_unlimited()
+
+    def _update_unlimited(self) -> None:
+        set_ = self.limits != NO_LIMITS or self.bytes != UNLIMITED_BYTES or self.held is not None
+        self.unlimited = not set_ and not self.paced
 
     def exhausted(self, amounts: Amounts) -> Capacity | None:
         """Return the first capacity whose limit the amounts would exceed, or None.
 
-        A step that exceeds a limit by itself may run alone, unless the health guard holds it.
+        A step that exceeds a limit by itself may run alone, unless the health guard or pace holds it.
         """
         if self.unlimited:
             return None
         for capacity, amount in amounts:
             taken = self._taken.get(capacity, 0)
-            if taken + amount > self._limits[capacity.kind] and (taken or capacity is _HEALTH):
+            most = self.limit(capacity) if self.paced else self._limits[capacity.kind]
+            if taken + amount > most and (taken or capacity is _HEALTH or not most):
                 return capacity
         return None
 
     def limit(self, capacity: Capacity) -> int:
         """Return the limit of the capacity."""
-        return self._limits[capacity.kind]
+        most = self._limits[capacity.kind]
+        return min(most, self.paced.get(capacity.broker, most)) if self.paced else most
 
     def count(self, cost: Cost, steps: int) -> None:
         """Add the cost of this number of steps that start. The number is negative for steps that have ended."""

@@ -40,6 +40,8 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.profile import EMBEDDED, ClusterProfile
+from controller.pace.pacer import Pacer
+from controller.pace.settings import PaceSettings, pace_settings
 from controller.schedule.openings import ANY_TIME, STALE, Opening
 from controller.schedule.periods import Schedule, read_schedule
 from controller.scheduling.backlog import Backlog
@@ -92,6 +94,14 @@ class State(UpstreamState):
     """Rates in bytes per second: of each open job that has one, and of the cluster under 0."""
     throttle: int | None = None
     """The rate for which the leases were made."""
+    pace: PaceSettings | None = None
+    """None while `reassignment.pace` is off."""
+    pacer: Pacer = field(default_factory=Pacer)
+    """What pace has measured and does. Not durable: after a start it learns anew, from small efforts."""
+    paced_rates: Mapping[int, int] = field(default_factory=dict)
+    """The throttle of pace by broker. Brokers without one are absent."""
+    leased_rates: Mapping[int, int] = field(default_factory=dict)
+    """The paced rates for which the leases were made."""
     adding: int = 0
     """Number of replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
     reassigning: Counter[str] = field(default_factory=Counter)
@@ -225,6 +235,11 @@ class State(UpstreamState):
         """Every partition, topic by topic."""
         for partitions in self.partitions.values():
             yield from partitions
+
+    def stop_pace(self) -> None:
+        """Forget what pace has measured, and what it permits."""
+        self.pacer, self.paced_rates = Pacer(), {}
+        self.backlog.pace({})
 
     def _put_epoch(self, record: ControllerEpoch) -> None:
         self.controller_epoch = record.epoch
@@ -410,5 +425,9 @@ class State(UpstreamState):
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
             text = configs.get(SCHEDULE, "").strip()
             schedule = read_schedule(text) if text else None
+            pace = pace_settings(configs)
+            if pace != self.pace:
+                self.pace = pace
+                self.stop_pace()
             if schedule != self.schedule:
                 self.schedule, self.opening = schedule, STALE if schedule else ANY_TIME

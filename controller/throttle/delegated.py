@@ -22,7 +22,7 @@ from controller.model.configs import (
 )
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.throttle.desired import desired_throttle, throttle_rate
+from controller.throttle.desired import desired_throttle, lower_rates, throttle_rate
 from controller.throttle.lease import change_list, owned_by, set_by_others
 
 RESOURCES_PER_SLICE = 500
@@ -31,12 +31,13 @@ RESOURCES_PER_SLICE = 500
 def adjust_delegated(d: Decision) -> None:
     """Request a read of the throttle if the rate or the steps in flight have changed."""
     state = d.state
-    rate = throttle_rate(state)
+    rate, paced = throttle_rate(state), lower_rates(state)
     touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
-    if rate != state.throttle or (rate is not None and touched):
+    changed = rate != state.throttle or paced != state.leased_rates
+    if changed or (touched and (rate is not None or paced)):
         # First, so that the rows of the new steps wait for their throttle.
         d.effects.insert(0, ReadThrottle())
-    state.throttle = rate
+    state.throttle, state.leased_rates = rate, paced
 
 
 def throttles_to_read(state: State, *, every: bool = False) -> list[Resource]:

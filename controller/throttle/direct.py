@@ -9,7 +9,7 @@ from controller.messages.effects import ConfigsChanged
 from controller.model.configs import Config, Lease, ResourceType
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate, throttled_replicas
+from controller.throttle.desired import broker_rate, lower_rates, throttle_rate, throttled_replicas
 from controller.throttle.lease import others_entries, set_by_others, union
 
 
@@ -17,19 +17,20 @@ def adjust_direct(d: Decision) -> None:
     """Set and restore throttle configs according to the steps in flight after this decision."""
     state = d.state
     touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
-    if not state.throttles and not state.leases and state.opening.throttle is None:
-        state.throttle = None
+    free = not state.throttles and not state.paced_rates and state.opening.throttle is None
+    if free and not state.leases:
+        state.throttle, state.leased_rates = None, {}
         return
-    rate = throttle_rate(state)
+    rate, paced = throttle_rate(state), lower_rates(state)
     leased = [(key[0], key[1]) for key in state.leases]
-    if rate != state.throttle:
-        state.throttle = rate
+    if rate != state.throttle or paced != state.leased_rates:
+        state.throttle, state.leased_rates = rate, paced
         touched = {*state.in_flight.by_topic, *(name for kind, name in leased if kind is ResourceType.TOPIC)}
     for topic in sorted(touched):
-        _throttle_topic(d, topic, rate is not None)
-    brokers = state.backlog.usage.brokers() if rate is not None else set()
+        _throttle_topic(d, topic, not free)
+    brokers = set() if free else state.backlog.usage.brokers()
     for broker in sorted(brokers | {int(name) for kind, name in leased if kind is ResourceType.BROKER}):
-        _throttle_broker(d, broker, rate if broker in brokers else None)
+        _throttle_broker(d, broker, broker_rate(state, broker) if broker in brokers else None)
 
 
 def throttled_by_others(state: State) -> list[int] | None:

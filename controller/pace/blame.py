@@ -1,0 +1,22 @@
+"""Which broker makes a probe slow.
+
+A produce with acks=all waits for the leader and for the followers. A broker is slow if all probes are slow in which it
+takes part. A slow probe whose brokers all have a fast one is the leader's.
+"""
+
+from collections.abc import Mapping, Sequence
+
+Taking = tuple[int, Sequence[int]]
+"""The leader of a probe, and its followers."""
+
+
+def broker_ratios(ratios: Mapping[Taking, float]) -> dict[int, float]:
+    """Return the latency of each broker as a multiple of its target, from those of the probes."""
+    found: dict[int, float] = {}
+    for (leader, followers), ratio in ratios.items():
+        for broker in (leader, *followers):
+            found[broker] = min(found.get(broker, ratio), ratio)
+    for (leader, followers), ratio in ratios.items():
+        if ratio > 1 and all(found[broker] <= 1 for broker in (leader, *followers)):
+            found[leader] = ratio
+    return found

@@ -1,0 +1,77 @@
+"""Comparisons: short times in which all brokers move as little as possible, to measure the latency without the move."""
+
+from collections.abc import Collection
+
+from controller.pace.window import LatencyWindow
+
+COMPARE_SECONDS = 5.0
+SETTLE_SECONDS = 2.0
+"""The part of a comparison in which the move slows down, and which is not measured."""
+FIRST_PAUSE, LAST_PAUSE = 60.0, 600.0
+"""Seconds between two comparisons: doubled while the idle level remains the same."""
+LEAST_PAUSE = 20.0
+SAME_LEVEL = 1.3
+NEVER = float("inf")
+
+
+class Comparisons:
+    """When to compare. Times are monotonic, in seconds."""
+
+    def __init__(self) -> None:
+        self._end: float | None = None
+        self._next, self._ended = NEVER, float("-inf")
+        self._pause = FIRST_PAUSE
+
+    @property
+    def running(self) -> bool:
+        """Whether a comparison takes place."""
+        return self._end is not None
+
+    def request(self, now: float) -> None:
+        """Compare at once, because the idle level may have changed."""
+        self._next = min(self._next, now)
+
+    def follow(self, now: float, windows: Collection[LatencyWindow]) -> bool:
+        """Begin a comparison if it is time or an idle level is not known, and end it.
+
+        Return whether one has ended that has found another idle level.
+        """
+        if self._end is None and now - self._ended >= LEAST_PAUSE and any(map(_is_stale, windows)):
+            self.request(now)
+        if self._end is not None:
+            if now >= self._end:
+                return self._finish(now, windows)
+            if now < self._end - COMPARE_SECONDS + SETTLE_SECONDS:
+                _forget_recent(windows)
+        elif now >= self._next or any(window.idle is None for window in windows):
+            self._end = now + COMPARE_SECONDS
+            _forget_recent(windows)
+        elif self._next == NEVER:
+            self._next = now + self._pause
+        return False
+
+    def _finish(self, now: float, windows: Collection[LatencyWindow]) -> bool:
+        changed = False
+        for window in windows:
+            before = window.idle
+            window.take_as_idle()
+            after = window.idle
+            if before is None or after is None:
+                changed = True
+            else:
+                changed |= max(before[0], after[0]) > SAME_LEVEL * min(before[0], after[0])
+        self._pause = FIRST_PAUSE if changed else min(2 * self._pause, LAST_PAUSE)
+        self._end, self._ended, self._next = None, now, now + self._pause
+        _forget_recent(windows)
+        return changed
+
+
+def _is_stale(window: LatencyWindow) -> bool:
+    """Whether the latency with the move is below the idle level, which is then that of a busier time."""
+    idle, short = window.idle, window.short()
+    return idle is not None and short is not None and short * SAME_LEVEL < idle[0]
+
+
+def _forget_recent(windows: Collection[LatencyWindow]) -> None:
+    for window in windows:
+        window.forget_recent()

@@ -1,0 +1,65 @@
+"""The decision on a reading of pace: windows and throttles of brokers. It has no records, so it costs no disk flush.
+
+The config that switches pace on is a record. What pace has learnt is not: after a restart or a take-over it learns the
+idle level in a comparison and begins with small efforts. The throttle is a lease like any other, whose records say what
+to remove after a crash.
+"""
+
+from collections.abc import Set
+
+from controller.model.cluster import TopicPartition
+from controller.pace.pacer import Load
+from controller.pace.readings import PaceMeasured
+from controller.scheduling.limits import Capacity, LimitKind
+from controller.state.decision import Decision
+from controller.state.state import State
+
+MOST_SHRUNK = 10_000
+"""Partitions out of sync that are examined in a decision. With more of them the health guard holds the move anyway."""
+
+
+def pace_measured(d: Decision, event: PaceMeasured) -> None:
+    """Follow the reading. The steps that the new windows allow start at the end of the decision."""
+    state = d.state
+    if state.pace is None:
+        return
+    state.pacer.tick(event, state.pace, loads(state), shrunk_brokers(state))
+    rows = state.pacer.brokers.values()
+    state.backlog.pace({row.broker: row.window for row in rows if row.window is not None})
+    state.paced_rates = {row.broker: row.rate for row in rows if row.rate is not None}
+
+
+def loads(state: State) -> dict[int, Load]:
+    """Return what moves at each live broker."""
+    usage = state.backlog.usage
+    return {
+        broker: Load(
+            max(
+                usage.taken(Capacity(LimitKind.INCOMING, broker)),
+                usage.taken(Capacity(LimitKind.OUTGOING, broker)),
+            )
+        )
+        for broker in state.live
+    }
+
+
+def shrunk_brokers(state: State) -> Set[int]:
+    """Return the live brokers that are not in the ISR of a partition that does not move, or that lead such a partition.
+
+    Replicas on brokers that are not alive say nothing about the load.
+    """
+    found: set[int] = set()
+    if len(state.under_replicated) > MOST_SHRUNK:
+        return found
+    for key in state.under_replicated:
+        if key not in state.in_flight:
+            found |= _lagging(state, key)
+    return found
+
+
+def _lagging(state: State, key: TopicPartition) -> set[int]:
+    partition = state.partition(*key)
+    if partition is None:
+        return set()
+    missing = {r for r in partition.replicas if r not in partition.isr and r in state.live}
+    return missing | {partition.leader} if missing else missing

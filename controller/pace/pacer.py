@@ -1,0 +1,264 @@
+"""Pace for all brokers: from a reading, how much each broker may move, and why.
+
+It learns the latency without a move (the *idle level*) while nothing moves, and during a move in comparisons. It has no
+clock: times are those of the readings.
+"""
+
+from collections.abc import Mapping, Set
+from itertools import chain
+from typing import NamedTuple
+
+from controller.pace.blame import Taking, broker_ratios
+from controller.pace.comparisons import Comparisons
+from controller.pace.effort import FLOOR, Activity, Effort
+from controller.pace.rates import Rate
+from controller.pace.readings import PaceMeasured, Source
+from controller.pace.settings import PaceSettings
+from controller.pace.window import LatencyWindow
+
+BLIND_WINDOW = 2
+"""Replicas to and from each broker while no latency is measured."""
+STUCK_SECONDS = 10.0
+"""Slow at the floor for so long: the move is not what makes the broker slow."""
+QUIET_SECONDS = 3.0
+"""Latencies are idle ones when nothing has moved for this time."""
+ENDED_SECONDS = 30.0
+"""After this time without a move, the next one begins with small efforts."""
+JUMP_SECONDS = 10.0
+"""A longer gap between readings, or time that goes back, makes old latencies useless."""
+
+
+class Load(NamedTuple):
+    """What moves at a broker."""
+
+    in_flight: int
+    """Replicas that move to it, or from it, whichever is more."""
+
+
+class BrokerPace(NamedTuple):
+    """What pace does at one broker."""
+
+    broker: int
+    latency: float | None
+    """Of the last seconds, in ms, of the broker's probe as the leader. None if it is not known."""
+    target: float | None
+    effort: float | None
+    """Replicas that may move to it and from it at once; below 1 one that is throttled. None: no limit."""
+    window: int | None
+    rate: int | None
+    """The throttle in bytes per second; None for none."""
+    activity: Activity
+    reason: str
+
+
+class _Chosen(NamedTuple):
+    """What a broker may do in the next second. Without `window` it has no limit."""
+
+    effort: float | None
+    window: int | None
+    activity: Activity
+    reason: str
+
+
+class Pacer:
+    """Follows the readings."""
+
+    def __init__(self) -> None:
+        self.brokers: dict[int, BrokerPace] = {}
+        self.problem = ""
+        """Why the target cannot be kept, or what is not measured, in one line."""
+        self.source = Source.NONE
+        self._windows: dict[Taking, LatencyWindow] = {}
+        self._efforts: dict[int, Effort] = {}
+        self._rates: dict[int, Rate] = {}
+        self._comparisons = Comparisons()
+        self._shrunk: Set[int] = frozenset()
+        self._stuck_since: dict[int, float] = {}
+        self._at = self._moved_at = float("-inf")
+
+    @property
+    def comparing(self) -> bool:
+        """Whether the brokers move little at present, to measure the latency without the move."""
+        return self._comparisons.running
+
+    @property
+    def reversals(self) -> int:
+        """How often efforts have changed their direction since the first step of the present moves."""
+        return sum(effort.reversals for effort in self._efforts.values())
+
+    def tick(
+        self, reading: PaceMeasured, settings: PaceSettings, loads: Mapping[int, Load], shrunk: Set[int]
+    ) -> None:
+        """Update `brokers`. `shrunk` are brokers that left the ISR of a partition that does not move, or that lead one."""
+        now = reading.at
+        self._check_continuity(reading)
+        moving = any(load.in_flight for load in loads.values())
+        if moving:
+            self._moved_at = now
+        elif now - self._moved_at > ENDED_SECONDS:
+            self._begin_anew()
+        self._add(reading, idle=now - self._moved_at > QUIET_SECONDS)
+        silent = {probe.leader for probe in reading.probes if probe.timeouts}
+        hard = (shrunk - self._shrunk) | silent
+        self._shrunk = shrunk
+        self._learn_rates(reading, loads)
+        unused = reading.produced is not None and reading.produced.everywhere <= 0
+        if (moving or self.comparing) and settings.latency_ms is None and not unused:
+            self._compare(now)
+        ratios = self._ratios(settings)
+        self.brokers = {}
+        for broker, load in sorted(loads.items()):
+            if unused:
+                chosen = _Chosen(
+                    None, None, Activity.HOLDING, "no producer writes: there is nothing to spare"
+                )
+            else:
+                chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
+            self.brokers[broker] = self._row(broker, reading, settings, load, chosen)
+        self.problem = reading.problem or self._unreached(settings)
+
+    # ---- measurements -----------------------------------------------------------------------------------------
+
+    def _check_continuity(self, reading: PaceMeasured) -> None:
+        if reading.source is not self.source:
+            # Latencies of different kinds cannot be compared.
+            self._windows.clear()
+            self.source = reading.source
+        if not 0 <= reading.at - self._at <= JUMP_SECONDS:
+            for window in self._windows.values():
+                window.forget_recent()
+            self._begin_anew()
+            self._moved_at = reading.at
+        self._at = reading.at
+
+    def _begin_anew(self) -> None:
+        """Begin the next moves with small efforts, and without a throttle."""
+        self._efforts.clear()
+        self._rates.clear()
+        self._stuck_since.clear()
+        self._comparisons = Comparisons()
+
+    def _add(self, reading: PaceMeasured, *, idle: bool) -> None:
+        present = {(probe.leader, tuple(probe.followers)): probe for probe in reading.probes}
+        for key in self._windows.keys() - present.keys():
+            del self._windows[key]
+        for key, probe in present.items():
+            self._windows.setdefault(key, LatencyWindow()).add(reading.at, probe.latencies, idle=idle)
+
+    def _learn_rates(self, reading: PaceMeasured, loads: Mapping[int, Load]) -> None:
+        for broker, copied in (reading.copied or {}).items():
+            if broker in loads:
+                self._rates.setdefault(broker, Rate()).learn(copied, loads[broker].in_flight)
+
+    def _ratios(self, settings: PaceSettings) -> dict[int, float]:
+        ratios = {key: _ratio(window, settings) for key, window in self._windows.items()}
+        return broker_ratios({key: ratio for key, ratio in ratios.items() if ratio is not None})
+
+    def _forget_of(self, broker: int) -> None:
+        """Judge the broker by its next latencies alone, because its effort has changed."""
+        for (leader, followers), window in self._windows.items():
+            if broker in chain((leader,), followers):
+                window.forget_recent()
+
+    def _compare(self, now: float) -> None:
+        if self._comparisons.follow(now, self._windows.values()):
+            for effort in self._efforts.values():
+                effort.reconsider()
+
+    # ---- brokers ----------------------------------------------------------------------------------------------
+
+    def _choose(
+        self, broker: int, settings: PaceSettings, load: Load, ratio: float | None, hard: bool
+    ) -> _Chosen:
+        effort = self._efforts.setdefault(broker, Effort())
+        if hard and load.in_flight:
+            effort.stop(self._at, load.in_flight)
+            self._forget_of(broker)
+            reason = "a replica left the ISR, or a request was not answered in time"
+            return _Chosen(effort.level, 1, effort.activity, reason)
+        if self.comparing:
+            reason = "moves little to measure the latency without the move"
+            return _Chosen(FLOOR, 0, Activity.LEARNING, reason)
+        if self.source is Source.NONE:
+            return _Chosen(BLIND_WINDOW, BLIND_WINDOW, Activity.HOLDING, "no latency is measured")
+        reason = self._follow(broker, effort, ratio, load)
+        window = 0 if settings.holds and self._is_stuck(broker) else max(1, int(effort.level))
+        return _Chosen(effort.level, window, effort.activity, reason)
+
+    def _follow(self, broker: int, effort: Effort, ratio: float | None, load: Load) -> str:
+        """Adjust the effort of a broker; return why."""
+        if ratio is None:
+            return "waits for measurements"
+        limited = load.in_flight + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
+        if effort.follow(self._at, ratio, load.in_flight, limited=limited):
+            self._forget_of(broker)
+        if ratio <= 1 or effort.level > FLOOR:
+            self._stuck_since.pop(broker, None)
+        elif load.in_flight:
+            self._stuck_since.setdefault(broker, self._at)
+        if ratio > 1:
+            return f"the latency is {ratio:.1f} times the target"
+        if not limited:
+            return "less moves than may"
+        return f"the latency is {ratio:.0%} of the target"
+
+    def _row(
+        self, broker: int, reading: PaceMeasured, settings: PaceSettings, load: Load, chosen: _Chosen
+    ) -> BrokerPace:
+        needed = 0.0 if reading.produced is None else reading.produced.floors.get(broker, 0.0)
+        rate = self._rates.setdefault(broker, Rate())
+        rate.follow(load.in_flight if chosen.effort is None else chosen.effort, load.in_flight, needed)
+        latency, target = self._seen(broker, settings)
+        return BrokerPace(
+            broker,
+            latency,
+            target,
+            chosen.effort,
+            chosen.window,
+            rate.value,
+            chosen.activity,
+            chosen.reason,
+        )
+
+    def _seen(self, broker: int, settings: PaceSettings) -> tuple[float | None, float | None]:
+        """Return the latency and the target of the slowest probe that the broker leads."""
+        rows = [
+            (short, settings.target(None if window.idle is None else window.idle[0]))
+            for (leader, _), window in self._windows.items()
+            if leader == broker and (short := window.short()) is not None
+        ]
+        return max(rows, key=lambda row: row[0], default=(None, None))
+
+    # ---- targets that cannot be kept --------------------------------------------------------------------------
+
+    def _is_stuck(self, broker: int) -> bool:
+        since = self._stuck_since.get(broker)
+        return since is not None and self._at - since >= STUCK_SECONDS
+
+    def _unreached(self, settings: PaceSettings) -> str:
+        """Return why the target cannot be kept. With a factor, first compare: others may make the broker slow."""
+        broker = next((broker for broker in self.brokers if self._is_stuck(broker)), None)
+        if broker is None:
+            return ""
+        row, rate = self.brokers[broker], self._rates[broker]
+        if not rate.at_floor:
+            if settings.latency_ms is None:
+                self._comparisons.request(self._at)
+                self._stuck_since.clear()
+                return ""
+            rate.distrust()
+        why = "although as little moves as possible"
+        if rate.at_floor and row.rate is not None:
+            why = f"the partitions that move take {row.rate / 1e6:.3g} MB/s of producers' data"
+        return f"cannot keep {settings.text} at broker {broker}: {why}"
+
+
+def _ratio(window: LatencyWindow, settings: PaceSettings) -> float | None:
+    """Return the latency as a multiple of its target, by the worse of both quantiles; None if it is not known."""
+    levels = (None, None) if window.idle is None else window.idle
+    found = []
+    for measured, level in zip((window.short(), window.long()), levels, strict=True):
+        target = settings.target(level)
+        if measured is not None and target is not None:
+            found.append(measured / target)
+    return max(found, default=None)

@@ -1,0 +1,59 @@
+"""The throttle of one broker from its effort, in bytes per second.
+
+A throttle is set only while more moves than the effort allows: a window alone cannot slow replicas that are in flight.
+"""
+
+from math import floor, log10
+
+DEFAULT_UNIT = 20e6
+LEAST_UNIT, MOST_UNIT = 1e6, 200e6
+"""Bounds of what one replica is taken to copy unthrottled. Measured sizes may be wrong."""
+MARGIN = 1.2
+"""A throttle is this multiple of what the moving partitions need to catch up with their producers."""
+USED_SHARE = 0.6
+SAME_RATE = 1.15
+"""A new rate that differs by less than this factor is not set."""
+
+
+class Rate:
+    """The throttle of one broker."""
+
+    def __init__(self) -> None:
+        self.value: int | None = None
+        self.at_floor = False
+        """Producers write so much to the moving partitions that the rate cannot be as low as the effort."""
+        self.used = True
+        """The broker copies about as much as the rate allows, or it is not known; otherwise something else slows it."""
+        self._unit = DEFAULT_UNIT
+
+    def learn(self, copied: float, in_flight: int) -> None:
+        """Note the bytes per second that the broker copies; with a throttle they show only whether it is used."""
+        self.used = self.value is None or copied <= 0 or copied > USED_SHARE * self.value
+        if self.value is None and in_flight and copied > 0:
+            measured = min(max(copied / in_flight, LEAST_UNIT), MOST_UNIT)
+            self._unit += 0.3 * (measured - self._unit)
+
+    def distrust(self) -> None:
+        """The least rate is still too high: the measured sizes may be wrong."""
+        self._unit = max(LEAST_UNIT, self._unit / 4)
+
+    def follow(self, effort: float, in_flight: int, needed: float) -> None:
+        """Set the rate for this effort; `needed` is what the moving partitions need at least."""
+        # Without a step in flight the throttle remains, so that the next one starts with it.
+        if max(in_flight, 1) <= effort:
+            self.value, self.at_floor = None, False
+            return
+        wanted, least = self._unit * effort, MARGIN * needed
+        self.at_floor = least > wanted
+        rate = rounded(max(wanted, least))
+        before = self.value
+        if before is None or rate > before * SAME_RATE or rate < before / SAME_RATE:
+            self.value = rate
+
+
+def rounded(rate: float) -> int:
+    """Return the rate with two digits, so that it changes seldom."""
+    if rate <= 1:
+        return 1
+    unit = int(10 ** max(0, floor(log10(rate)) - 1))
+    return max(1, round(rate / unit) * unit)

@@ -1,0 +1,98 @@
+"""Latencies of one probe: those of the last seconds, and those without a move (the idle level).
+
+A quantile of the last few seconds shows a slow broker soon. A higher quantile of a longer time shows rare slow
+requests, of which there are too few in a few seconds.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+SHORT_SECONDS = 3.0
+SHORT_QUANTILE = 0.75
+LONG_SECONDS = 30.0
+LONG_QUANTILE = 0.95
+ENOUGH_SHORT = 4
+"""Latencies without which the short window says nothing."""
+ENOUGH_LONG = 40
+IDLE_SECONDS = 120.0
+"""How many seconds without a move are kept."""
+ENOUGH_IDLE = 10
+LEAST_MS = 0.05
+"""A level below this is measured as this one: clocks are not more exact."""
+
+Rows = deque[tuple[float, Sequence[float]]]
+
+
+def quantile(values: Iterable[float], share: float) -> float:
+    """Return the value below which this share of the values lies. There must be one."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class LatencyWindow:
+    """The latencies of one probe, in ms."""
+
+    def __init__(self) -> None:
+        self._recent: Rows = deque()
+        self._idle: Rows = deque()
+        self._idle_levels: tuple[float, float] | None = None
+
+    def add(self, at: float, latencies: Sequence[float], *, idle: bool) -> None:
+        """Add the latencies of a second; `idle` if nothing moved at its brokers."""
+        if not latencies:
+            return
+        self._recent.append((at, latencies))
+        _drop(self._recent, at - LONG_SECONDS)
+        if idle:
+            self._idle.append((at, latencies))
+            # Seconds of a move are no idle ones, so the window is counted in rows and not in time.
+            if len(self._idle) > IDLE_SECONDS:
+                self._idle.popleft()
+            self._idle_levels = None
+
+    def forget_recent(self) -> None:
+        """Judge the next seconds alone, because the load of the brokers has changed."""
+        self._recent.clear()
+
+    def forget_idle(self) -> None:
+        """Learn the idle level anew."""
+        self._idle.clear()
+        self._idle_levels = None
+
+    def take_as_idle(self) -> None:
+        """Take the short window as the idle level."""
+        rows = [row for row in self._recent if self._recent and row[0] > self._recent[-1][0] - SHORT_SECONDS]
+        self._idle = deque(rows)
+        self._idle_levels = None
+
+    @property
+    def idle(self) -> tuple[float, float] | None:
+        """The quantiles of the short and of the long window without a move; None if too few are known."""
+        if self._idle_levels is None:
+            values = list(chain.from_iterable(row for _, row in self._idle))
+            if len(values) < ENOUGH_IDLE:
+                return None
+            self._idle_levels = (
+                max(LEAST_MS, quantile(values, SHORT_QUANTILE)),
+                max(LEAST_MS, quantile(values, LONG_QUANTILE)),
+            )
+        return self._idle_levels
+
+    def short(self) -> float | None:
+        """Return the quantile of the last few seconds; None if there are too few latencies."""
+        if not self._recent:
+            return None
+        since = self._recent[-1][0] - SHORT_SECONDS
+        values = [value for at, row in self._recent if at > since for value in row]
+        return quantile(values, SHORT_QUANTILE) if len(values) >= ENOUGH_SHORT else None
+
+    def long(self) -> float | None:
+        """Return the higher quantile of the longer time; None if there are too few latencies."""
+        values = list(chain.from_iterable(row for _, row in self._recent))
+        return quantile(values, LONG_QUANTILE) if len(values) >= ENOUGH_LONG else None
+
+
+def _drop(rows: Rows, before: float) -> None:
+    while rows and rows[0][0] < before:
+        rows.popleft()

@@ -1,0 +1,109 @@
+from controller.pace.effort import (
+    CALM,
+    FIRST_PROBE_SECONDS,
+    FLOOR,
+    HARD_PAUSE_SECONDS,
+    SETTLE_SECONDS,
+    START,
+    Activity,
+    Effort,
+)
+
+
+def follow(effort: Effort, ratio: float, seconds: range) -> None:
+    """Follow the same latency each second, with as much in flight as the effort allows."""
+    for now in seconds:
+        effort.follow(now, ratio, max(1, int(effort.level)))
+
+
+def test_a_calm_broker_starts_slowly_and_doubles() -> None:
+    effort = Effort()
+    follow(effort, 0.3, range(3))
+    assert effort.level == START * 8
+    assert effort.activity is Activity.STARTING
+
+
+def test_an_effort_that_is_not_used_does_not_grow() -> None:
+    effort = Effort()
+    assert not effort.follow(0, 0.3, 1, limited=False)
+    assert effort.level == START
+
+
+def test_between_calm_and_slow_nothing_changes() -> None:
+    effort = Effort()
+    follow(effort, (CALM + 1) / 2, range(20))
+    assert effort.level == START
+    assert effort.activity is Activity.HOLDING
+
+
+def test_one_slow_second_changes_nothing_two_do() -> None:
+    effort = Effort()
+    assert not effort.follow(0, 1.2, 2)
+    assert effort.follow(1, 1.2, 2)
+    assert effort.level == START * 0.7
+
+
+def test_a_very_slow_second_halves_the_effort_at_once() -> None:
+    effort = Effort()
+    assert effort.follow(0, 3, 2)
+    assert effort.level == START / 2
+
+
+def test_a_change_is_judged_only_when_latencies_can_show_it() -> None:
+    effort = Effort()
+    effort.follow(0, 3, 2)
+    assert not effort.follow(1, 3, 1)
+    assert effort.follow(SETTLE_SECONDS, 3, 1)
+
+
+def test_a_broker_at_which_nothing_moves_is_not_slowed() -> None:
+    effort = Effort()
+    assert not effort.follow(0, 9, 0)
+    assert effort.level == START
+
+
+def test_a_stop_goes_to_the_floor_and_pauses() -> None:
+    effort = Effort()
+    effort.stop(0, 2)
+    assert effort.level == FLOOR
+    assert not effort.follow(HARD_PAUSE_SECONDS - 1, 0.3, 1)
+    assert effort.follow(HARD_PAUSE_SECONDS, 0.3, 1)
+
+
+def test_after_a_back_off_it_rests_below_the_limit_until_a_probe() -> None:
+    effort = Effort()
+    follow(effort, 0.3, range(3))
+    effort.follow(10, 3, 16)
+    follow(effort, 0.6, range(13, 19))
+    assert effort.level == CALM * 16
+    probe = 13 + 2 + FIRST_PROBE_SECONDS
+    assert not effort.follow(probe - 1, 0.6, 12)
+    assert effort.follow(probe, 0.6, 12)
+
+
+def test_probes_that_find_the_same_limit_become_rare() -> None:
+    effort = Effort()
+    changes = []
+    for now in range(4000):
+        in_flight = max(1, int(effort.level))
+        before = effort.reversals
+        effort.follow(now, 1.5 if in_flight > 10 else 0.7, in_flight)
+        if effort.reversals > before:
+            changes.append(now)
+    assert len([at for at in changes if at < 1000]) > len([at for at in changes if at >= 3000])
+    assert len([at for at in changes if at >= 3000]) <= 10
+
+
+def test_a_broker_that_becomes_much_faster_is_used_at_once() -> None:
+    effort = Effort()
+    effort.follow(0, 3, 2)
+    follow(effort, 0.2, range(3, 20))
+    assert effort.level > 4 * START
+
+
+def test_when_the_load_has_changed_the_limit_is_forgotten() -> None:
+    effort = Effort()
+    effort.follow(0, 3, 2)
+    effort.reconsider()
+    follow(effort, 0.7, range(3, 6))
+    assert effort.level > START

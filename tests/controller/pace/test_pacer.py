@@ -1,0 +1,204 @@
+"""Pace in virtual time, against `simulation.SimulatedCluster`."""
+
+import pytest
+
+from controller.pace.effort import FLOOR, Activity
+from controller.pace.pacer import BLIND_WINDOW
+from controller.pace.readings import Source
+from controller.pace.settings import PaceSettings
+from tests.controller.pace.simulation import SimulatedCluster
+
+
+def fast(**values: object) -> SimulatedCluster:
+    """Return a cluster whose brokers can copy several replicas at once."""
+    cluster = SimulatedCluster(capacity=1e9, produced=2e8, **values)  # type: ignore[arg-type]
+    cluster.run(30)
+    return cluster
+
+
+def latest(cluster: SimulatedCluster, broker: int) -> float:
+    """Return the effort of the broker."""
+    effort = cluster.pacer.brokers[broker].effort
+    assert effort is not None
+    return effort
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_latency_stays_within_the_target_and_the_plan_ends(seed: int) -> None:
+    cluster = fast(seed=seed)
+    cluster.plan(400)
+    assert cluster.until_done() < 250
+    assert cluster.slow_share(first=10) < 0.1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_brokers_for_which_one_replica_is_too_much_are_throttled(seed: int) -> None:
+    cluster = SimulatedCluster(seed=seed)
+    cluster.run(30)
+    cluster.plan(40)
+    cluster.run(60)
+    assert any(row.rate is not None for row in cluster.pacer.brokers.values())
+    cluster.until_done()
+    assert cluster.slow_share(first=15) < 0.1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_oscillates_under_a_constant_load(seed: int) -> None:
+    cluster = fast(seed=seed)
+    cluster.plan(100_000)
+    cluster.run(120)
+    before = cluster.pacer.reversals
+    cluster.run(600)
+    # Four brokers: each changes its direction at most once a minute.
+    assert cluster.pacer.reversals - before <= 4 * 10
+
+
+def test_pace_yields_to_a_neighbour_within_five_seconds_and_comes_back_within_thirty() -> None:
+    cluster = fast()
+    cluster.plan(100_000)
+    cluster.run(100)
+    copied, effort = cluster.copied[2], latest(cluster, 2)
+    cluster.neighbours[2] = 5e8
+    cluster.run(5)
+    assert cluster.copied[2] < copied / 2
+    cluster.run(60)
+    cluster.neighbours[2] = 0
+    cluster.run(30)
+    assert cluster.copied[2] > copied / 2
+    assert latest(cluster, 2) > effort / 2
+
+
+def test_a_neighbour_slows_only_the_moves_of_its_broker() -> None:
+    cluster = fast(count=8)
+    cluster.plan(100_000)
+    cluster.run(40)
+    before, slowed = latest(cluster, 6), latest(cluster, 2)
+    cluster.neighbours[2] = 5e8
+    cluster.run(8)
+    assert latest(cluster, 2) < slowed
+    assert latest(cluster, 6) >= before * 0.7
+
+
+def test_a_busy_cluster_is_not_taken_for_the_effect_of_the_move() -> None:
+    cluster = fast()
+    cluster.plan(100_000)
+    cluster.run(30)
+    for broker in cluster.neighbours:
+        cluster.neighbours[broker] = 4e8
+    cluster.run(120)
+    # The latency without the move has risen to 5 ms: comparisons have found that.
+    rows = [row.target for row in cluster.pacer.brokers.values() if row.target is not None]
+    assert rows
+    assert max(rows) > 6
+    assert sum(cluster.copied.values()) > 4 * 10e6
+
+
+def test_without_producers_nothing_is_slowed() -> None:
+    cluster = fast()
+    cluster.produced = 0
+    cluster.plan(100)
+    cluster.run(3)
+    assert {row.window for row in cluster.pacer.brokers.values()} == {None}
+    assert "no producer writes" in cluster.pacer.brokers[1].reason
+
+
+def test_a_shrunken_isr_slows_its_broker_to_the_floor_at_once() -> None:
+    cluster = fast()
+    cluster.plan(1000)
+    cluster.run(20)
+    cluster.shrunk = {3}
+    cluster.second()
+    assert latest(cluster, 3) == FLOOR
+    assert cluster.pacer.brokers[3].activity is Activity.BACKING_OFF
+    assert cluster.pacer.brokers[3].rate is not None
+    cluster.run(30)
+    assert latest(cluster, 3) > FLOOR
+
+
+def test_a_canary_that_is_not_answered_slows_its_broker_to_the_floor_at_once() -> None:
+    cluster = fast()
+    cluster.plan(1000)
+    cluster.run(20)
+    cluster.silent = {3}
+    cluster.second()
+    assert latest(cluster, 3) == FLOOR
+
+
+def test_a_target_that_cannot_be_kept_is_said_in_one_line_and_the_plan_goes_on() -> None:
+    cluster = fast(settings=PaceSettings(1.0))
+    cluster.plan(40)
+    cluster.run(60)
+    assert cluster.pacer.problem == ("cannot keep 1 ms at broker 1: although as little moves as possible")
+    assert {row.window for row in cluster.pacer.brokers.values()} == {1}
+    assert cluster.moved_bytes > 0
+    assert cluster.pacer.reversals <= 4
+
+
+def test_with_hold_a_target_that_cannot_be_kept_starts_no_steps() -> None:
+    cluster = fast(settings=PaceSettings(1.0, holds=True))
+    cluster.plan(4000)
+    cluster.run(60)
+    assert {row.window for row in cluster.pacer.brokers.values()} == {0}
+
+
+def test_a_throttle_is_never_below_what_producers_write_to_the_moving_partitions() -> None:
+    cluster = fast(settings=PaceSettings(1.0), floors=dict.fromkeys(range(1, 5), 40e6))
+    cluster.plan(400)
+    cluster.run(60)
+    assert cluster.pacer.problem == (
+        "cannot keep 1 ms at broker 1: the partitions that move take 48 MB/s of producers' data"
+    )
+    assert {row.rate for row in cluster.pacer.brokers.values()} == {48_000_000}
+
+
+@pytest.mark.parametrize("factor", [0, 1e-6, 1e6])
+def test_wrong_sizes_only_cost_time(factor: float) -> None:
+    cluster = SimulatedCluster()
+    cluster.run(30)
+    cluster.reported = factor
+    cluster.plan(40)
+    cluster.until_done()
+    assert cluster.pacer.reversals < 60
+
+
+@pytest.mark.parametrize("seconds", [-500.0, 500.0, 1e9])
+def test_after_a_jump_of_the_clock_the_move_goes_on_with_small_efforts(seconds: float) -> None:
+    cluster = fast()
+    cluster.plan(100_000)
+    cluster.run(60)
+    cluster.now += seconds
+    cluster.second()
+    assert all(latest(cluster, broker) <= 4 for broker in cluster.neighbours)
+    cluster.run(60)
+    assert cluster.copied[1] > 0
+    assert cluster.slow_share(first=70) < 0.1
+
+
+def test_when_the_canary_is_lost_round_trips_are_learned_anew() -> None:
+    cluster = fast()
+    cluster.plan(100_000)
+    cluster.run(30)
+    cluster.source = Source.ROUND_TRIPS
+    cluster.second()
+    assert [row.activity for row in cluster.pacer.brokers.values()] == [Activity.LEARNING] * 4
+    cluster.run(10)
+    assert Activity.LEARNING not in {row.activity for row in cluster.pacer.brokers.values()}
+    assert cluster.pacer.brokers[1].target is not None
+
+
+def test_without_measurements_few_replicas_move() -> None:
+    cluster = fast(source=Source.NONE)
+    cluster.plan(40)
+    cluster.run(10)
+    assert {row.window for row in cluster.pacer.brokers.values()} == {BLIND_WINDOW}
+    cluster.until_done()
+
+
+def test_after_a_restart_in_mid_plan_it_compares_before_it_moves() -> None:
+    cluster = SimulatedCluster(capacity=1e9, produced=2e8)
+    cluster.plan(1000)
+    cluster.run(2)
+    assert cluster.pacer.comparing
+    assert {row.window for row in cluster.pacer.brokers.values()} == {0}
+    cluster.run(20)
+    assert cluster.pacer.brokers[1].target == pytest.approx(1.5 * cluster.idle_ms(), rel=0.5)

@@ -1,0 +1,76 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.pace.window import ENOUGH_SHORT, IDLE_SECONDS, LatencyWindow, quantile
+
+
+def filled(*rows: tuple[float, float], idle: bool = False) -> LatencyWindow:
+    """Return a window with five equal latencies for each time."""
+    window = LatencyWindow()
+    for at, value in rows:
+        window.add(at, [value] * 5, idle=idle)
+    return window
+
+
+def test_the_short_window_has_the_last_three_seconds() -> None:
+    assert filled((1, 50), (2, 50), (3, 4), (4, 4), (5, 4)).short() == 4
+
+
+def test_a_few_slow_answers_do_not_show_in_the_short_window() -> None:
+    window = filled((1, 4), (2, 4))
+    window.add(3, [4, 4, 4, 90, 90], idle=False)
+    assert window.short() == 4
+
+
+def test_rare_slow_answers_show_in_the_long_window() -> None:
+    window = LatencyWindow()
+    for at in range(20):
+        window.add(at, [4, 4, 4, 4, 90 if at % 2 else 4], idle=False)
+    assert (window.short(), window.long()) == (4, 90)
+
+
+def test_too_few_latencies_say_nothing() -> None:
+    window = LatencyWindow()
+    assert (window.short(), window.long(), window.idle) == (None, None, None)
+    window.add(1, [4.0] * (ENOUGH_SHORT - 1), idle=True)
+    assert (window.short(), window.long(), window.idle) == (None, None, None)
+
+
+def test_the_idle_level_comes_from_idle_seconds_only() -> None:
+    window = filled((1, 4), (2, 4), idle=True)
+    window.add(3, [90.0] * 5, idle=False)
+    assert window.idle == (4, 4)
+
+
+def test_the_idle_level_forgets_old_seconds() -> None:
+    window = filled((0, 90), idle=True)
+    for at in range(1, int(IDLE_SECONDS) + 2):
+        window.add(at, [4.0] * 5, idle=True)
+    assert window.idle == (4, 4)
+
+
+def test_the_last_seconds_can_be_taken_as_idle() -> None:
+    window = filled((1, 4), idle=True)
+    for at in (10, 11, 12):
+        window.add(at, [8.0] * 5, idle=False)
+    window.take_as_idle()
+    assert window.idle == (8, 8)
+
+
+def test_recent_latencies_can_be_forgotten() -> None:
+    window = filled((1, 4), (2, 4), idle=True)
+    window.forget_recent()
+    assert window.short() is None
+    assert window.idle == (4, 4)
+
+
+def test_a_window_without_latencies_stays_as_it_is() -> None:
+    window = filled((1, 4), (2, 4))
+    window.add(9, [], idle=False)
+    assert window.short() == 4
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0, 1))
+def test_a_quantile_is_one_of_the_values(values: list[float], share: float) -> None:
+    assert min(values) <= quantile(values, share) <= max(values)
+    assert quantile(values, share) in values
