@@ -8,6 +8,7 @@ step that a new order changes is usually undone first, and the next step is plan
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.names import MAX_DISK_USAGE
 from controller.configs.values import CLUSTER_DEFAULT
+from controller.execution.suspects import is_held
 from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
 from controller.model.names import NO_LEADER, step_lists
@@ -115,7 +116,12 @@ def ended(d: Decision, key: TopicPartition) -> None:
 
 
 def send(d: Decision, key: TopicPartition, replicas: Replicas | None) -> None:
-    """Send the row. Until it is answered, polls of the partition are inconclusive."""
+    """Send the row. Until it is answered, polls of the partition are inconclusive.
+
+    A row that is held is not sent. The records show it as requested, so it is sent after a later poll.
+    """
+    if is_held(d.state, key, replicas, d.now_ms):
+        return
     d.state.request_sent(key)
     d.effects.append(Submit(*key, replicas))
 

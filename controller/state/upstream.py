@@ -8,6 +8,7 @@ from controller.configs.values import ConfigValues
 from controller.model.cluster import Partition
 from controller.model.configs import Resource
 from controller.model.names import NO_LEADER, TopicPartition
+from controller.model.suspect import Suspect
 from controller.model.thresholds import (
     CONFIRMED_AFTER,
     MAX_POLL_GAP_MS,
@@ -68,6 +69,10 @@ class UpstreamState(ConfigValues):
     tracking: dict[TopicPartition, StepTracking] = field(default_factory=dict)
     """Partitions with unanswered rows or a sighting, with or without a step of ours; absent when there are
     none."""
+    suspects: dict[TopicPartition, Suspect] = field(default_factory=dict)
+    """Partitions of which an earlier active instance may have sent a row that arrives late. Not durable."""
+    late_rows: int = 0
+    """Number of rows that were sent because one of an earlier active instance had arrived late."""
     external: set[TopicPartition] = field(default_factory=set)
     """Partitions that the upstream moves for another client, or for a step of ours that a cancel by `stop`
     left in flight. Only `add_external` and `discard_external` change it."""

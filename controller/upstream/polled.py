@@ -33,7 +33,7 @@ from controller.reassignment.phases import Trigger, fire, fire_at
 from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.upstream.reconciliation import caught_up, follow, follow_settled, is_behind
+from controller.upstream.reconciliation import cancel_late, caught_up, follow, follow_settled, is_behind
 
 RETRIES = 1_000
 """Waiting partitions that are retried in one decision."""
@@ -260,6 +260,8 @@ def _without_reassignment(
     """Handle a partition without a reassignment: drop its step record, or start its queued plan."""
     key = partition.key
     move = event.moves.get(key)
+    if event.conclusive and cancel_late(d, key, move):
+        return
     if step is not None and (move is not None or caught_up(d, step, seen)):
         d.delete(UpstreamStep, key)
     if key not in d.state.pending:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from controller.execution.delegated_steps import expected_replicas, send, undo
+from controller.execution.suspects import cancels_move, count_repeat, is_held, repeats_own_row, row_of
 from controller.messages.upstream_events import Submitted, UpstreamMove, UpstreamPartition
 from controller.model.cluster import Partition, Reassignment, Replicas, TopicPartition, UpstreamStep
 from controller.model.errors import Outcome
@@ -27,6 +28,11 @@ from controller.upstream.observation import (
     observe_settled,
     reverts_to_base_only,
 )
+
+LAG_MS = 2_000
+"""How long Metadata must show the replicas of before a step: a broker that lags shows them for a moment."""
+
+_REQUESTED = {Stage.SUBMITTING, Stage.UNDOING}
 
 
 class _Polled(NamedTuple):
@@ -59,7 +65,14 @@ def follow(
 
     `partition` is the partition as the step changes it, `seen` and `move` are what the poll shows.
     """
+    if step.stage in _REQUESTED and is_held(d.state, step.key, row_of(step), d.now_ms):
+        return  # nothing follows from a row that was not sent
     rule = TABLE[step.stage, observe(step, partition, seen, move)]
+    if rule.action is Action.GIVE_UP:
+        target = None if move is None else move.target
+        if repeats_own_row(d.state, step, target, seen.replicas):
+            _repeat(d, step.key, row_of(step), after_ms=0 if move is not None else LAG_MS)
+            return
     if _is_due(d, partition.key, rule.discrepancy):
         replicas = seen.replicas if move is None else move.replicas
         _ON_POLL[rule.action](d, _Polled(partition, step, replicas, move))
@@ -72,10 +85,30 @@ def follow_settled(
     if reassignment is not None and reassignment.blocked:
         return  # an operator decides what is next, whatever the upstream does meanwhile
     key = partition.key
+    if cancel_late(d, key, move):
+        return
     expected = partition.replicas if reassignment is None else expected_replicas(d.state, key)
     rule = TABLE[Stage.SETTLED, observe_settled(reassignment, expected, partition, move)]
     if _is_due(d, key, rule.discrepancy):
         _ON_SETTLED[rule.action](d, partition)
+
+
+def cancel_late(d: Decision, key: TopicPartition, move: UpstreamMove | None) -> bool:
+    """Cancel the move of a partition without a step in flight if a late row has started it; True if so."""
+    if move is None or not cancels_move(d.state, key, move.target, d.now_ms):
+        return False
+    if not d.state.awaits_answer(key):
+        _repeat(d, key, None)
+    return True
+
+
+def _repeat(d: Decision, key: TopicPartition, row: Replicas | None, after_ms: int = 0) -> None:
+    """Send the row, when it is due and what a late row has done was seen for `after_ms`."""
+    is_due = d.state.resend_is_due(key, Discrepancy.NOT_REPLACED, d.now_ms)
+    sighting = d.state.tracking[key].sighting
+    if is_due and sighting is not None and sighting.waited_ms >= after_ms:
+        count_repeat(d.state, key)
+        send(d, key, row)
 
 
 def caught_up(d: Decision, step: UpstreamStep, seen: UpstreamPartition) -> bool:

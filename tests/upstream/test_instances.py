@@ -89,7 +89,7 @@ async def test_a_killed_active_instance_is_replaced_and_the_plan_goes_on(
     await until(lambda: replicas(client, topic), [(3, 4)] * 8)
     first.start()
     eventually(lambda: role(first), "role: standby")
-    assert [job["state"] for job in first.get("/v1/jobs")["jobs"]] == ["done"]
+    assert [job["state"] for job in first.get("/v1/jobs")["jobs"]] == ["ended"]
 
 
 async def test_a_clean_stop_hands_the_term_over_at_once(

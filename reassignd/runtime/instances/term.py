@@ -20,9 +20,10 @@ from backends.state_topic.rows import read_rows
 from backends.state_topic.store import StateTopicStore
 from backends.state_topic.writer import TermWriter
 from backends.upstream.records import OwnRecords
-from common.clock import Clock
+from common.clock import Clock, wall_clock
 from common.garbage_collector import gc_paused
 from common.tasks import cancel
+from controller.execution.suspects import name_suspects
 from controller.ports import StoreLostError
 from controller.state.state import State
 from protocol.record_batch import BatchRecord
@@ -117,6 +118,7 @@ class ActiveTerm:
                 state.put(record)
                 if number % RECORDS_PER_SLICE == 0:
                     await asyncio.sleep(0)
+        name_suspects(state, wall_clock())
         return StateTopicStore(self._history, self._writer, rows), state
 
     def _assembly(
