@@ -1,6 +1,7 @@
 """Both ends of a connection, without the socket: frames from bytes, and answers in the order of requests."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 from protocol.codec.wire import schema_of
@@ -28,6 +29,8 @@ class Connection:
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.error: DecodeError | None = None
         self.splitter = FrameSplitter(max_frame)
+        self.read_frame: Callable[[bytes], RequestFrame] = parse_request
+        """Makes a request of a frame's bytes; another function reads frames that have no request header."""
         self._unanswered: deque[RequestFrame] = deque()
 
     @property
@@ -41,7 +44,7 @@ class Connection:
             return []
         frames: list[RequestFrame] = []
         try:
-            frames.extend(parse_request(payload) for payload in self.splitter.feed(data))
+            frames.extend(map(self.read_frame, self.splitter.feed(data)))
         except DecodeError as error:
             self.error = error
         self.error = self.error or self.splitter.error

@@ -75,7 +75,7 @@ class FrameSplitter:
         self.error: DecodeError | None = None
         self.incomplete = bytearray()
         """The received bytes of an incomplete frame."""
-        self._max_frame = max_frame
+        self.max_frame = max_frame
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Add received bytes; return the frames that are now complete, without their sizes."""
@@ -84,7 +84,7 @@ class FrameSplitter:
         if (
             not self.incomplete
             and len(data) >= 4
-            and unpack_from(">i", data)[0] == len(data) - 4 <= self._max_frame
+            and unpack_from(">i", data)[0] == len(data) - 4 <= self.max_frame
         ):
             return [bytes(data[4:])]  # Most reads have exactly one frame, which needs no buffer.
         self.incomplete += data
@@ -92,8 +92,8 @@ class FrameSplitter:
         start = 0
         while len(self.incomplete) - start >= 4:
             (size,) = unpack_from(">i", self.incomplete, start)
-            if not 0 <= size <= self._max_frame:
-                self.error = DecodeError(f"a frame of {size} bytes, where {self._max_frame} are allowed")
+            if not 0 <= size <= self.max_frame:
+                self.error = DecodeError(f"a frame of {size} bytes, where {self.max_frame} are allowed")
                 break
             end = start + 4 + size
             if end > len(self.incomplete):

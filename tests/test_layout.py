@@ -67,6 +67,7 @@ OF_MANY_MODULES = {
     "backends/zookeeper/test_memory_tree.py",
     "backends/state_topic/test_simulation.py",
     "backends/test_crashes.py",
+    "reassignd/test_secured_embedded.py",
     "controller/test_cases.py",
     "controller/test_gateway_properties.py",
     "controller/test_moves_of_others.py",

@@ -22,7 +22,8 @@ class Table:
         updates = ", ".join(f"{column} = excluded.{column}" for column in form.columns[form.keys :])
         self._form = form
         self._insert = " ".join(["INSERT INTO", form.name, f"({listed}) VALUES "])
-        self._conflict = f" ON CONFLICT ({key}) DO UPDATE SET {updates}"
+        # A record that is all key cannot change.
+        self._conflict = f" ON CONFLICT ({key}) DO {f'UPDATE SET {updates}' if updates else 'NOTHING'}"
         self._delete = f"DELETE {source} WHERE "
         *same, last = form.columns[: form.keys]
         matches = [f"{column} = ?" for column in same]

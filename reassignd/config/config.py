@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from reassignd.config import properties
 from reassignd.config.http_keys import HttpKeys
 from reassignd.config.instance_keys import TOPIC, InstanceKeys
+from reassignd.config.listener_keys import LISTENER_KEYS, ListenerKeys
 from reassignd.config.setting_types import (
     ADDRESS,
     FILE,
@@ -50,7 +51,7 @@ FLAGS = {
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
 
 
-class Settings(HttpKeys, InstanceKeys, ZookeeperKeys):
+class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     """All settings of `reassignd serve`. An attribute has the name of its key, with underscores for dots."""
 
     listener = Key(
@@ -300,6 +301,11 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
             f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; set the addresses of Kafka's brokers"
         )
     _check_instances(settings)
+    foreign = [] if settings.backend == EMBEDDED else sorted(LISTENER_KEYS.keys() & settings.values.keys())
+    if foreign:
+        raise ConfigError(
+            f"{foreign[0]} is for the embedded cluster only; with backend={settings.backend}, Kafka's brokers authenticate and authorize clients"
+        )
     first, ports = settings.listener.port, settings.ports
     if first and first + ports - 1 > 65535:
         raise ConfigError(f"listener: {ports} ports from {first} on exceed 65535")

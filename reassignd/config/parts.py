@@ -37,5 +37,6 @@ def limits(settings: Settings) -> ConnectionLimits:
         handshake=settings.tls_handshake_timeout_ms / 1000,
         frame=settings.frame_timeout_ms / 1000,
         max_frame=settings.socket_request_max_bytes,
+        login_frame=settings.sasl_server_max_receive_size,
         held_bytes=settings.connections_max_held_bytes,
     )

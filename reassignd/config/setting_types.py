@@ -49,6 +49,16 @@ def optional(kind: SettingType[str]) -> SettingType[str]:
     )
 
 
+def words(*names: str) -> SettingType[tuple[str, ...]]:
+    """Return the type of lists of these words with commas, without repetition; at least one."""
+    word = choice(*names)
+
+    def parse(text: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(word.parse(part.strip()) for part in text.split(",")))
+
+    return SettingType("LIST", f"one or more of {', '.join(names)}, with commas", parse)
+
+
 def _parse_address(text: str) -> Address:
     host, _, port = text.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")

@@ -19,14 +19,16 @@ class WatchedFile(Generic[T]):
     """Reads the file at the start, and whenever it is asked for and has changed.
 
     `read` raises CommandError for a file that cannot be used. After the start this is logged once for each change, and the
-    last valid content remains in force. `what` names the secrets of the file, for a warning if others can read it.
+    last valid content remains in force. `what` names the secrets of the file, for a warning if others can read it; empty for a file
+    without secrets.
     """
 
-    def __init__(self, path: Path, read: Callable[[Path], T], what: str) -> None:
+    def __init__(self, path: Path, read: Callable[[Path], T], what: str = "") -> None:
         self._path, self._read, self._what = path, read, what
         self._signature = _signature(path)
         self._content = read(path)
-        warn_if_open(path, what)
+        if what:
+            warn_if_open(path, what)
 
     def current(self) -> T:
         """Return the content, at the price of one stat(2) while the file is unchanged."""
@@ -43,7 +45,8 @@ class WatchedFile(Generic[T]):
             log.error("%s; the last valid content of the file remains in force", error)
             return
         log.info("%s was read again", self._path)
-        warn_if_open(self._path, self._what)
+        if self._what:
+            warn_if_open(self._path, self._what)
 
 
 def _signature(path: Path) -> _Signature:

@@ -1,16 +1,18 @@
 """Embedded mode: a simulated cluster and the ports of its brokers."""
 
+import asyncio
 import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from backends.client.channel import Connect, connector
+from backends.client.channel import Channel, Connect, connector
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT, Security
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import SimulatedCluster
 from common.address import Address
 from common.clock import Clock
+from common.tasks import cancel, spawn
 from common.tls import pinned_client_context
 from controller.ports import SubmitEvent
 from controller.state.state import State
@@ -20,12 +22,14 @@ from reassignd.config.parts import embedded_defaults, embedded_settings, limits
 from reassignd.demo import create_demo_topics
 from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
 from reassignd.runtime.data_dir import DataDirRuntime
-from reassignd.runtime.listeners.listener_security import listener_tls
+from reassignd.runtime.listeners.listener_gate import listener_security
+from reassignd.runtime.listeners.own_connections import connect_to_itself
 from reassignd.runtime.listeners.ports import BrokerPorts, Port
+from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
-from server.connections.session import Session
-from server.dispatch.authorizer import AllowAll
+from server.connections.session import Answer, Session
+from server.dispatch.authorizer import AllowAll, Authorizer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic, Znodes
 from server.ports import Stats
@@ -42,6 +46,8 @@ class EmbeddedAdapter:
     upstream = None
     znodes = Znodes()
     _ports: BrokerPorts
+    _answer: Answer
+    _bounds: ConnectionLimits
 
     def __init__(
         self,
@@ -54,11 +60,13 @@ class EmbeddedAdapter:
     ) -> None:
         self._settings = settings
         self._demo_topics = demo_topics and state.controller_epoch == 0
-        self.authorizer, self.relayed = AllowAll(), RelayCounters()
+        self._reading_keys: asyncio.Task[None] | None = None
+        self._security = listener_security(settings, state)
+        self.authorizer: Authorizer = self._security.authorizer or AllowAll()
+        self.relayed = RelayCounters()
         self.submit: SubmitEvent = hooks.submit
         """See `ClusterAdapter.submit`. The state needs no update: it is the only truth about the cluster."""
         state.config_defaults = embedded_defaults(settings)
-        self._tls = listener_tls(settings)
         self.cluster = SimulatedCluster(
             embedded_settings(settings),
             state,
@@ -93,27 +101,40 @@ class EmbeddedAdapter:
     def serve(self, router: Router, stats: Stats) -> None:
         """See `ClusterAdapter.serve`. The ports of all brokers are served in the same way."""
         bounds = limits(self._settings)
-        listeners = Listeners(
-            partial(Session, router.answer, bounds), ConnectionRegistry(bounds, stats), self._tls
-        )
+        self._answer, self._bounds = router.answer, bounds
+        make = partial(Session, router.answer, bounds, gate=self._security.gate(stats.request))
+        listeners = Listeners(make, ConnectionRegistry(bounds, stats), self._security.tls)
         self._ports = BrokerPorts(listeners, self._settings.listener, self._settings.advertised_host)
 
     async def start(self, show_obstacle: Callable[[str], None]) -> None:
         """See `ClusterAdapter.start`."""
+        if self._security.jwks is not None:
+            await self._security.jwks.read()
+            self._reading_keys = spawn(self._security.jwks.run(), "keys of signed tokens")
         await self.cluster.start()
         if self._demo_topics:
             await create_demo_topics(self, self._settings.embedded_brokers)
 
     async def stop(self) -> None:
         """See `ClusterAdapter.stop`."""
+        if self._reading_keys is not None:
+            await cancel(self._reading_keys)
         await self._ports.close_all(GRACE_SECONDS)
         await self.cluster.stop()
 
     def _connect(self) -> Connect:
-        """Return how brokers connect to the controller: through the ports that clients use."""
+        """Return how brokers connect to the controller: through the ports that clients use.
+
+        Where clients must log in, brokers use connections within the process, which need no credentials.
+        """
+        if not self._security.is_open:
+            return self._connect_to_itself
         certificate = self._settings.listener_tls_certificate_file
         security = PLAINTEXT if certificate is None else Security(tls=pinned_client_context(certificate))
         return connector(Caller(software_version=__version__, security=security))
+
+    async def _connect_to_itself(self, host: str, port: int) -> Channel:
+        return await connect_to_itself(self._ports.serve, self._answer, self._bounds, host, port)
 
     async def _listen(self, broker: EmbeddedBroker) -> Port:
         return await self._ports.open(broker)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from server.api.errors import HttpError
 from server.api.roles import CurrentGrants, Grants, Identity, Role
 from server.http.connection import KEY, HttpConnection
-from server.http.server import distinguished_name
+from server.security.distinguished_names import distinguished_name
 
 UNKNOWN_USER = "User:local"
 """The principal of a client on this machine whose user is not known."""

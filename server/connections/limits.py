@@ -21,6 +21,8 @@ class ConnectionLimits:
     """[frame.timeout.ms] Time from the first byte of a request to its last."""
     max_frame: int = MAX_FRAME
     """[socket.request.max.bytes] Largest request."""
+    login_frame: int = 512 * 1024
+    """[sasl.server.max.receive.size] Largest request before a login."""
     pipelined: int = 100
     """Waiting requests of one connection above which it is not read. One read may add more."""
     pipelined_bytes: int = 1024 * 1024

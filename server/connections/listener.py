@@ -55,6 +55,15 @@ class Listeners(Generic[Broker]):
         self._served: dict[ServedConnection, int] = {}
         """Established connection -> broker id."""
 
+    def serve(self, broker: Broker, own_end: socket.socket, make: Make[Broker]) -> None:
+        """Serve a socket that this process has connected to itself, without TLS.
+
+        Raises ConnectionRefusedError while the broker has no listener.
+        """
+        if broker.id not in self._sockets or not self._registry.enter("this process"):
+            raise ConnectionRefusedError(f"broker {broker.id} does not accept connections")
+        self._establish(_Handshake(partial(self._admit, broker, make)), broker, own_end, None)
+
     @property
     def connections(self) -> int:
         """Number of open connections of all listeners that share the registry."""
@@ -113,20 +122,27 @@ class Listeners(Generic[Broker]):
         if not self._registry.enter(peer):
             client_socket.close()
             return
-        handshake = _Handshake(partial(self._admit, broker))
-        task = asyncio.create_task(self._shake_hands(handshake, client_socket))
+        handshake = _Handshake(partial(self._admit, broker, self._make))
+        self._establish(handshake, broker, client_socket, self._tls)
+
+    def _establish(
+        self, handshake: "_Handshake", broker: Broker, client_socket: socket.socket, tls: SSLContext | None
+    ) -> None:
+        task = asyncio.create_task(self._shake_hands(handshake, client_socket, tls))
         self._handshakes[task] = broker.id
         task.add_done_callback(partial(self._handshake_ended, handshake, client_socket))
 
-    async def _shake_hands(self, handshake: "_Handshake", client_socket: socket.socket) -> None:
+    async def _shake_hands(
+        self, handshake: "_Handshake", client_socket: socket.socket, tls: SSLContext | None
+    ) -> None:
         loop = asyncio.get_running_loop()
         limits = self._registry.limits
-        timeouts = (None, None) if self._tls is None else (limits.handshake, limits.leave)
+        timeouts = (None, None) if tls is None else (limits.handshake, limits.leave)
         try:
             await loop.connect_accepted_socket(
                 lambda: handshake,
                 client_socket,
-                ssl=self._tls,
+                ssl=tls,
                 ssl_handshake_timeout=timeouts[0],
                 ssl_shutdown_timeout=timeouts[1],
             )
@@ -143,8 +159,8 @@ class Listeners(Generic[Broker]):
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a connection could not be established", exc_info=error)
 
-    def _admit(self, broker: Broker) -> ServedConnection:
-        connection = self._make(broker, self)
+    def _admit(self, broker: Broker, make: Make[Broker]) -> ServedConnection:
+        connection = make(broker, self)
         self._served[connection] = broker.id
         self._registry.admit(connection)
         return connection

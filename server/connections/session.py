@@ -14,12 +14,15 @@ from typing import cast
 
 from protocol.connection import Connection
 from protocol.errors import DecodeError
-from protocol.frames import RequestFrame
+from protocol.frames import RequestFrame, parse_request
 from server.connections.client_connection import Host, ServedConnection
 from server.connections.limits import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
 from server.ports import BrokerPort
+from server.security.gate import OPEN, Gate
+from server.security.login import Login, LoginEndedError, token_frame
+from server.security.principals import NoMatchingRuleError
 
 log = logging.getLogger(__name__)
 
@@ -32,13 +35,18 @@ class Session(ServedConnection):
     _transport: asyncio.Transport
     _caller: Caller
 
-    def __init__(self, answer: Answer, limits: ConnectionLimits, broker: BrokerPort, host: Host) -> None:
+    def __init__(
+        self, answer: Answer, limits: ConnectionLimits, broker: BrokerPort, host: Host, gate: Gate = OPEN
+    ) -> None:
         super().__init__(host)
+        self._gate = gate
+        self._login = gate.new_login()
         self._broker = broker
         self._answer = answer
         self._limits = limits
         self._loop = loop = asyncio.get_running_loop()
-        self._connection = Connection(limits.max_frame)
+        largest = limits.max_frame if self._login is None else min(limits.login_frame, limits.max_frame)
+        self._connection = Connection(largest)
         self._waiting: deque[RequestFrame] = deque()
         self._pending: asyncio.Future[bytes] | None = None
         """The answer in progress; no other request is handled meanwhile."""
@@ -68,6 +76,10 @@ class Session(ServedConnection):
         self._transport = cast(asyncio.Transport, transport)
         host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
         self._caller = Caller(self._broker, ANONYMOUS, f"{host}:{port}")
+        try:
+            self._caller = self._gate.identified(self._caller, transport)
+        except NoMatchingRuleError as error:
+            self.close(str(error))
 
     def data_received(self, data: bytes) -> None:
         self.last_active = self._loop.time()
@@ -137,9 +149,14 @@ class Session(ServedConnection):
                 break
             frame = self._waiting.popleft()
             try:
-                answer = self._answer(frame, self._caller)
+                taken = None if self._login is None else self._log_in(self._login, frame)
+                answer = self._answer(frame, self._caller) if taken is None else taken
             except DecodeError as error:
                 refused = str(error)
+                break
+            except LoginEndedError as error:
+                refused = str(error)
+                answers.append(error.answer)
                 break
             if isinstance(answer, bytes):
                 answers.append(self._connection.send_encoded(frame, answer))
@@ -152,6 +169,16 @@ class Session(ServedConnection):
             self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
         if refused is not None or self._waiting or not self._reading or self._connection.error is not None:
             self._finish_burst(refused)
+
+    def _log_in(self, login: Login, frame: RequestFrame) -> bytes | None:
+        """Return the answer of the login if the request belongs to it, else None."""
+        answer = login.take(frame, self._loop.time())
+        if answer is not None:
+            self._connection.read_frame = token_frame if login.raw_tokens else parse_request
+            if login.principal is not None:
+                self._caller = self._caller._replace(principal=login.principal)
+                self._connection.splitter.max_frame = self._limits.max_frame
+        return answer
 
     def _finish_burst(self, refused: str | None) -> None:
         """Close the connection after an error, else pause or resume reading."""

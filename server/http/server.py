@@ -8,7 +8,6 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from ssl import SSLContext
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -68,20 +67,6 @@ def root_routes(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
         return page.document() if browser else PlainTextResponse(text)
 
     return [Route("/", root), *page.assets()]
-
-
-SHORT_NAMES = {
-    "commonName": "CN",
-    "organizationName": "O",
-    "organizationalUnitName": "OU",
-    "countryName": "C",
-}
-
-
-def distinguished_name(certificate: dict[str, Any]) -> str:
-    """Return the certificate's subject as Kafka writes it in principals: the most specific part first."""
-    parts = [pair for group in certificate["subject"] for pair in group]
-    return ",".join(f"{SHORT_NAMES.get(name, name)}={value}" for name, value in reversed(parts))
 
 
 SHOWN_LENGTH = 80

@@ -44,7 +44,7 @@ def warn_of_plain_text(settings: Settings) -> None:
         return
     risk = (
         "everybody who reaches it can use the embedded cluster"
-        if settings.backend == EMBEDDED
+        if settings.backend == EMBEDDED and not settings.listener_security_protocol.startswith("SASL_")
         else "others can read what clients send"
     )
     log.warning(

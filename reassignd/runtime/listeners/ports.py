@@ -1,8 +1,10 @@
 """The ports of embedded brokers: one for each broker, which keeps it when it restarts."""
 
+import socket
+
 from common.address import Address
 from reassignd.runtime.listeners.sockets import refused
-from server.connections.listener import Listeners
+from server.connections.listener import Listeners, Make
 from server.ports import BrokerPort
 
 
@@ -26,6 +28,17 @@ class BrokerPorts:
         self._host = advertised_host or first.host
         self._chosen: dict[int, int] = {}
         self._open: set[int] = set()
+        self._brokers: dict[int, BrokerPort] = {}
+        """By port."""
+
+    def serve(self, port: int, own_end: socket.socket, make: Make[BrokerPort]) -> None:
+        """Serve a socket of this process as a connection to the broker with this port.
+
+        Raises ConnectionRefusedError.
+        """
+        if port not in self._brokers:
+            raise ConnectionRefusedError(f"there is no broker with port {port}")
+        self._listeners.serve(self._brokers[port], own_end, make)
 
     @property
     def addresses(self) -> list[Address]:
@@ -41,6 +54,7 @@ class BrokerPorts:
         except OSError as error:
             raise refused(error, address, "listener") from error
         self._chosen[broker.id] = port
+        self._brokers[port] = broker
         self._open.add(broker.id)
         return Port(self, broker.id, self._host, port)
 

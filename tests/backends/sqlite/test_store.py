@@ -21,12 +21,14 @@ from controller.model.cluster import (
     ControllerEpoch,
     Deleted,
     Partition,
+    Paused,
     Reassignment,
     Record,
     ResourceType,
     Topic,
     TopicPartition,
 )
+from tests.backends.records import EVERY_KIND
 
 PATIENCE_SECONDS = 60
 
@@ -73,9 +75,18 @@ def test_a_new_store_is_empty(store: SqliteStore) -> None:
     assert list(store.load()) == []
 
 
-async def test_every_kind_of_record_survives_a_restart(store: SqliteStore, tmp_path: Path) -> None:
+async def test_records_are_loaded_in_their_order_after_a_restart(store: SqliteStore, tmp_path: Path) -> None:
     await store.commit(RECORDS)
     assert reopened(store, tmp_path) == RECORDS
+
+
+async def test_every_kind_of_record_is_stored_replaced_and_deleted(store: SqliteStore) -> None:
+    for _ in range(2):
+        await store.commit(EVERY_KIND)
+        assert set(store.load()) == set(EVERY_KIND)
+    lasting = [record for record in EVERY_KIND if isinstance(record, ControllerEpoch | Paused)]
+    await store.commit([Deleted(type(each), each.key) for each in EVERY_KIND if each not in lasting])
+    assert set(store.load()) == set(lasting)
 
 
 async def test_a_record_replaces_the_one_with_its_key(store: SqliteStore) -> None:

@@ -15,6 +15,7 @@ from reassignd.config.setting_types import (
     choice,
     integer,
     optional,
+    words,
 )
 
 
@@ -114,3 +115,11 @@ def test_an_invalid_address_or_socket_is_refused(text: str) -> None:
 
 def test_a_file_is_optional() -> None:
     assert (FILE.parse(""), FILE.parse("a.pem")) == (None, Path("a.pem"))
+
+
+def test_a_list_of_words_has_each_word_once() -> None:
+    kind = words("PLAIN", "SCRAM")
+    assert kind.parse("scram, PLAIN,SCRAM") == ("SCRAM", "PLAIN")
+    for text in ("", "PLAIN,", "GSSAPI"):
+        with pytest.raises(ValueError):  # noqa: PT011
+            kind.parse(text)

@@ -22,6 +22,7 @@ from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.metrics.stats import Counters
+from server.security.gate import TRUSTED
 from tests.server.fakes import FakeBroker
 from tests.server.sockets import PROMPT, Talk, serving, until
 
@@ -246,3 +247,18 @@ async def test_closing_without_open_listeners_does_nothing() -> None:
         partial(Session, lambda *_: b"", ConnectionLimits()),
         ConnectionRegistry(ConnectionLimits(), Counters()),
     ).close_all(0)
+
+
+async def test_a_socket_of_this_process_is_served_until_its_listener_closes() -> None:
+    async with serving() as served:
+        make = partial(Session, served.answer, ConnectionLimits(), gate=TRUSTED)
+        near, far = socket.socketpair()
+        far.setblocking(False)
+        served.listeners.serve(FakeBroker(1), far, make)
+        talk = Talk(*await asyncio.open_unix_connection(sock=near))
+        assert (await talk.ask(DescribeClusterRequest(), 1)).cluster_id == "cluster-1"
+        await served.listeners.close(1)
+        assert await talk.ended()
+        await talk.close()
+        with pytest.raises(ConnectionRefusedError, match="broker 1 does not accept connections"):
+            served.listeners.serve(FakeBroker(1), far, make)

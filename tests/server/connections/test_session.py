@@ -12,10 +12,16 @@ from protocol.frames import RequestFrame, encode_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
+from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from server.connections.limits import ConnectionLimits
 from server.connections.session import Session
 from server.dispatch.router import Caller
 from server.driver.driver import DriverStoppedError
+from server.security.gate import OPEN, Gate
+from server.security.login import LoginRules
+from server.security.plain import PlainExchange
+from server.security.principals import parse_rules
 from tests.server.fakes import FakeBroker, FakeClient, FakeHost, FakeTransport
 
 BAD_LENGTH = pack(">i", -5)
@@ -24,17 +30,18 @@ BAD_LENGTH = pack(">i", -5)
 class Rig:
     """A session that answers requests with their own key; answers to keys in "later" wait for a release."""
 
-    def __init__(self, limits: ConnectionLimits | None = None) -> None:
+    def __init__(self, limits: ConnectionLimits | None = None, gate: Gate = OPEN) -> None:
         self.client = FakeClient()
         self.transport = FakeTransport()
         self.begun: list[str] = []
         self.later: dict[str, asyncio.Future[bytes]] = {}
         self.host = FakeHost()
         self.loop = asyncio.get_running_loop()
-        self.session = Session(self.answer, limits or ConnectionLimits(), FakeBroker(), self.host)
+        self.session = Session(self.answer, limits or ConnectionLimits(), FakeBroker(), self.host, gate)
         self.session.connection_made(self.transport)
 
-    def answer(self, frame: RequestFrame, _: Caller) -> bytes | Awaitable[bytes]:
+    def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
+        self.caller = caller
         if not frame.known:
             raise DecodeError("unknown")
         key = bytes(frame.body[2:]).decode()
@@ -340,3 +347,67 @@ async def test_a_client_that_disconnects_at_once_leaves_no_coroutine_unawaited(r
     await settle()
     assert awaited == ["inner"]
     assert rig.session.pending is None
+
+
+LOGIN = Gate(login=LoginRules({"PLAIN": lambda: PlainExchange(lambda: {"anna": "secret"})}, lambda: 0))
+
+
+async def logging_in(password: str, version: int = 1) -> Rig:
+    """Return a session after a handshake and a token with the password."""
+    rig = Rig(ConnectionLimits(login_frame=200), LOGIN)
+    rig.session.data_received(rig.client.ask(SaslHandshakeRequest("PLAIN"), version))
+    token = f"\0anna\0{password}".encode()
+    framed = rig.client.ask(SaslAuthenticateRequest(token), 2)
+    rig.session.data_received(framed if version else pack(">i", len(token)) + token)
+    return rig
+
+
+async def test_after_a_login_requests_have_the_principal() -> None:
+    rig = await logging_in("secret")
+    rig.receive("a")
+    assert rig.caller.principal == "User:anna"
+    assert len(rig.transport.writes) == 3
+
+
+async def test_a_login_with_tokens_without_headers_is_followed_by_requests() -> None:
+    rig = await logging_in("secret", version=0)
+    rig.receive("a")
+    assert rig.caller.principal == "User:anna"
+    assert rig.transport.writes[1] == bytes(4)
+
+
+async def test_a_failed_login_is_answered_and_closes_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    rig = await logging_in("wrong")
+    assert b"Authentication failed: Invalid username or password" in rig.transport.writes[1]
+    assert rig.transport.closed
+    assert rig.begun == []
+    assert closings(caplog) == [
+        "closed the connection of 10.0.0.9:4711: Authentication failed: Invalid username or password"
+    ]
+
+
+async def test_a_request_before_the_login_closes_the_connection() -> None:
+    rig = Rig(gate=LOGIN)
+    rig.receive("a")
+    assert rig.transport.closed
+    assert rig.begun == []
+
+
+async def test_requests_before_a_login_are_small() -> None:
+    rig = Rig(ConnectionLimits(login_frame=200), LOGIN)
+    rig.receive("x" * 300)
+    assert rig.transport.closed
+    later = await logging_in("secret")
+    later.receive("x" * 300)
+    assert len(later.begun) == 1
+
+
+async def test_a_certificate_without_a_rule_closes_the_connection() -> None:
+    rig = Rig()
+    session = Session(
+        rig.answer, ConnectionLimits(), FakeBroker(), rig.host, Gate(mapping=parse_rules("RULE:x/y/"))
+    )
+    transport = FakeTransport()
+    asyncio.BaseTransport.__init__(transport, {"peercert": {"subject": ((("commonName", "ann"),),)}})
+    session.connection_made(transport)
+    assert transport.closed

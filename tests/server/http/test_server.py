@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from server.http.server import Health, HttpServer, distinguished_name, operations_routes, root_routes
+from server.http.server import Health, HttpServer, operations_routes, root_routes
 
 
 def listening_socket() -> socket.socket:
@@ -163,8 +163,3 @@ async def test_proxy_headers_are_ignored() -> None:
         writer.write(b"GET /client HTTP/1.0\r\nx-forwarded-for: 10.0.0.1\r\nx-forwarded-proto: https\r\n\r\n")
         assert (await reader.read()).endswith(b"127.0.0.1 http")
         writer.close()
-
-
-def test_a_distinguished_name_has_the_form_of_kafka_s_principals() -> None:
-    certificate = {"subject": ((("organizationName", "ops"),), (("commonName", "ann"),), (("street", "x"),))}
-    assert distinguished_name(certificate) == "street=x,CN=ann,O=ops"

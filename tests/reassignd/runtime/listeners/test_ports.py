@@ -1,3 +1,4 @@
+import socket
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import cast
@@ -67,3 +68,11 @@ async def test_a_port_can_be_closed_after_close_all(listeners: Listeners[BrokerP
     port = await ports.open(broker(1))
     await ports.close_all(0)
     await port.close()
+
+
+async def test_no_socket_is_served_for_a_port_without_a_broker(listeners: Listeners[BrokerPort]) -> None:
+    near, far = socket.socketpair()
+    with near, far, pytest.raises(ConnectionRefusedError, match="there is no broker with port 5"):
+        BrokerPorts(listeners, Address("127.0.0.1", 0), "").serve(
+            5, far, partial(Session, lambda *_: b"", ConnectionLimits())
+        )

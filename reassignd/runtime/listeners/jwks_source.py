@@ -1,0 +1,108 @@
+"""The keys of signed tokens: from a file, or from a URL in the background."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import httpx
+
+from common.clock import Clock, within
+from reassignd.config.watched_file import WatchedFile
+from reassignd.errors import CommandError
+from server.security.signed_tokens import Keys, parse_keys
+
+log = logging.getLogger(__name__)
+
+SETTING = "sasl.oauthbearer.jwks.endpoint.url"
+FETCH_SECONDS = 10.0
+LARGEST = 1024 * 1024
+SOONEST_SECONDS = 10.0
+"""Time between two requests for a key that is missing."""
+
+Fetch = Callable[[str], str]
+"""Returns the document of a URL. Raises OSError or httpx.HTTPError."""
+
+
+class JwksFile:
+    """Keys in a file, which is read anew when it changes."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = WatchedFile(path, _read_file)
+
+    def keys(self) -> Keys:
+        """Return the current keys."""
+        return self._file.current()
+
+    def missing(self) -> None:
+        """Do nothing: the next call of `keys` reads a changed file."""
+
+    async def read(self) -> None:
+        """Do nothing: the constructor has read the file."""
+
+    async def run(self) -> None:
+        """Do nothing."""
+
+
+class JwksUrl:
+    """Keys of a URL. `run` reads them again periodically, and earlier when one is missing."""
+
+    def __init__(self, url: str, refresh_seconds: float, clock: Clock, fetch: Fetch) -> None:
+        self._url, self._refresh, self._clock, self._fetch = url, refresh_seconds, clock, fetch
+        self._missing = asyncio.Event()
+        self._keys: Keys = {}
+
+    def keys(self) -> Keys:
+        """Return the keys that were read last."""
+        return self._keys
+
+    def missing(self) -> None:
+        """Have `run` read the keys soon."""
+        self._missing.set()
+
+    async def read(self) -> None:
+        """Read the keys. A failure is logged; the last keys remain in force, and `run` tries again soon."""
+        self._missing.clear()
+        try:
+            self._keys = parse_keys(await asyncio.to_thread(self._fetch, self._url))
+        except (OSError, ValueError, httpx.HTTPError) as error:
+            log.error("%s: cannot read %s: %s; trying again", SETTING, self._url, error)
+            self._missing.set()
+
+    async def run(self) -> None:
+        """Read the keys again and again, until cancelled."""
+        while True:
+            await self._clock.sleep(min(SOONEST_SECONDS, self._refresh))
+            await within(self._clock, max(0.0, self._refresh - SOONEST_SECONDS), self._missing)
+            await self.read()
+
+
+def jwks_source(url: str, refresh_seconds: float, clock: Clock) -> JwksFile | JwksUrl:
+    """Return the source of the keys. Raises CommandError."""
+    if find_spec("jwt") is None or find_spec("cryptography") is None:
+        raise CommandError(f"{SETTING} needs further packages: pip install 'reassignd[oauth]'")
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return JwksFile(Path(unquote(parts.path)))
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise CommandError(f"{SETTING}: expected https://..., http://... or file:///..., not {url}")
+    return JwksUrl(url, refresh_seconds, clock, fetch)
+
+
+def fetch(url: str) -> str:
+    """Return the document of the URL. Raises OSError or httpx.HTTPError."""
+    response = httpx.get(url, timeout=FETCH_SECONDS, follow_redirects=True)
+    response.raise_for_status()
+    if len(response.content) > LARGEST:
+        raise OSError(f"a document of {len(response.content)} bytes, where {LARGEST} are allowed")
+    return response.text
+
+
+def _read_file(path: Path) -> Keys:
+    try:
+        return parse_keys(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise CommandError(f"{SETTING}: cannot use {path}: {reason}") from error

@@ -1,0 +1,107 @@
+"""Keys of signed tokens from a file and from a URL."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import pytest
+
+from common.clock import ManualClock, RealClock
+from reassignd.errors import CommandError
+from reassignd.runtime.listeners.jwks_source import SOONEST_SECONDS, JwksFile, JwksUrl, fetch, jwks_source
+from tests.server.security.tokens import jwks
+
+pytest.importorskip("jwt", reason="the extra oauth is not installed")
+
+
+class Server:
+    """An endpoint that returns the documents one after the other; None is a failure."""
+
+    def __init__(self, *documents: str | None) -> None:
+        self.documents = list(documents)
+
+    def fetch(self, _url: str) -> str:
+        document = self.documents.pop(0)
+        if document is None:
+            raise OSError("unreachable")
+        return document
+
+
+def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "keys with space.json"
+    path.write_text(jwks("one"))
+    source = jwks_source(path.as_uri(), 60, RealClock())
+    assert isinstance(source, JwksFile)
+    assert set(source.keys()) == {"one"}
+    path.write_text(jwks("one", "two"))
+    assert set(source.keys()) == {"one", "two"}
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("file:///nowhere/keys", "cannot use /nowhere/keys: No such file or directory"),
+        ("keys.json", "expected https://..., http://... or file:///..., not keys.json"),
+        ("http:///x", "expected https"),
+    ],
+)
+def test_a_source_that_cannot_be_used_is_an_error(url: str, message: str) -> None:
+    with pytest.raises(CommandError, match=message):
+        jwks_source(url, 60, RealClock())
+
+
+def test_a_file_without_keys_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("{}")
+    with pytest.raises(CommandError, match="it is not a JWKS document"):
+        jwks_source((tmp_path / "keys").as_uri(), 60, RealClock())
+
+
+async def test_a_url_is_read_periodically_and_a_failure_keeps_the_keys(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock, server = ManualClock(), Server(jwks("one"), None, jwks("two"))
+    source = JwksUrl("https://issuer/keys", 60, clock, server.fetch)
+    await source.read()
+    assert set(source.keys()) == {"one"}
+    await source.read()
+    assert set(source.keys()) == {"one"}
+    assert "cannot read https://issuer/keys: unreachable" in caplog.text
+    await source.read()
+    assert set(source.keys()) == {"two"}
+
+
+async def test_a_missing_key_is_read_before_the_interval_ends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+    clock, server = ManualClock(), Server(jwks("one"), jwks("two"))
+    source = JwksUrl("https://issuer/keys", 3600, clock, server.fetch)
+    await source.read()
+    running = asyncio.create_task(source.run())
+    source.missing()
+    await clock.advance(SOONEST_SECONDS + 1)
+    while set(source.keys()) != {"two"}:
+        await asyncio.sleep(0.001)
+    running.cancel()
+
+
+async def test_a_document_comes_over_http() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = jwks("one").encode()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    assert await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/keys") == jwks("one")
+    server.close()
+    await server.wait_closed()
+
+
+async def test_a_file_needs_no_background_work(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(jwks("one"))
+    source = JwksFile(tmp_path / "keys")
+    await source.read()
+    await source.run()
+    source.missing()
+    assert set(source.keys()) == {"one"}
