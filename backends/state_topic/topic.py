@@ -4,6 +4,7 @@ The topic is created by an instance that is about to claim a term, never by the 
 topic is used as it is: settings that lose records are refused, settings that risk them are warned of.
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -23,6 +24,9 @@ REPLICATION_SETTING = "state.topic.replication.factor"
 
 CLEANUP, COMPRESSION, LARGEST = "cleanup.policy", "compression.type", "max.message.bytes"
 NEEDED_BATCH_BYTES = 1_000_000
+
+ATTEMPTS, PAUSE_SECONDS = 100, 0.1
+"""Looks for a topic that was just created, and the time between two of them."""
 
 SETTINGS = {
     CLEANUP: "compact",
@@ -53,7 +57,7 @@ async def open_topic(client: BrokerClient, name: str, replication: int) -> State
     """Return the topic, which is created if it does not exist. Raises StateTopicError and BrokerError."""
     if (topic := await find_topic(client, name)) is None:
         await create_topic(client, name, replication, SETTINGS)
-        topic = await find_topic(client, name)
+        topic = await _wait_for(client, name)
         if topic is None:
             raise StateTopicError(
                 f"the state topic {name} was created, but no broker knows it yet: try again"
@@ -66,6 +70,16 @@ async def open_topic(client: BrokerClient, name: str, replication: int) -> State
     for warning in check_configs(name, topic.replication, await _configs(client, name)):
         log.warning("%s", warning)
     return topic
+
+
+async def _wait_for(client: BrokerClient, name: str) -> StateTopic | None:
+    """Return a topic that was just created: brokers learn of it one after the other."""
+    for _ in range(ATTEMPTS):
+        topic = await find_topic(client, name)
+        if topic is not None and topic.partitions:
+            return topic
+        await asyncio.sleep(PAUSE_SECONDS)
+    return None
 
 
 async def find_topic(client: BrokerClient, name: str) -> StateTopic | None:

@@ -25,6 +25,7 @@ class Instance(ServerProcess):
     """A process with `state=topic`. Its ports stay the same when it is started again."""
 
     def __init__(self, kafka: KafkaCluster, folder: Path, name: str, topic: str, **overrides: str) -> None:
+        self.topic = topic
         brokers = len(kafka.brokers)
         self.bootstrap = f"127.0.0.1:{free_ports(brokers + 1)}"
         self.http = f"127.0.0.1:{free_ports(1)}"

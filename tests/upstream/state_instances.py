@@ -43,9 +43,11 @@ async def state_log(
     """Open a log with clients of its own."""
     servers = [server.rsplit(":", 1) for server in kafka.addresses(listener).split(",")]
     clients = [UpstreamClient([Address(host, int(port)) for host, port in servers], caller) for _ in range(2)]
-    yield KafkaStateLog(topic, *clients)
-    for client in clients:
-        await client.close()
+    try:
+        yield KafkaStateLog(topic, *clients)
+    finally:
+        for client in clients:
+            await client.close()
 
 
 def new_claim(last: Claim | None, producer: Producer) -> Claim:

@@ -276,8 +276,10 @@ async def use_everything(three: KafkaCluster, topic: str) -> None:
         await client.close()
     async with state_log(three, topic, caller, SASL) as log:
         instance = await Instance(log).claim()
-        await instance.writer.commit(rows(10_000))
-        await instance.stop()
+        try:
+            await instance.writer.commit(rows(10_000))
+        finally:
+            instance.running.cancel()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from backends.audit_topic.topic import audit_topic, open_audit_topic
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import Caller
 from backends.state_topic.kafka_log import KafkaStateLog
@@ -24,13 +25,17 @@ class InstanceConnection:
     def __init__(self, settings: Settings, caller: Caller, clock: Clock, off_loop: OffLoop) -> None:
         self._settings, self._clock = settings, clock
         servers = settings.upstream_bootstrap_servers
-        self._clients = [UpstreamClient(servers, caller, off_loop=off_loop) for _ in range(3)]
-        self.client, self._writes, self._reads = self._clients
+        self._clients = [UpstreamClient(servers, caller, off_loop=off_loop) for _ in range(4)]
+        self.client, self._writes, self._reads, self._audit_reads = self._clients
         self.renew_log()
 
     def renew_log(self) -> None:
         """Use the topic that has the configured name now."""
         self.log = KafkaStateLog(self._settings.state_topic, self._writes, self._reads)
+
+    def audit_log(self) -> KafkaStateLog:
+        """Return the audit topic that has the configured name now."""
+        return KafkaStateLog(audit_topic(self._settings.state_topic), self.client, self._audit_reads)
 
     @property
     def cluster_id(self) -> str:
@@ -60,6 +65,16 @@ class InstanceConnection:
         """Check the topic; create it if it does not exist. Raises StateTopicError and BrokerError."""
         settings = self._settings
         await open_topic(self.client, settings.state_topic, settings.state_topic_replication_factor)
+
+    async def open_audit_topic(self) -> None:
+        """Create the audit topic if it does not exist. Raises StateTopicError and BrokerError."""
+        settings = self._settings
+        await open_audit_topic(
+            self.client,
+            settings.state_topic,
+            settings.state_topic_replication_factor,
+            settings.audit_retention_ms,
+        )
 
     async def close(self) -> None:
         """Close all connections."""

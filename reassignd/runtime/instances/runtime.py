@@ -35,12 +35,14 @@ from reassignd.runtime.adapter import GRACE_SECONDS
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security
 from reassignd.runtime.instances.adapter import TermCounters
+from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection
 from reassignd.runtime.instances.peers import Peers
 from reassignd.runtime.instances.ports import TopicPorts
 from reassignd.runtime.instances.term import ActiveTerm, TermContext
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.runtime import HttpContent, Publish
+from reassignd.runtime.storage.audit_store import audit_retention
 from server.dispatch.router import Refusals
 from server.driver.driver import DriverStoppedError
 from server.gateway.gateway import Gateway
@@ -59,8 +61,10 @@ class InstancesRuntime:
         self._instance = str(uuid4())
         security = upstream_security(settings)
         self._caller = Caller(software_version=__version__, security=security)
-        self._parts = ProcessParts(WorkerThread(), Counters())
-        self._connection = InstanceConnection(settings, self._caller, self._clock, self._parts.off_loop)
+        off_loop = WorkerThread()
+        self._connection = InstanceConnection(settings, self._caller, self._clock, off_loop)
+        self._audit = TopicAudit(self._connection, audit_retention(settings), off_loop, self._clock)
+        self._parts = ProcessParts(off_loop, Counters(), self._audit.store)
         self._history = History()
         self._ports = TopicPorts(lambda: self._history)
         refuse = Refusals(self._parts.off_loop, self._parts.stats).refuse
@@ -121,6 +125,7 @@ class InstancesRuntime:
         self._peer_address = await self._peers.open()
         publish(HttpContent("no instance is active yet"))
         self._tasks = [spawn(self._run_terms(), "terms"), spawn(self._follow_brokers(), "brokers")]
+        self._tasks.append(spawn(self._audit.run(), "audit log"))
         await self._ready.wait()
 
     async def wait_for_failure(self) -> None:
@@ -137,6 +142,7 @@ class InstancesRuntime:
     def close(self) -> None:
         """See `Runtime.close`."""
         self._parts.off_loop.close()
+        self._audit.close()
 
     def abort(self) -> None:
         """Do nothing: a standby takes over after the session."""
@@ -207,6 +213,7 @@ class InstancesRuntime:
             counters,
             self._switch,
             self._ports,
+            self._audit,
             self._timings,
             self._clock,
             self._read_in_term,

@@ -24,13 +24,14 @@ from common.clock import Clock, wall_clock
 from common.garbage_collector import gc_paused
 from common.tasks import cancel
 from controller.execution.suspects import name_suspects
-from controller.ports import StoreLostError
+from controller.ports import Store, StoreLostError
 from controller.state.state import State
 from protocol.record_batch import BatchRecord
 from reassignd.config.config import Settings
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.instances.adapter import TermAdapter, TermCounters
+from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.ports import TopicPorts
 from reassignd.runtime.storage.identity import new_id
 from server.peers.switch import Switch
@@ -53,6 +54,7 @@ class TermContext(NamedTuple):
     counters: TermCounters
     switch: Switch
     ports: TopicPorts
+    audit: TopicAudit
     timings: Timings
     clock: Clock
     on_read: Callable[[bool], None]
@@ -99,9 +101,11 @@ class ActiveTerm:
         store, state = await self._load()
         reading = read_during_term(self._log, self._history, context.clock, context.on_read)
         stack.push_async_callback(cancel, self._spawn(reading, "state-topic-reader"))
+        outbox = await context.audit.begin_term(store, self._history.rows)
+        stack.push_async_callback(cancel, self._spawn(outbox.run(), "audit-outbox"))
         context.ports.begin_term(self._write)
         stack.callback(context.ports.end_term)
-        assembly, adapter = self._assembly(state, store, meta.cluster_id)
+        assembly, adapter = self._assembly(state, outbox, meta.cluster_id)
         await assembly.start()
         stack.push_async_callback(assembly.stop)
         stack.callback(context.switch.nobody)
@@ -121,9 +125,7 @@ class ActiveTerm:
         name_suspects(state, wall_clock())
         return StateTopicStore(self._history, self._writer, rows), state
 
-    def _assembly(
-        self, state: State, store: StateTopicStore, cluster_id: str
-    ) -> tuple[Assembly, TermAdapter]:
+    def _assembly(self, state: State, store: Store, cluster_id: str) -> tuple[Assembly, TermAdapter]:
         context = self._context
         adapter: TermAdapter
 

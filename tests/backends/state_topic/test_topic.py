@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from backends.state_topic import topic as topic_module
 from backends.state_topic.topic import SETTINGS, StateTopic, StateTopicError, check_configs, open_topic
 from common.error_codes import ErrorCode
 from protocol.messages.create_topics_request import CreateTopicsRequest
@@ -145,3 +146,25 @@ async def test_warnings_are_logged(caplog: pytest.LogCaptureFixture, monkeypatch
     with caplog.at_level(logging.WARNING):
         await open_topic(Cluster(), "state", 3)
     assert "min.insync.replicas=1" in caplog.text
+
+
+async def test_a_new_topic_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_module, "PAUSE_SECONDS", 0.0)
+    cluster = Cluster(exists=False)
+    answers = iter([False, False, True])
+
+    def topic() -> MetadataResponseTopic:
+        cluster.exists = next(answers, True)
+        return Cluster.topic(cluster)
+
+    cluster.answers[MetadataRequest] = lambda *_: MetadataResponse(topics=(topic(),))
+    assert (await open_topic(cluster, "state", 3)).partitions == 1
+
+
+async def test_a_new_topic_that_no_broker_knows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_module, "PAUSE_SECONDS", 0.0)
+    cluster = Cluster(exists=False)
+    unknown = MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    cluster.answers[MetadataRequest] = lambda *_: MetadataResponse(topics=(unknown,))
+    with pytest.raises(StateTopicError, match="was created, but no broker knows it yet: try again"):
+        await open_topic(cluster, "state", 3)

@@ -1,0 +1,107 @@
+"""The audit log of an instance: a mirror of the audit topic in a temporary database, and the outbox of each term."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+from backends.audit_topic.entries import entries_in_rows
+from backends.audit_topic.mirror import AuditMirror, EntryLog
+from backends.audit_topic.outbox import AuditOutbox
+from backends.audit_topic.topic import append_entries
+from backends.client.errors import BrokerError
+from backends.sqlite.store import SqliteStore
+from backends.state_topic.ports import FencedError, StateLog, TopicReplacedError
+from backends.state_topic.topic import StateTopicError
+from common.clock import Clock
+from common.worker_thread import WorkerThread
+from controller.model.audit import AuditEntry
+from controller.ports import Store
+from protocol.record_batch import BatchRecord
+from reassignd.runtime.storage.audit_store import AuditRetention, AuditStore
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5.0
+
+
+class AuditLog(StateLog, EntryLog, Protocol):
+    """The audit topic, to be read and written."""
+
+
+class Connection(Protocol):
+    """The connection to the cluster."""
+
+    async def open_audit_topic(self) -> None:
+        """Create the audit topic if it does not exist. Raises StateTopicError and BrokerError."""
+        ...
+
+    def audit_log(self) -> AuditLog:
+        """Return the audit topic that has the configured name now."""
+        ...
+
+
+class TopicAudit:
+    """Mirrors the topic for the life of the process, and copies entries to it in each term."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        retention: AuditRetention,
+        off_loop: WorkerThread,
+        clock: Clock,
+    ) -> None:
+        self._connection, self._clock = connection, clock
+        self._folder = TemporaryDirectory(prefix="reassignd-audit-")
+        self._entries = SqliteStore(Path(self._folder.name))
+        self._reader = self._entries.audit_reader()
+        self._mirror = AuditMirror(self._entries)
+        self._log = connection.audit_log()
+        self.store = AuditStore(self._entries, self._reader, off_loop, retention)
+        """What the API reads, and what limits the number of entries."""
+
+    async def run(self) -> None:
+        """Mirror the topic until cancelled."""
+        failure = ""
+        while True:
+            try:
+                await self._connection.open_audit_topic()
+                await self._mirror.follow(self._log, self._clock)
+            except TopicReplacedError as error:
+                log.warning("%s: its entries are read anew", error)
+                self._log = self._connection.audit_log()
+            except (StateTopicError, BrokerError) as error:
+                if str(error) != failure:
+                    failure = str(error)
+                    log.warning("%s; entries of the audit log stay in the state topic until then", error)
+            await self._clock.sleep(RETRY_SECONDS)
+
+    async def begin_term(self, store: Store, rows: Mapping[bytes, bytes]) -> AuditOutbox:
+        """Return the store of a term, which copies its entries while it runs. Raises DecodeError.
+
+        `rows` are those of the state topic; the newest of their entries has the newest id.
+        """
+        waiting = entries_in_rows(rows)
+        await self._mirror.add(waiting)
+        return AuditOutbox(store, self._append, self._show, waiting, self._clock)
+
+    def close(self) -> None:
+        """Delete the mirror."""
+        self._reader.close()
+        self._entries.close()
+        with contextlib.suppress(OSError):
+            self._folder.cleanup()
+
+    async def _append(self, entries: Sequence[BatchRecord]) -> None:
+        try:
+            await append_entries(self._log, entries)
+        except FencedError as error:
+            raise OSError(str(error)) from error
+
+    def _show(self, entries: Sequence[AuditEntry]) -> None:
+        """Add entries to the mirror before they have been read from the topic."""
+        adding = asyncio.ensure_future(self._mirror.add(entries))
+        adding.add_done_callback(lambda done: done.cancelled() or done.exception())

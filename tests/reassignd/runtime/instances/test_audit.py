@@ -1,0 +1,105 @@
+"""The audit log outlives the instance: the next active one shows its entries, and goes on with the ids."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing, suppress
+
+import pytest
+
+from backends.state_topic.ports import TopicReplacedError
+from backends.state_topic.rows import RowWriter
+from backends.state_topic.topic import StateTopicError
+from common.clock import ManualClock
+from common.worker_thread import WorkerThread
+from controller.model.audit import AuditFilter
+from reassignd.runtime.instances.audit import RETRY_SECONDS, TopicAudit
+from reassignd.runtime.storage.audit_store import AuditRetention
+from tests.backends.audit_topic.builders import RecordedStore, an_entry
+from tests.reassignd.transfer.builders import MemoryLog
+
+
+class Topic:
+    """The audit topic in memory, which several instances share."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog()
+        self.open_errors: list[Exception] = []
+
+    def audit_log(self) -> MemoryLog:
+        return self.log
+
+    async def open_audit_topic(self) -> None:
+        if self.open_errors:
+            raise self.open_errors.pop(0)
+
+    @asynccontextmanager
+    async def instance(self) -> AsyncIterator["Instance"]:
+        """Run an instance in the context."""
+        with closing(WorkerThread()) as off_loop:
+            clock = ManualClock()
+            audit = TopicAudit(self, AuditRetention(10**15, 1000), off_loop, clock)
+            running = asyncio.create_task(audit.run())
+            yield Instance(audit, clock)
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+            audit.close()
+
+
+class Instance:
+    def __init__(self, audit: TopicAudit, clock: ManualClock) -> None:
+        self.audit, self._clock = audit, clock
+
+    async def ids(self) -> list[int]:
+        """Return the ids that the API shows, newest first, after some time."""
+        for _ in range(20):
+            await self._clock.advance(RETRY_SECONDS)
+            await asyncio.sleep(0.01)
+        return [entry.id for entry in self.audit.store.reader.newest(AuditFilter(), 100)]
+
+
+@pytest.fixture
+def topic() -> Topic:
+    return Topic()
+
+
+async def test_entries_of_one_instance_are_shown_by_another(topic: Topic) -> None:
+    async with topic.instance() as active, topic.instance() as standby:
+        outbox = await active.audit.begin_term(RecordedStore(), {})
+        await outbox.commit([an_entry(1), an_entry(2)])
+        assert await active.ids() == [2, 1]
+        await outbox.copy()
+        assert (await active.ids(), await standby.ids()) == ([2, 1], [2, 1])
+
+
+async def test_entries_that_were_not_copied_are_those_of_the_next_term(topic: Topic) -> None:
+    writer = RowWriter(())
+    rows = dict(row for number in (1, 2) for row in writer.encode(an_entry(number)))
+    async with topic.instance() as successor:
+        outbox = await successor.audit.begin_term(RecordedStore(), rows)  # type: ignore[arg-type]
+        assert successor.audit.store.reader.span().newest == 2
+        await outbox.copy()
+    async with topic.instance() as third:
+        assert await third.ids() == [2, 1]
+
+
+async def test_a_topic_that_cannot_be_used_is_named_once_and_opened_again(
+    topic: Topic, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic.open_errors = [StateTopicError("grant CREATE on the topic") for _ in range(3)]
+    await topic.log.append([*RowWriter(()).encode(an_entry(1))], (-1, -1), -1)  # type: ignore[arg-type]
+    async with topic.instance() as instance:
+        assert await instance.ids() == [1]
+    assert [text for text in caplog.messages if "grant CREATE" in text] == [
+        "grant CREATE on the topic; entries of the audit log stay in the state topic until then"
+    ]
+
+
+async def test_a_topic_that_was_made_again_is_read_anew(
+    topic: Topic, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic.open_errors = [TopicReplacedError("the topic was deleted and made again")]
+    await topic.log.append([*RowWriter(()).encode(an_entry(1))], (-1, -1), -1)  # type: ignore[arg-type]
+    async with topic.instance() as instance:
+        assert await instance.ids() == [1]
+    assert "its entries are read anew" in caplog.text
