@@ -6,17 +6,21 @@ replicas in the ISR have all data, and other replicas have none.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from random import Random
 from typing import NamedTuple, Protocol, assert_never
 
 from backends.broker_commands.links import BrokerLinks
 from backends.client.channel import Connect, connect
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.isr_reporter import IsrReporter
+from backends.embedded.latency import LatencyModel, SimulatedProbes
 from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replication import Fetch, Replication, Traffic, Volume
 from backends.embedded.settings import Settings
 from backends.embedded.shutdown import controlled_shutdown
 from backends.embedded.throttles import Throttles
+from backends.measuring.flows import FlowMeter
+from backends.measuring.pace import PaceMeasurer
 from backends.measuring.stalls import CHECK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
@@ -100,6 +104,11 @@ class SimulatedCluster:
         """Brokers that cannot keep up with their leaders, with the time since when, until they have left the ISRs."""
         self._ticking: asyncio.Task[None] | None = None
         self._stalls = StallWatch(state, self.received)
+        self._latency = LatencyModel(settings.network_bytes_per_second)
+        # The noise is not secret, and equal in each run.
+        probes = SimulatedProbes(self._latency, lambda: sorted(self._running), self._clock, Random(1))  # noqa: S311
+        self._pace = PaceMeasurer(probes, FlowMeter(state, self), state, submit, self._clock)
+        self._measuring: asyncio.Task[None] | None = None
         self._checked = self._clock.now()
         """When steps in flight were checked for progress."""
         self._switching = asyncio.Lock()
@@ -135,11 +144,11 @@ class SimulatedCluster:
         for number, epoch in epochs.items():
             self.brokers[number].epoch = epoch
         self._ticking = spawn(self._run(), "embedded-replication", self._on_failure)
+        self._measuring = spawn(self._pace.run(), "pace", self._on_failure)
 
     async def stop(self) -> None:
         """Stop all brokers without events for the controller."""
-        if self._ticking is not None:
-            await cancel(self._ticking)
+        await cancel(*filter(None, (self._ticking, self._measuring)))
         await self._links.close()
         for number in list(self._running):
             await self._close(number)
@@ -277,6 +286,13 @@ class SimulatedCluster:
         volume.size = volume.end(now) if size == volume.declared else size
         volume.rate, volume.since, volume.declared = rate, now, size
 
+    def _produced(self) -> dict[int, float]:
+        """Return the bytes per second that producers write to each broker. Followers fetch as much."""
+        return {
+            number: sum(self._volume(key.topic).rate for key in broker.replicas)
+            for number, broker in self.brokers.items()
+        }
+
     def _demand(self, broker: EmbeddedBroker) -> float:
         """Return the bytes per second that the broker must fetch to stay in the ISRs."""
         return sum(
@@ -299,6 +315,12 @@ class SimulatedCluster:
 
     def _tick(self, now: float, seconds: float) -> None:
         self._replication.tick(now)
+        if self._state.pace is not None:
+            moved = {
+                broker: max(each.replication_in, each.replication_out)
+                for broker, each in self.traffic.items()
+            }
+            self._latency.tick(seconds, moved, self._produced())
         for broker in self.brokers.values():
             broker.log_dirs.tick(self.settings.disk_bytes_per_second * seconds, broker.size)
         for number, since in list(self._lagging.items()):

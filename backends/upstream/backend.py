@@ -10,6 +10,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from backends.client.errors import AuthenticationError, BrokerError
+from backends.measuring.canary import Canary, CanaryClient
+from backends.measuring.canary_topic import at_upstream
+from backends.measuring.flows import FlowMeter
+from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import ReplicaSizes
 from backends.measuring.stalls import StallWatch
 from backends.upstream.counters import UpstreamCounters
@@ -18,7 +22,7 @@ from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
 from backends.upstream.throttle_configs import ThrottleConfigs
 from backends.upstream.topic_configs import TopicConfigs
-from common.clock import Clock, RealClock
+from common.clock import Clock, RealClock, wall_clock
 from common.tasks import cancel, spawn
 from controller.messages.effects import (
     AlterThrottle,
@@ -64,7 +68,8 @@ class UpstreamBackend:
         intervals: PollIntervals | None = None,
         counters: UpstreamCounters | None = None,
     ) -> None:
-        self._client, self._submit, self._on_failure = client, submit, on_failure
+        self._client, self._state = client, state
+        self._submit, self._on_failure = submit, on_failure
         self._clock = clock or RealClock()
         self._throttle_configs = ThrottleConfigs(client, state, submit, self._clock)
         self.counters = counters or UpstreamCounters()
@@ -76,8 +81,15 @@ class UpstreamBackend:
         self.sizes = ReplicaSizes(client, state, submit, self._clock)
         self._topic_configs = TopicConfigs(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
+        self._pace: PaceMeasurer | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._failed = False
+
+    def measure_pace(self, client: CanaryClient) -> None:
+        """Measure latencies with this client while pace is on. To be called before `start`."""
+        canary = Canary(client, self._state, at_upstream(self._client), self._clock, wall_clock)
+        flows = FlowMeter(self._state, self.sizes)
+        self._pace = PaceMeasurer(canary, flows, self._state, self._submit, self._clock)
 
     def perform(self, effects: Sequence[UpstreamEffect]) -> None:
         """See `Backend.perform`."""
@@ -126,6 +138,8 @@ class UpstreamBackend:
             "upstream-configs": self._topic_configs.run(),
             "upstream-stalls": self._stalls.run(self._clock, self._submit),
         }
+        if self._pace is not None:
+            work["pace"] = self._pace.run()
         self._tasks = [spawn(coroutine, name, self._fail) for name, coroutine in work.items()]
 
     async def refresh_topics(self, topics: Iterable[str]) -> None:

@@ -182,6 +182,11 @@ class Usage:
         most = self._limits[capacity.kind]
         return min(most, self.paced.get(capacity.broker, most)) if self.paced else most
 
+    def is_paced(self, capacity: Capacity) -> bool:
+        """Return whether the limit of the capacity is that of pace."""
+        paced = self.paced.get(capacity.broker)
+        return paced is not None and paced < self._limits[capacity.kind]
+
     def count(self, cost: Cost, steps: int) -> None:
         """Add the cost of this number of steps that start. The number is negative for steps that have ended."""
         for capacity, amount in capacities_of(cost):

@@ -203,6 +203,8 @@ def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
 def exhausted_text(usage: Usage, capacity: Capacity, cost: Cost) -> str:
     """Return a text for an exhausted capacity: its use, its limit, and how much of it a step needs."""
     name = f"limit {_LETTER[capacity.kind]}" if capacity.kind in _LETTER else f"limit of {capacity}"
+    if usage.is_paced(capacity):
+        name = "pace"
     text = f"{name}: {usage.taken(capacity)} of {usage.limit(capacity)} {capacity}"
     needed = dict(capacities_of(cost)).get(capacity, 0)
     return text if needed <= 1 else f"{text}, {needed} more needed"

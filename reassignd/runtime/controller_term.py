@@ -10,14 +10,18 @@ from typing import Any, NamedTuple
 
 from backends.client.channel import connector
 from backends.client.handshake import Caller
+from backends.measuring.canary import Canary
+from backends.measuring.canary_topic import by_controller
+from backends.measuring.flows import FlowMeter
+from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import ReplicaSizes
 from backends.measuring.stalls import StallWatch
 from backends.zookeeper.session.tree import ZookeeperError
-from backends.zookeeper.term.broker_client import TermBrokerClient
+from backends.zookeeper.term.broker_client import TermBrokerClient, TermCanaryClient
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
 from backends.zookeeper.znodes import scram_users
 from backends.zookeeper.znodes.producer_ids import allocate
-from common.clock import Clock
+from common.clock import Clock, wall_clock
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
 from controller.messages.event import Event, Reply
@@ -78,6 +82,15 @@ class ControllerTerm:
         self._client = TermBrokerClient(state, caller, clock)
         self.sizes = ReplicaSizes(self._client, state, self.submit, clock)
         self._stalls = StallWatch(state, self.sizes.received)
+        canary = Canary(
+            TermCanaryClient(state, caller, clock),
+            state,
+            by_controller(self.submit, self.new_topic_id),
+            clock,
+            wall_clock,
+        )
+        flows = FlowMeter(state, self.sizes)
+        self._pace = PaceMeasurer(canary, flows, state, self.submit, clock)
         self._tasks: list[asyncio.Task[None]] = []
 
     def bandwidth(self) -> int:
@@ -121,6 +134,7 @@ class ControllerTerm:
             "preferred-leaders": rebalance_periodically(self, self._settings, self._clock),
             "sizes": self.sizes.run(),
             "stalls": self._stalls.run(self._clock, self.submit),
+            "pace": self._pace.run(),
         }
         self._tasks = [spawn(_until_stopped(work), name) for name, work in tasks.items()]
 

@@ -63,6 +63,8 @@ class UpstreamAdapter:
             on_failure=partial(hooks.report_failure, "the connection to the upstream"),
             counters=self.upstream,
         )
+        # Connections of their own: on shared ones the canary's requests would wait for the answers of polls.
+        self.backend.measure_pace(UpstreamClient(servers, caller, permit=permit))
         self.sizes = self.backend.sizes
 
     @property

@@ -1,0 +1,199 @@
+"""Measures the latency of brokers: a small produce with acks=all to a partition of each broker, several times a second.
+
+Without the canary's topic, empty Metadata requests are timed instead. They wait in the same queues of a broker, but not for
+its disk and its followers. Requests have connections of their own: on a shared one they would wait for other answers.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from backends.client.errors import BrokerError
+from backends.measuring.canary_topic import REFUSED, CreateCanary, problem
+from backends.measuring.probes import Taken
+from common.clock import Clock
+from common.error_codes import ErrorCode
+from common.tasks import cancel
+from controller.configs.keys import BROKER_KEYS
+from controller.configs.names import PACE_TOPIC
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.model.cluster import Partition, ResourceType
+from controller.pace.readings import Probe, Source
+from controller.state.state import State
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.record_batch import NO_PRODUCER, BatchRecord, Producer, encode_batch
+from protocol.schema import Request, Response
+
+log = logging.getLogger(__name__)
+
+BUSY_SECONDS, IDLE_SECONDS = 0.2, 1.0
+"""Pause between two probes of a broker, while something moves and otherwise."""
+MOST_PER_SECOND = 100
+"""Probes of all brokers together. In a large cluster each broker is probed less often."""
+LATE_SECONDS = 3.0
+"""A request without an answer after this time is a timeout."""
+CREATE_SECONDS = 60.0
+"""Pause between two attempts to create the topic."""
+REFRESH_SECONDS = 10.0
+RECORD_BYTES = 100
+
+
+class CanaryClient(Protocol):
+    """Sends requests to brokers, over connections that nothing else uses."""
+
+    async def ask(self, request: Request[Response], broker: int | None = None) -> Response:
+        """See `BrokerClient.ask`."""
+        ...
+
+    async def refresh(self) -> None:
+        """Update the addresses of the brokers. Raises BrokerError."""
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+class _Pending(NamedTuple):
+    partition: Partition | None
+    began: float
+
+
+class Canary:
+    """Implements `Probes`. `now_ms` gives the timestamps of records."""
+
+    def __init__(
+        self,
+        client: CanaryClient,
+        state: State,
+        create: CreateCanary,
+        clock: Clock,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._client, self._state, self._create = client, state, create
+        self._clock, self._now_ms = clock, now_ms
+        self._latencies: dict[int, list[float]] = {}
+        """By broker, in ms, since the last `take`."""
+        self._failed: dict[int, int] = {}
+        self._pending: dict[int, _Pending] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._problem = ""
+        self._create_at = self._refresh_at = float("-inf")
+
+    async def run(self) -> None:
+        """See `Probes.run`: probe the brokers in turn."""
+        try:
+            while True:
+                await self._prepare()
+                await self._round()
+        finally:
+            await cancel(*self._tasks)
+            self._pending.clear()
+
+    def take(self) -> Taken:
+        """See `Probes.take`. A request that takes long counts with the time until now."""
+        now, partitions = self._clock.now(), self._partitions()
+        probes = []
+        for broker in sorted(self._state.live):
+            latencies = self._latencies.pop(broker, [])
+            pending, late = self._pending.get(broker), 0
+            if pending is not None and now - pending.began > BUSY_SECONDS:
+                latencies.append((now - pending.began) * 1000)
+                late = int(now - pending.began > LATE_SECONDS)
+            partition = partitions.get(broker)
+            followers = () if partition is None else tuple(r for r in partition.replicas if r != broker)
+            probes.append(Probe(broker, followers, latencies, late + self._failed.pop(broker, 0)))
+        source = Source.CANARY if partitions and not self._problem else Source.ROUND_TRIPS
+        return Taken(source, probes, self._problem and f"{self._problem}; pace follows {source.value}")
+
+    async def close(self) -> None:
+        """See `Probes.close`."""
+        await self._client.close()
+
+    @property
+    def _topic(self) -> str:
+        key = PACE_TOPIC
+        return self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or BROKER_KEYS[key].default
+
+    def _partitions(self) -> Mapping[int, Partition]:
+        """Return by broker the first partition of the canary that it leads. Empty while the canary is not used."""
+        if self._problem:
+            return {}
+        found: dict[int, Partition] = {}
+        for partition in self._state.partitions.get(self._topic, ()):
+            if partition.leader in self._state.live:
+                found.setdefault(partition.leader, partition)
+        return found
+
+    async def _prepare(self) -> None:
+        """Create the topic if it is missing, and update addresses."""
+        now, name = self._clock.now(), self._topic
+        if now - self._refresh_at >= REFRESH_SECONDS:
+            self._refresh_at = now
+            try:
+                await self._client.refresh()
+            except BrokerError as error:
+                log.debug("the canary cannot refresh its brokers: %s", error)
+        if now - self._create_at < CREATE_SECONDS or not self._state.live:
+            return
+        if name in self._state.topics and not self._problem:
+            return
+        self._create_at = now
+        self._note(await self._create(name, sorted(self._state.live)))
+
+    def _note(self, text: str) -> None:
+        if text and text != self._problem:
+            log.warning("%s; pace follows round trips of requests", text)
+        self._problem = text
+
+    async def _round(self) -> None:
+        """Probe each live broker once, one after the other with equal pauses."""
+        brokers = sorted(self._state.live)
+        pause = BUSY_SECONDS if self._state.in_flight else IDLE_SECONDS
+        pause = max(pause, len(brokers) / MOST_PER_SECOND)
+        if not brokers:
+            await self._clock.sleep(pause)
+        for broker in brokers:
+            if broker not in self._pending:
+                task = asyncio.create_task(self._probe(broker, self._partitions().get(broker)), name="canary")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            await self._clock.sleep(pause / len(brokers))
+
+    async def _probe(self, broker: int, partition: Partition | None) -> None:
+        began = self._clock.now()
+        self._pending[broker] = _Pending(partition, began)
+        try:
+            if partition is not None:
+                answered = await self._produce(broker, partition)
+            else:
+                await self._client.ask(MetadataRequest((), allow_auto_topic_creation=False), broker)
+                answered = True
+            if answered:
+                latency = (self._clock.now() - began) * 1000
+                self._latencies.setdefault(broker, []).append(latency)
+        except BrokerError as error:
+            # A broker that is not there is found offline by others.
+            log.debug("the canary gets no answer: %s", error)
+        finally:
+            self._pending.pop(broker, None)
+
+    async def _produce(self, broker: int, partition: Partition) -> bool:
+        """Produce a record; return whether it was accepted."""
+        topic = self._state.topics.get(partition.topic)
+        record = BatchRecord(None, bytes(RECORD_BYTES))
+        data = encode_batch([record], Producer(NO_PRODUCER, -1), -1, self._now_ms(), False)
+        rows = (PartitionProduceData(partition.partition, data),)
+        topic_id = bytes(16) if topic is None else topic.id
+        request = ProduceRequest(
+            None, -1, round(LATE_SECONDS * 1000), (TopicProduceData(partition.topic, topic_id, rows),)
+        )
+        answer = (await self._client.ask(request, broker)).responses[0].partition_responses[0]
+        code = answer.error_code
+        if code == ErrorCode.REQUEST_TIMED_OUT:
+            self._failed[broker] = self._failed.get(broker, 0) + 1
+        elif code in REFUSED:
+            self._note(problem(partition.topic, code, None))
+        return bool(code == ErrorCode.NONE)

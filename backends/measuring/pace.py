@@ -1,0 +1,61 @@
+"""Submits a reading of pace every second while `reassignment.pace` is `auto` (`controller.pace`)."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from backends.measuring.flows import FlowMeter
+from backends.measuring.probes import Probes
+from common.clock import Clock
+from common.tasks import cancel, spawn
+from controller.configs.keys import BROKER_KEYS
+from controller.configs.names import PACE_TOPIC
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.model.cluster import ResourceType
+from controller.pace.readings import PaceMeasured
+from controller.ports import SubmitEvent
+from controller.state.state import State
+
+READING_SECONDS = 1.0
+
+
+class PaceMeasurer:
+    """Runs the probes only while pace is on."""
+
+    def __init__(
+        self, probes: Probes, flows: FlowMeter, state: State, submit: SubmitEvent, clock: Clock
+    ) -> None:
+        self._probes, self._flows, self._state = probes, flows, state
+        self._submit, self._clock = submit, clock
+        self._probing: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._probes.close)
+            stack.push_async_callback(self._stop_probing)
+            while True:
+                await self._clock.sleep(READING_SECONDS)
+                if self._state.pace is None:
+                    await self._stop_probing()
+                    continue
+                if self._probing is None or self._probing.done():
+                    self._probing = spawn(self._probes.run(), "canary")
+                await self._submit(self._reading())
+
+    def _reading(self) -> PaceMeasured:
+        now, taken = self._clock.now(), self._probes.take()
+        configured = self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, PACE_TOPIC)
+        flows = self._flows.measure(now, configured or BROKER_KEYS[PACE_TOPIC].default)
+        return PaceMeasured(
+            now,
+            taken.source,
+            taken.probes,
+            None if flows is None else flows.copied,
+            None if flows is None else flows.produced,
+            taken.problem,
+        )
+
+    async def _stop_probing(self) -> None:
+        if self._probing is not None:
+            await cancel(self._probing)
+            self._probing = None

@@ -1,0 +1,195 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from backends.client.errors import UnreachableError
+from backends.measuring.canary import BUSY_SECONDS, CREATE_SECONDS, LATE_SECONDS, Canary
+from common.clock import ManualClock
+from common.error_codes import ErrorCode
+from common.tasks import cancel, spawn
+from controller.pace.readings import Source
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.metadata_response import MetadataResponse
+from protocol.messages.produce_request import ProduceRequest
+from protocol.messages.produce_response import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from tests.builders import InMemoryController, partition
+
+TOPIC = "__reassignd_canary"
+
+
+class Brokers:
+    """Implements `CanaryClient`: answers after `seconds`, produces with `code`. It has three brokers and their canary."""
+
+    def __init__(self, *, with_topic: bool = True) -> None:
+        self.controller = InMemoryController(range(1, 4))
+        if with_topic:
+            self.controller.with_partitions(
+                *(partition(f"{TOPIC}-{number - 1}", [number, number % 3 + 1]) for number in (1, 2, 3))
+            )
+        self.clock = ManualClock()
+        self.seconds, self.code = 0.004, ErrorCode.NONE
+        self.down: set[int] = set()
+        self.asked: list[tuple[str, int | None]] = []
+        self.created: list[tuple[str, list[int]]] = []
+        self.create_problem = ""
+        self.closed = False
+        self.canary = Canary(self, self.controller.state, self.create, self.clock, lambda: 0)
+
+    async def create(self, name: str, brokers: Any) -> str:
+        self.created.append((name, list(brokers)))
+        return self.create_problem
+
+    async def ask(self, request: Any, broker: int | None = None) -> Any:
+        self.asked.append((type(request).__name__, broker))
+        if broker in self.down:
+            raise UnreachableError("down")
+        await self.clock.sleep(self.seconds)
+        if isinstance(request, MetadataRequest):
+            return MetadataResponse()
+        assert isinstance(request, ProduceRequest)
+        row = PartitionProduceResponse(request.topic_data[0].partition_data[0].index_, self.code)
+        return ProduceResponse([TopicProduceResponse(TOPIC, partition_responses=[row])])
+
+    async def refresh(self) -> None:
+        """Nothing changes."""
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def brokers() -> Brokers:
+    return Brokers()
+
+
+async def during(brokers: Brokers, work: Callable[[], Awaitable[None]]) -> None:
+    """Run the canary meanwhile."""
+    task = spawn(brokers.canary.run(), "canary")
+    try:
+        await work()
+    finally:
+        await cancel(task)
+
+
+async def test_each_broker_is_measured_once_a_second_while_nothing_moves(brokers: Brokers) -> None:
+    await during(brokers, lambda: brokers.clock.advance(10.0))
+    taken = brokers.canary.take()
+    assert (taken.source, taken.problem) == (Source.CANARY, "")
+    assert [(probe.leader, tuple(probe.followers)) for probe in taken.probes] == [
+        (1, (2,)),
+        (2, (3,)),
+        (3, (1,)),
+    ]
+    for probe in taken.probes:
+        assert 8 <= len(probe.latencies) <= 10
+        assert probe.latencies[0] == pytest.approx(4.0)
+    assert {name for name, _ in brokers.asked} == {"ProduceRequest"}
+
+
+async def test_while_something_moves_it_measures_at_most_five_times_a_second(brokers: Brokers) -> None:
+    brokers.controller.with_partitions(partition("foo-0", [1, 2]))
+    brokers.controller.alter({"foo-0": [1, 3]})
+    await during(brokers, lambda: brokers.clock.advance(10.0))
+    for probe in brokers.canary.take().probes:
+        assert 45 <= len(probe.latencies) <= 10 / BUSY_SECONDS
+
+
+async def test_measurements_are_taken_once(brokers: Brokers) -> None:
+    await during(brokers, lambda: brokers.clock.advance(3.0))
+    assert brokers.canary.take().probes[0].latencies
+    assert not brokers.canary.take().probes[0].latencies
+
+
+async def test_a_request_without_an_answer_counts_with_its_time_and_then_as_a_timeout(
+    brokers: Brokers,
+) -> None:
+    brokers.seconds = 60.0
+
+    async def look() -> None:
+        await brokers.clock.advance(1.0)
+        [first, *_] = brokers.canary.take().probes
+        assert list(first.latencies) == [pytest.approx(1000, abs=10)]
+        assert not first.timeouts
+        await brokers.clock.advance(LATE_SECONDS)
+        assert brokers.canary.take().probes[0].timeouts == 1
+
+    await during(brokers, look)
+
+
+async def test_a_late_answer_delays_no_other_broker(brokers: Brokers) -> None:
+    async def look() -> None:
+        brokers.seconds = 60.0
+        await brokers.clock.advance(0.1)
+        brokers.seconds = 0.004
+        await brokers.clock.advance(5.0)
+
+    await during(brokers, look)
+    assert len(brokers.canary.take().probes[2].latencies) >= 3
+
+
+async def test_an_unreachable_broker_has_no_latencies(brokers: Brokers) -> None:
+    brokers.down = {2}
+    await during(brokers, lambda: brokers.clock.advance(5.0))
+    probes = brokers.canary.take().probes
+    assert [bool(probe.latencies) for probe in probes] == [True, False, True]
+    assert not any(probe.timeouts for probe in probes)
+
+
+async def test_a_produce_that_the_followers_do_not_confirm_is_a_timeout(brokers: Brokers) -> None:
+    brokers.code = ErrorCode.REQUEST_TIMED_OUT
+    await during(brokers, lambda: brokers.clock.advance(2.0))
+    assert brokers.canary.take().probes[0].timeouts >= 1
+
+
+async def test_a_missing_topic_is_created_and_round_trips_are_used_until_it_is_known() -> None:
+    brokers = Brokers(with_topic=False)
+    await during(brokers, lambda: brokers.clock.advance(5.0))
+    assert brokers.created == [(TOPIC, [1, 2, 3])]
+    taken = brokers.canary.take()
+    assert taken.source is Source.ROUND_TRIPS
+    assert {name for name, _ in brokers.asked} == {"MetadataRequest"}
+    assert len(taken.probes[0].latencies) >= 3
+    assert not taken.probes[0].followers
+
+
+async def test_a_topic_that_cannot_be_created_is_said_once_and_tried_again_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    brokers = Brokers(with_topic=False)
+    brokers.create_problem = "the canary topic is refused: grant CREATE"
+    await during(brokers, lambda: brokers.clock.advance(CREATE_SECONDS + 5))
+    assert len(brokers.created) == 2
+    assert [record.message for record in caplog.records] == [
+        "the canary topic is refused: grant CREATE; pace follows round trips of requests"
+    ]
+    assert brokers.canary.take().problem == caplog.records[0].message
+
+
+async def test_a_denied_produce_leads_to_round_trips_and_is_tried_again(brokers: Brokers) -> None:
+    brokers.code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    await during(brokers, lambda: brokers.clock.advance(5.0))
+    taken = brokers.canary.take()
+    assert taken.source is Source.ROUND_TRIPS
+    assert "grant CREATE and WRITE" in taken.problem
+    brokers.code = ErrorCode.NONE
+    await during(brokers, lambda: brokers.clock.advance(CREATE_SECONDS))
+    assert brokers.canary.take().source is Source.CANARY
+
+
+async def test_a_deleted_topic_is_created_again(brokers: Brokers) -> None:
+    brokers.controller.state.partitions.pop(TOPIC)
+    brokers.controller.state.topics.pop(TOPIC)
+    await during(brokers, lambda: brokers.clock.advance(1.0))
+    assert brokers.created == [(TOPIC, [1, 2, 3])]
+
+
+async def test_its_connections_are_closed(brokers: Brokers) -> None:
+    await brokers.canary.close()
+    assert brokers.closed
+    await asyncio.sleep(0)
