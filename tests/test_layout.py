@@ -49,6 +49,7 @@ TESTED_ELSEWHERE = {
     "server/api/resources/whoami.py": "tests/server/api/test_access.py",
     "server/api/services/proposal_store.py": "tests/server/api/resources/test_proposals.py",
     "server/api/views/rows.py": "tests/server/api/resources/test_jobs.py",
+    "tools/instances.py": "tests/upstream/test_instances.py",
     "tools/certificates.py": "tests/upstream/test_connections.py",
     "tools/proposal_oracle.py": "tests/planner/proposals/test_proposal.py",
     "tools/proposal_oracle_input.py": "tests/planner/proposals/test_proposal.py",

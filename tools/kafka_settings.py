@@ -7,6 +7,11 @@ from pathlib import Path
 CLUSTER_ID = "cmVhc3NpZ25kLXBlZXIhIQ"
 
 PLAINTEXT = "PLAINTEXT"
+WATCHED = "WATCHED"
+"""A listener without security that is advertised on PROXY_HOST, for a proxy with the same ports there."""
+
+PROXY_HOST = "127.0.0.2"
+
 SECURED = ("SASL_PLAINTEXT", "SASL_SSL", "SSL")
 """Listeners of a secured cluster, named after their security protocols. Brokers use PLAINTEXT between each other."""
 
@@ -51,6 +56,7 @@ class Spec:
     """Description of a cluster. Broker ids start at 1. The first `controllers` brokers are the KRaft quorum too.
 
     `apart`: the controllers are separate nodes, with ids from 101.
+    `watched`: with the listener WATCHED.
     `measured`: use the JVM options of Kafka's script. Otherwise JVMs have options for a quick start and a small heap.
     """
 
@@ -60,6 +66,7 @@ class Spec:
     apart: bool = False
     log_dirs: int = 2
     secured: bool = False
+    watched: bool = False
     measured: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -82,7 +89,7 @@ class Spec:
     @property
     def listeners(self) -> tuple[str, ...]:
         """Listeners of each broker."""
-        return (PLAINTEXT, *SECURED) if self.secured else (PLAINTEXT,)
+        return (PLAINTEXT, *(SECURED if self.secured else ()), *([WATCHED] if self.watched else ()))
 
     @property
     def ports(self) -> int:
@@ -104,6 +111,10 @@ class ClusterLayout:
         port = self._first_port + spec.listeners.index(listener) * spec.brokers + broker - 1
         # The certificates have this name. Kafka's clients would resolve an address to a name of their own.
         return f"localhost:{port}" if listener.endswith("SSL") else f"127.0.0.1:{port}"
+
+    def watched(self, broker: int) -> str:
+        """Return HOST:PORT at which the listener WATCHED is advertised."""
+        return self.broker(broker, WATCHED).replace("127.0.0.1", PROXY_HOST)
 
     def controller(self, node: int) -> str:
         """Return HOST:PORT of a controller."""
@@ -153,6 +164,9 @@ def _listeners(layout: ClusterLayout, node: int) -> dict[str, str]:
         roles.append("broker")
         bound += [f"{name}://{layout.broker(node, name)}" for name in spec.listeners]
     advertised = ",".join(bound)
+    if spec.watched:
+        address = layout.broker(node, WATCHED)
+        advertised = advertised.replace(f"{WATCHED}://{address}", f"{WATCHED}://{layout.watched(node)}")
     if node in spec.controller_ids:
         roles.append("controller")
         bound.append(f"CONTROLLER://{layout.controller(node)}")
@@ -160,7 +174,10 @@ def _listeners(layout: ClusterLayout, node: int) -> dict[str, str]:
         "process.roles": ",".join(roles),
         "listeners": ",".join(bound),
         "listener.security.protocol.map": ",".join(
-            [*(f"{name}:{name}" for name in spec.listeners), "CONTROLLER:PLAINTEXT"]
+            [
+                *(f"{name}:{PLAINTEXT if name == WATCHED else name}" for name in spec.listeners),
+                "CONTROLLER:PLAINTEXT",
+            ]
         ),
         "inter.broker.listener.name": PLAINTEXT,
     }

@@ -1,0 +1,311 @@
+"""Survival of instances that share a state topic: the active one is killed, or suspended and resumed, under load.
+
+Run it with `python -m campaigns.survival --rounds 100`.
+
+A client sends orders to both instances all the time. A proxy between the instances and Kafka records the steps and the
+claims. In the end each partition must have the replicas of its last acknowledged order, no partition may be blocked,
+and no instance may have sent a step after the claim of another one. With --without-lease the instances do not check
+their lease, and the campaign must fail.
+"""
+
+import argparse
+import asyncio
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from backends.client.errors import BrokerError, NotSentError
+from backends.state_topic.history import History
+from backends.state_topic.kafka_log import KafkaStateLog
+from backends.upstream.client import UpstreamClient
+from campaigns.recording_proxy import RecordingProxy
+from common.address import Address
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from tools.instances import SESSION_MS, Instance
+from tools.kafka_cluster import KafkaCluster, running_kafka
+from tools.kafka_settings import SOON_FENCED, WATCHED, Spec
+
+TOPIC, STATE_TOPIC = "moved", "__reassignd_state"
+BROKERS = 3
+SPEC = Spec(BROKERS, "4.1", controllers=1, watched=True, settings=SOON_FENCED)
+CHOICES = [(1, 2), (2, 3), (3, 1), (2, 1), (3, 2), (1, 3)]
+ACTIVE = "role: active"
+TAKE_OVER_SECONDS = 60.0
+END_SECONDS = 120.0
+LIMIT = "reassignment.max.concurrent.partition.movements"
+
+Replicas = tuple[int, ...]
+
+
+class SurvivalError(Exception):
+    """Something was lost."""
+
+
+def address(text: str) -> Address:
+    """Return the parts of HOST:PORT."""
+    host, _, port = text.rpartition(":")
+    return Address(host, int(port))
+
+
+class Orders:
+    """Sends random orders, and knows which replicas each partition may have in the end."""
+
+    def __init__(self, partitions: int, rng: random.Random) -> None:
+        self.wanted: list[set[Replicas]] = [{CHOICES[0]} for _ in range(partitions)]
+        """Of each partition the target of the last acknowledged order, and of later orders without an answer."""
+        self.counts: Counter[str] = Counter()
+        self._rng = rng
+
+    async def send(self, client: UpstreamClient) -> None:
+        """Order a few partitions to random targets."""
+        chosen = self._rng.sample(range(len(self.wanted)), self._rng.randint(1, 10))
+        targets = {partition: self._rng.choice(CHOICES) for partition in chosen}
+        rows = [ReassignablePartition(partition, target) for partition, target in targets.items()]
+        request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)])
+        try:
+            response = await client.ask(request, timeout_seconds=20)
+        except NotSentError:
+            self.counts["orders not sent"] += 1
+            await asyncio.sleep(0.2)
+            return
+        except BrokerError:
+            self.counts["orders without an answer"] += 1
+            for partition, target in targets.items():
+                self.wanted[partition].add(target)
+            return
+        if response.error_code:
+            self.counts[f"orders refused with {response.error_code}"] += 1
+            return
+        self.counts["orders acknowledged"] += 1
+        for row in response.responses[0].partitions:
+            if row.error_code:
+                raise SurvivalError(f"an order was refused: {row}")
+            self.wanted[row.partition_index] = {targets[row.partition_index]}
+
+
+class Survival:
+    """Two instances before a cluster, with the proxy."""
+
+    def __init__(
+        self, kafka: KafkaCluster, proxy: RecordingProxy, folder: Path, seed: int, *, without_lease: bool
+    ) -> None:
+        self._kafka, self.proxy = kafka, proxy
+        self._rng = random.Random(seed)
+        servers = ",".join(
+            f"127.0.0.2:{kafka.address(broker, WATCHED).rpartition(':')[2]}" for broker in kafka.brokers
+        )
+        self.instances = [Instance(kafka, folder, name, STATE_TOPIC, servers) for name in ("first", "second")]
+        if without_lease:
+            for instance in self.instances:
+                instance.use_module("campaigns.without_lease")
+        self.orders = Orders(60, self._rng)
+        self.counts = self.orders.counts
+        self._client = UpstreamClient([address(kafka.bootstrap)])
+
+    async def run(self, rounds: int, say: Callable[[str], None], kills: float = 0.5) -> None:
+        """Run the rounds, of which a part are kills, and check the end. Raises SurvivalError."""
+        await self._create()
+        for instance in self.instances:
+            await self._start(instance)
+        await self._limit("6")
+        sending = [asyncio.ensure_future(self._send(instance)) for instance in self.instances]
+        for number in range(1, rounds + 1):
+            await asyncio.sleep(self._rng.uniform(0.5, 3))
+            await self._round(kill=self._rng.random() < kills)
+            self._check(sending)
+            if number % 10 == 0:
+                say(f"{number} rounds, {self.proxy.rows} steps, {dict(self.counts)}")
+        for each in sending:
+            each.cancel()
+        await asyncio.gather(*sending, return_exceptions=True)
+        await self._check_end()
+
+    def end(self) -> None:
+        """Kill the instances."""
+        for instance in self.instances:
+            if instance.runs:
+                instance.kill()
+
+    async def _create(self) -> None:
+        rows = [CreatableReplicaAssignment(number, CHOICES[0]) for number in range(60)]
+        response = await self._client.ask(CreateTopicsRequest([CreatableTopic(TOPIC, -1, -1, rows)], 30_000))
+        if response.topics[0].error_code:
+            raise SurvivalError(f"the topic was not created: {response}")
+
+    async def _start(self, instance: Instance) -> None:
+        process = instance.launch()
+        self.proxy.pids.add(process.pid)
+        assert process.stdout is not None
+        line = await asyncio.to_thread(process.stdout.readline)
+        if not line.startswith("ready: "):
+            raise SurvivalError(f"an instance did not start: {instance.log[-2000:]}")
+
+    async def _send(self, instance: Instance) -> None:
+        while True:
+            client = UpstreamClient([address(instance.bootstrap)])
+            try:
+                for _ in range(10):
+                    await self.orders.send(client)
+                    await asyncio.sleep(self._rng.uniform(0, 0.3))
+            finally:
+                await client.close()
+
+    async def _round(self, *, kill: bool) -> None:
+        active = await self._active()
+        other = self.instances[1 - self.instances.index(active)]
+        if kill:
+            self.counts["kills"] += 1
+            await asyncio.to_thread(active.kill)
+            await self._wait_active(other)
+            await self._start(active)
+        else:
+            self.counts["suspensions"] += 1
+            active.send(signal.SIGSTOP)
+            await asyncio.sleep(self._rng.choice([0.5, 1.0, 1.3]) * SESSION_MS / 1000)
+            if self._rng.random() < 0.8:
+                await self._wait_active(other)
+            active.send(signal.SIGCONT)
+        await self._active()
+
+    async def _active(self) -> Instance:
+        deadline = time.monotonic() + TAKE_OVER_SECONDS
+        while time.monotonic() < deadline:
+            for instance in self.instances:
+                if await self._is_active(instance):
+                    return instance
+            await asyncio.sleep(0.1)
+        raise SurvivalError("no instance is active")
+
+    async def _wait_active(self, instance: Instance) -> None:
+        began = time.monotonic()
+        while not await self._is_active(instance):
+            if time.monotonic() > began + TAKE_OVER_SECONDS:
+                raise SurvivalError(f"no take-over: {instance.log[-2000:]}")
+            await asyncio.sleep(0.05)
+
+    @staticmethod
+    async def _is_active(instance: Instance) -> bool:
+        try:
+            return ACTIVE in await asyncio.wait_for(asyncio.to_thread(instance.text, "/readyz"), 3)
+        except (OSError, TimeoutError):
+            return False
+
+    def _check(self, sending: Sequence[asyncio.Future[None]]) -> None:
+        for each in sending:
+            if each.done():
+                each.result()
+        if self.proxy.late:
+            raise SurvivalError(f"steps after the claim of another instance: {self.proxy.late}")
+
+    async def _check_end(self) -> None:
+        self._check([])
+        await self._active()
+        await self._limit("100")
+        deadline = time.monotonic() + END_SECONDS
+        while left := await self._differences():
+            if time.monotonic() > deadline:
+                raise SurvivalError(f"partitions without the replicas of their last order: {left}")
+            await asyncio.sleep(0.5)
+        self._check([])
+        foreign = (await self._history()).foreign_batches
+        if foreign:
+            raise SurvivalError(f"{foreign} batches of an earlier instance after a claim")
+
+    async def _differences(self) -> dict[int, Any]:
+        listed = await self._client.ask(ListPartitionReassignmentsRequest())
+        if listed.topics:
+            return {-1: "reassignments in progress"}
+        response = await self._client.ask(MetadataRequest([MetadataRequestTopic(name=TOPIC)]))
+        now = {row.partition_index: tuple(row.replica_nodes) for row in response.topics[0].partitions}
+        return {
+            partition: (now[partition], wanted)
+            for partition, wanted in enumerate(self.orders.wanted)
+            if now[partition] not in wanted
+        }
+
+    async def _history(self) -> History:
+        log = KafkaStateLog(STATE_TOPIC, self._client, self._client)
+        history = History()
+        while True:
+            fetched = await log.fetch(history.next_offset)
+            history.apply(fetched.batches)
+            if history.next_offset >= fetched.end_offset:
+                return history
+
+    async def _limit(self, value: str) -> None:
+        """Set the limit on partition movements at one of the instances."""
+        client = UpstreamClient([address(self.instances[0].bootstrap)])
+        config = AlterableConfig(LIMIT, 0, value)
+        request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "", [config])], False)
+        (row,) = (await client.ask(request)).responses
+        await client.close()
+        if row.error_code:
+            raise SurvivalError(f"the limit was not set: {row}")
+
+
+@contextmanager
+def survival(folder: Path, seed: int, *, without_lease: bool) -> Iterator[Survival]:
+    """Run the cluster and the proxy; the instances are started by `Survival.run`."""
+    (folder / "kafka").mkdir()
+    with running_kafka(SPEC, folder=folder / "kafka") as kafka:
+        brokers = [address(kafka.address(broker, WATCHED)) for broker in kafka.brokers]
+        with RecordingProxy((Address("127.0.0.2", at.port), at) for at in brokers) as proxy:
+            run = Survival(kafka, proxy, folder, seed, without_lease=without_lease)
+            try:
+                yield run
+            finally:
+                run.end()
+
+
+def main() -> int:
+    """Run the command. Return 1 when something was lost."""
+    parser = argparse.ArgumentParser(prog="python -m campaigns.survival", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument(
+        "--kills", type=float, default=0.5, help="part of the rounds; the others are suspensions"
+    )
+    parser.add_argument("--without-lease", action="store_true")
+    options = parser.parse_args()
+    begun = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory() as name,
+        survival(Path(name), options.seed, without_lease=options.without_lease) as run,
+    ):
+        try:
+            asyncio.run(run.run(options.rounds, lambda line: print(line, flush=True), options.kills))
+        except SurvivalError as error:
+            print(f"seed {options.seed}: {error}", file=sys.stderr)
+            return 1
+        print(
+            f"{options.rounds} rounds in {time.monotonic() - begun:.0f} s, seed {options.seed}: nothing lost"
+        )
+        print(f"{run.proxy.rows:,} steps, {len(run.proxy.claims)} claims, {dict(run.counts)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
