@@ -122,10 +122,13 @@ def _is_reverted(step: UpstreamStep, polled: UpstreamPartition) -> bool:
         return polled.replicas != step.base and not may_be_outdated(step, polled)
     if reverts_to_base_only(step):
         return True  # Metadata need not show it
+    if polled.replicas == step.base:
+        # A cancel may lead to the base list or to another order of it. Lagging Metadata shows the base list, too,
+        # and with a later leader epoch after a change of leader that no poll has shown.
+        return False
     drops_replicas = bool(set(step.following) - set(step.base))
     # Kafka starts a leader epoch when it drops replicas. A cancel that drops none can only change the order.
-    is_later = polled.leader_epoch > step.epoch or (not drops_replicas and polled.replicas != step.base)
-    return is_later and polled.replicas in step.ways_back
+    return polled.replicas in step.ways_back and (polled.leader_epoch > step.epoch or not drops_replicas)
 
 
 def _observe_target(expected: Replicas, partition: Partition) -> Observation:

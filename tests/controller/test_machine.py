@@ -4,11 +4,12 @@ import pytest
 
 from controller import machine
 from controller.machine import decide
-from controller.messages import events, job_events, upstream_events, zookeeper_events
+from controller.messages import access_events, events, job_events, upstream_events, zookeeper_events
 from controller.messages.event import AnyEvent, Event
 from controller.messages.events import AlterReassignments, Continue
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
+from controller.pace import readings
 from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
 from tests.builders import InMemoryController, partition
@@ -16,7 +17,7 @@ from tests.builders import InMemoryController, partition
 
 def event_classes() -> set[type]:
     """Return the event classes that the message modules define."""
-    modules = (events, job_events, upstream_events, zookeeper_events)
+    modules = (events, access_events, readings, job_events, upstream_events, zookeeper_events)
     defined = {each for module in modules for each in vars(module).values() if isinstance(each, type)}
     return {each for each in defined if issubclass(each, AnyEvent)} - {Event}
 
