@@ -159,7 +159,8 @@ def start(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
 def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: Order) -> Outcome:
     """Plan the next step and add it to the backlog. Without limits, begin it at once."""
     state = d.state
-    if state.backlog.usage.unlimited:
+    usage = state.backlog.usage
+    if usage.unlimited and not usage.paced:
         return start(d, partition, reassignment, order)
     step = plan_step(state, partition, reassignment)
     if step.waits_for:

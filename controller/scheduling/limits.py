@@ -128,7 +128,7 @@ class Usage:
     """How many steps other than repairs may be in flight while the cluster is not healthy; None while it is
     healthy."""
     unlimited: bool
-    """Whether no limit is set."""
+    """Whether operators have set no limit. Pace may have."""
 
     def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
         self.paced: Mapping[int, int] = {}
@@ -152,23 +152,18 @@ class Usage:
             LimitKind.BYTES: most_bytes,
             LimitKind.HEALTH: UNLIMITED if held is None else held,
         }
-        self._update_unlimited()
+        self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
 
     def pace(self, windows: Mapping[int, int]) -> None:
         """Set the limits of single brokers, which apply in addition to B."""
         self.paced = windows
-        self._update_unlimited()
-
-    def _update_unlimited(self) -> None:
-        set_ = self.limits != NO_LIMITS or self.bytes != UNLIMITED_BYTES or self.held is not None
-        self.unlimited = not set_ and not self.paced
 
     def exhausted(self, amounts: Amounts) -> Capacity | None:
         """Return the first capacity whose limit the amounts would exceed, or None.
 
         A step that exceeds a limit by itself may run alone, unless the health guard or pace holds it.
         """
-        if self.unlimited:
+        if self.unlimited and not self.paced:
             return None
         for capacity, amount in amounts:
             taken = self._taken.get(capacity, 0)

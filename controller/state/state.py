@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.access.index import AclIndex
-from controller.configs.names import MIN_ISR, SCHEDULE, THROTTLE
+from controller.configs.names import MIN_ISR, PACE, SCHEDULE, THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
@@ -425,7 +425,7 @@ class State(UpstreamState):
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
             text = configs.get(SCHEDULE, "").strip()
             schedule = read_schedule(text) if text else None
-            pace = pace_settings(configs)
+            pace = pace_settings(configs) if PACE in configs else None
             if pace != self.pace:
                 self.pace = pace
                 self.stop_pace()
