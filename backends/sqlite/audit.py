@@ -101,7 +101,11 @@ class _Search(NamedTuple):
 
 
 def insert_entries(database: sqlite3.Connection, entries: Sequence[AuditEntry]) -> None:
-    """Add the entries."""
+    """Add the entries. Their ids may be below those of stored entries."""
+    if not entries:
+        return
+    first = min(entry.id for entry in entries)
+    database.execute("UPDATE audit_indexed SET until = ? WHERE until >= ?", (first - 1, first))
     database.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
 
 

@@ -14,6 +14,7 @@ from reassignd.config.instance_keys import TOPIC, InstanceKeys
 from reassignd.config.listener_keys import LISTENER_KEYS, ListenerKeys
 from reassignd.config.setting_types import (
     ADDRESS,
+    DIRECTORY,
     FILE,
     PATH,
     SERVERS,
@@ -151,6 +152,12 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
         integer(1, 2**53),
         "2000000",
         "Maximum number of partitions of all ended jobs. Beyond it the oldest jobs are deleted, regardless of the two settings above.",
+    )
+    audit_dir = Key(
+        DIRECTORY,
+        "",
+        "ZooKeeper mode: directory with the audit log of what this process accepted as the controller. If empty, there is "
+        "none. In the other modes the log is in `data.dir`.",
     )
     audit_retention_ms = Key(
         integer(1, 2**53),

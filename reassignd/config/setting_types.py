@@ -148,6 +148,7 @@ SERVERS = SettingType(
     "HOST:PORT,...", "HOST:PORT with a port in [1, 65535], or several with commas", _parse_servers
 )
 PATH = SettingType("DIR", "a path", _parse_path)
+DIRECTORY: SettingType[Path | None] = SettingType("DIR", "a path, or nothing", _parse_file)
 
 
 ADDRESS_OR_SOCKET: SettingType[Address | SocketPath] = SettingType(

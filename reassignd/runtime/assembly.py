@@ -59,7 +59,7 @@ class ProcessParts(NamedTuple):
     off_loop: WorkerThread
     stats: Counters
     audit: AuditStore | None = None
-    """None in ZooKeeper mode, which keeps no audit log."""
+    """None without an audit log: in ZooKeeper mode without `audit.dir`."""
 
 
 class Failure(NamedTuple):

@@ -54,6 +54,8 @@ from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.controller_term import ControllerCounters, ControllerTerm
 from reassignd.runtime.listeners.controller_listeners import ControllerListeners
 from reassignd.runtime.runtime import HttpContent, Publish
+from reassignd.runtime.storage.audit_dir import AuditDir
+from reassignd.runtime.storage.audit_store import audit_retention
 from reassignd.runtime.watchdog import Watchdog
 from server.driver.driver import DriverStoppedError
 from server.metrics.sources import Znodes
@@ -90,10 +92,10 @@ class ZookeeperRuntime:
         path = settings.zookeeper_command_config
         security = PLAINTEXT if path is None else command_config.load(path)
         self._caller = Caller(software_version=__version__, security=security)
-        self._parts = ProcessParts(WorkerThread(), Counters())
+        off_loop, stats = WorkerThread(), Counters()
         self._endpoint = ControllerEndpoint()
         interceptors = controller_interceptors(settings.node_id, self._endpoint, self._endpoint.answer)
-        self._listeners = ControllerListeners(settings, interceptors, self._parts.stats)
+        self._listeners = ControllerListeners(settings, interceptors, stats)
         self._rejections = Rejections()
         self._terms: Counter[str] = Counter()
         znodes = Znodes(self._rejections.documents, self._rejections.entries, self._terms)
@@ -107,6 +109,8 @@ class ZookeeperRuntime:
         self._tasks: list[asyncio.Task[None]] = []
         self._candidate: Candidate
         self._publish: Publish
+        self._audit = _audit_dir(settings, off_loop)
+        self._parts = ProcessParts(off_loop, stats, None if self._audit is None else self._audit.log)
 
     @property
     def addresses(self) -> list[Address]:
@@ -126,6 +130,7 @@ class ZookeeperRuntime:
         try:
             await self._tree.start()
             await check_permissions(self._tree)
+            self._claim_audit_dir(await _cluster_id(self._tree))
             registration = await self._listeners.open()
         except ZookeeperError as error:
             raise CommandError(str(error)) from error
@@ -152,6 +157,8 @@ class ZookeeperRuntime:
     def close(self) -> None:
         """See `Runtime.close`."""
         self._parts.off_loop.close()
+        if self._audit is not None:
+            self._audit.close()
 
     def abort(self) -> None:
         """End the session, so that another controller is elected at once."""
@@ -204,7 +211,9 @@ class ZookeeperRuntime:
                 return controller
 
             cluster_id = await _cluster_id(self._tree)
-            assembly = Assembly(self._settings, state, context.store, cluster_id, build, self._parts)
+            self._claim_audit_dir(cluster_id)
+            store = context.store if self._audit is None else self._audit.audited(context.store)
+            assembly = Assembly(self._settings, state, store, cluster_id, build, self._parts)
             assembly.failure.add_done_callback(lambda failure: _end(term_end, failure.result().error))
             await assembly.start()
             stack.push_async_callback(assembly.stop)
@@ -257,6 +266,10 @@ class ZookeeperRuntime:
         connect = connector(self._caller)
         return await detect_protocol(self._tree, settings.node_id, configured, directory.endpoint, connect)
 
+    def _claim_audit_dir(self, cluster_id: str) -> None:
+        if self._audit is not None:
+            self._audit.claim(cluster_id)
+
     def _hide_cluster(self) -> None:
         self._endpoint.active = None
         self._publish(STANDBY)
@@ -276,6 +289,16 @@ class ZookeeperRuntime:
 def _end(term_end: asyncio.Future[BaseException], reason: BaseException) -> None:
     if not term_end.done():
         term_end.set_result(reason)
+
+
+def _audit_dir(settings: Settings, off_loop: WorkerThread) -> AuditDir | None:
+    if settings.audit_dir is None:
+        return None
+    try:
+        return AuditDir(settings.audit_dir, audit_retention(settings), off_loop)
+    except BaseException:
+        off_loop.close()
+        raise
 
 
 async def _cluster_id(tree: Tree) -> str:

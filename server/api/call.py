@@ -72,7 +72,7 @@ class ApiServices:
     brokers_cluster_id: Callable[[], str] | None = None
     """Returns the id of the cluster that clients of its brokers see. A gateway has an id of its own, `cluster_id`."""
     audit: AuditLog | None = None
-    """The audit log; None in ZooKeeper mode, which keeps none."""
+    """The audit log; None in ZooKeeper mode without `audit.dir`."""
     events: EventHub | None = None
     """The event stream."""
     reviews: Reviews | None = None

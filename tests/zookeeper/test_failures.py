@@ -1,7 +1,9 @@
 """A reassignment completes and loses no acknowledged record if a broker, reassignd or ZooKeeper fails."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.zookeeper.load import Load
@@ -73,6 +75,32 @@ def test_a_standby_takes_over_after_reassignd_is_killed(site: Site, topic: str) 
     finally:
         standby.stop()
     site.wait_for_controller(1000)
+
+
+def test_each_candidate_keeps_the_audit_log_of_its_terms(site: Site, tmp_path: Path) -> None:
+    topic = site.create_topic([[1, 2]])
+
+    def served(node_id: int, replicas: list[int]) -> list[tuple[str, list[str]]]:
+        """Run a candidate as the controller, reassign, and return its part of the log."""
+        candidate = ControllerProcess(site.cluster, node_id, **{"audit.dir": str(tmp_path / str(node_id))})
+        candidate.start()
+        if site.commander.runs:
+            assert site.commander.stop() == 0
+        site.wait_for_controller(node_id)
+        site.reassign(topic, {0: replicas})
+        site.wait_for_replicas(topic, [replicas])
+        entries = httpx.get(f"http://{candidate.http}/v1/audit").json()["entries"]
+        assert candidate.stop() == 0
+        return [(entry["action"], entry["detail"]["topics"]) for entry in entries]
+
+    ordered = ("order", [topic])
+    try:
+        assert served(1001, [3, 4]) == [ordered]
+        assert served(1002, [1, 2]) == [ordered]
+        assert served(1001, [3, 4]) == [ordered, ordered]
+    finally:
+        site.commander.start()
+        site.wait_for_controller(1000)
 
 
 @pytest.fixture

@@ -34,8 +34,8 @@ def cluster_id(data_dir: Path) -> str:
     return values[KEY]
 
 
-def claim(data_dir: Path, key: str, value: str) -> None:
-    """Write a property of the cluster that the records belong to; it never changes afterwards.
+def claim(data_dir: Path, key: str, value: str, setting: str = "data.dir") -> None:
+    """Write a property of the cluster that the records belong to; it never changes afterwards. `setting` names the directory.
 
     Raises CommandError if the file has another value: records of one cluster have no meaning for another one.
     """
@@ -44,7 +44,7 @@ def claim(data_dir: Path, key: str, value: str) -> None:
     if values.get(key, value) != value:
         raise CommandError(
             f"the records in {data_dir} are those of {key}={values[key]}, not of {value}; "
-            "start with that, or with another data.dir"
+            f"start with that, or with another {setting}"
         )
     if key not in values:
         _write(path, {**values, key: value})

@@ -65,7 +65,8 @@ def _encoded(entries: list[AuditEntry]) -> bytes:
 def _log(call: Call) -> AuditLog:
     if call.services.audit is None:
         raise HttpError(
-            409, "a controller in ZooKeeper mode keeps no audit log; its log lines name each request"
+            409,
+            "in ZooKeeper mode there is an audit log if audit.dir is set; without it, log lines name each request",
         )
     return call.services.audit
 

@@ -189,6 +189,16 @@ async def test_the_topics_of_entries_are_indexed_later(
                 await asyncio.sleep(0.01)
 
 
+async def test_entries_below_indexed_ones_are_found_by_topic(
+    store: SqliteStore, reader: AuditReader, tmp_path: Path
+) -> None:
+    for number in (3, 1, 2):
+        await store.commit([entry(number, topics=["foo"])])
+        index_all(tmp_path)
+        assert number in [each.id for each in reader.newest(AuditFilter(topic="foo"), 9)]
+    assert [each.id for each in reader.newest(AuditFilter(topic="foo"), 9)] == [3, 2, 1]
+
+
 async def test_the_index_of_an_earlier_version_is_replaced(tmp_path: Path) -> None:
     with closing(SqliteStore(tmp_path)) as store:
         await store.commit([entry(1, topics=["foo"])])

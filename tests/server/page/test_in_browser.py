@@ -157,6 +157,17 @@ def test_a_wrong_number_is_refused_in_the_dialog(site: Site) -> None:
     assert page.run("document.getElementById('confirm').open")
 
 
+def test_a_pause_is_shown_without_an_audit_log(site: Site) -> None:
+    """As in ZooKeeper mode without `audit.dir`."""
+    refusing = """
+    const ask = window.fetch;
+    window.fetch = async (...given) => String(given[0]).includes("v1/audit")
+      ? new Response('{"error": "there is no audit log"}', { status: 409 }) : ask(...given);"""
+    site.post("pause")
+    page = site.open("", refusing)
+    assert page.text("#paused") == "Everything is paused: steps in flight finish, no others start."
+
+
 def test_partitions_that_are_read_less_often_show_their_time(site: Site) -> None:
     slow = f"""
     const ask = window.fetch;
