@@ -11,6 +11,12 @@ class AuditDetail(Struct, omit_defaults=True):
     via: Annotated[str, Meta(description="Id of the instance that has forwarded the request.")] = ""
     requested: Annotated[int, Meta(description="Rows of the request.")] = 0
     partitions: Annotated[int, Meta(description="Partitions of the job that the request created.")] = 0
+    left: Annotated[
+        int,
+        Meta(
+            description="Partitions that have not ended, of the job or the jobs that were paused or resumed."
+        ),
+    ] = 0
     cancelled: Annotated[int, Meta(description="Cancelled partitions.")] = 0
     skipped: Annotated[int, Meta(description="Partitions that a rollback skipped.")] = 0
     rolled_back: Annotated[int, Meta(description="The job that a rollback undoes.")] = 0
@@ -24,4 +30,10 @@ class AuditDetail(Struct, omit_defaults=True):
     configs: Annotated[
         dict[str, str | None],
         Meta(description="Changed configs with their new values; null for a reset to the default."),
+    ] = {}
+    before: Annotated[
+        dict[str, str | None],
+        Meta(
+            description="Values before the change: of each config in `configs`, null for the default, or of `priority`."
+        ),
     ] = {}

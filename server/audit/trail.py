@@ -1,9 +1,10 @@
 """Makes the entries of the audit log from the decisions of the driver."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -47,21 +48,30 @@ class AuditTrail:
         """Return `decide` with the entry among the records of each decision that changes something."""
 
         def decide_audited(decision: Decision, event: AnyEvent) -> Iterator[None]:
+            read = _BEFORE.get(type(event))
+            before = {} if read is None else read(self._state, event)
             yield from decide(decision, event)
             if decision.changes and type(event) in _MAKERS:
-                entry = self.entry(event, decision)
+                entry = self.entry(event, decision, before)
                 if entry is not None:
                     decision.changes.append(entry)
 
         return decide_audited
 
-    def entry(self, event: AnyEvent, decision: Decision) -> AuditEntry | None:
-        """Return the entry of the decision, which is complete but not durable; None if it needs none."""
+    def entry(
+        self, event: AnyEvent, decision: Decision, before: Mapping[str, str | None] = MappingProxyType({})
+    ) -> AuditEntry | None:
+        """Return the entry of the decision, which is complete but not durable; None if it needs none.
+
+        `before` has the values before the decision, by config or `priority`.
+        """
         make = _MAKERS.get(type(event))
         fields = None if make is None else make(self._state, event, decision.reply)
         if fields is None:
             return None
         action, principal, client_id, job, detail = fields
+        # Of several configs, some may have been refused.
+        detail.before = {name: value for name, value in before.items() if job or name in detail.configs}
         requester: Any = getattr(event, "requester", event)
         detail.via = requester.via
         self._last_id += 1
@@ -129,9 +139,10 @@ def _rolled_back(
     return AuditAction.ROLLBACK, event.principal, event.client_id, reply.job, detail
 
 
-def _paused(_: State, event: job_events.Pause, reply: Outcome) -> _Made | None:
+def _paused(state: State, event: job_events.Pause, reply: Outcome) -> _Made | None:
     action = AuditAction.PAUSE if event.paused else AuditAction.RESUME
-    return (action, *event.requester[:2], event.job or 0, AuditDetail()) if reply.ok else None
+    left = state.open.get(event.job, 0) if event.job else sum(state.open.values())
+    return (action, *event.requester[:2], event.job or 0, AuditDetail(left=left)) if reply.ok else None
 
 
 def _prioritized(_: State, event: job_events.Prioritize, reply: Outcome) -> _Made | None:
@@ -153,12 +164,33 @@ def _configs_altered(_: State, event: events.AlterConfigs, reply: Sequence[Outco
     return AuditAction.LIMITS, *event.requester[:2], 0, AuditDetail(configs=configs)
 
 
+def _priority_before(state: State, event: job_events.Prioritize) -> dict[str, str | None]:
+    job = state.jobs.get(event.job)
+    return {} if job is None else {"priority": str(job.priority)}
+
+
+def _configs_before(state: State, event: events.AlterConfigs) -> dict[str, str | None]:
+    values: dict[str, str | None] = {}
+    for resource in event.resources:
+        if resource.resource is ResourceType.BROKER:
+            present = state.configs.get((ResourceType.BROKER, resource.name), {})
+            for name, config in _names(resource):
+                values[name] = present[config][:LENGTH] if config in present else None
+    return values
+
+
 def _changed_configs(resources: Iterable[events.ResourceChanges]) -> Iterator[tuple[str, str | None]]:
     for resource in resources:
-        broker = f"broker {resource.name}: " if resource.name else ""
-        for change in resource.changes:
-            value = None if change.op is ConfigOp.DELETE else (change.value or "")[:LENGTH]
-            yield broker + ALIASES.get(change.config, change.config), value
+        for change, (name, _) in zip(resource.changes, _names(resource), strict=True):
+            yield name, None if change.op is ConfigOp.DELETE else (change.value or "")[:LENGTH]
+
+
+def _names(resource: events.ResourceChanges) -> Iterator[tuple[str, str]]:
+    """Yield how an entry names each changed config, and the config."""
+    broker = f"broker {resource.name}: " if resource.name else ""
+    for change in resource.changes:
+        config = ALIASES.get(change.config, change.config)
+        yield broker + config, config
 
 
 def _total(state: State, job: int) -> int:
@@ -178,3 +210,9 @@ _MAKERS: dict[type, Callable[[State, Any, Any], _Made | None]] = {
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
 }
+
+_BEFORE: dict[type, Callable[[State, Any], dict[str, str | None]]] = {
+    events.AlterConfigs: _configs_before,
+    job_events.Prioritize: _priority_before,
+}
+"""Read what the event replaces, before its decision."""

@@ -23,7 +23,7 @@ SCRIPTS = (
 )
 """Modules of the page: `page` is the first one, and imports the others."""
 
-OTHER_SCRIPTS = ("broker_figures", "history", "proposals", "review", "save", "session", "submit")
+OTHER_SCRIPTS = ("broker_figures", "forecast", "history", "proposals", "review", "save", "session", "submit")
 """Modules of the other pages; they also import modules of the first one."""
 
 TYPES = {

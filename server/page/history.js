@@ -26,8 +26,30 @@ function options({ throttle, priority, paused }) {
     .filter(Boolean).map((each) => `; ${each}`).join("");
 }
 
-const configs = ({ configs: changes = {} }) =>
-  Object.entries(changes).map(([name, value]) => `${name} = ${value ?? "default"}`).join(", ");
+// Configs that are limits are named as on the first page.
+const LIMITS = {
+  "reassignment.max.concurrent.replica.movements.per.partition": "limit R",
+  "reassignment.max.concurrent.partition.movements": "limit P",
+  "reassignment.max.concurrent.leader.movements": "limit L",
+  "reassignment.max.concurrent.replica.movements": "limit C",
+  "reassignment.max.concurrent.replica.movements.per.broker": "limit B",
+  "reassignment.throttle.bytes.per.second": "throttle",
+};
+
+function valueOf(name, value) {
+  if (value === null) return LIMITS[name] ? "none" : "default";
+  return LIMITS[name] === "throttle" ? rate(Number(value)) : value;
+}
+
+// Entries of earlier versions lack the values before the change.
+const change = (name, before, value) =>
+  `${LIMITS[name] ?? name} ${name in before ? `${valueOf(name, before[name])} → ` : "= "}${valueOf(name, value)}`;
+
+const configs = ({ configs: changes = {}, before = {} }) =>
+  Object.entries(changes).map(([name, value]) => change(name, before, value)).join(", ");
+
+const pause = ({ job, detail }) =>
+  `${job === null ? "everything" : `job ${job}`}${detail.left ? `, ${counted(detail.left, "partition")} left` : ""}`;
 
 function ordered(detail) {
   const cancelled = detail.cancelled ? `; ${count(detail.cancelled)} cancelled` : "";
@@ -43,10 +65,10 @@ const WHAT = {
     const skipped = detail.skipped ? `, ${count(detail.skipped)} skipped` : "";
     return `of job ${detail.rolled_back}: ${counted(detail.partitions ?? 0, "partition")}${skipped}`;
   },
-  pause: ({ job }) => (job === null ? "everything" : ""),
-  resume: ({ job }) => (job === null ? "everything" : ""),
+  pause: pause,
+  resume: pause,
   limits: ({ detail }) => configs(detail),
-  priority: ({ detail }) => `priority ${detail.priority ?? 0}`,
+  priority: ({ job, detail }) => `job ${job}: ${change("priority", detail.before ?? {}, detail.priority ?? 0)}`,
 };
 
 const table = new Table("entries", [

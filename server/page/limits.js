@@ -52,7 +52,7 @@ async function changeLimit(limit, context) {
   const preview = async (value) => effectLines(limit.name, await post("v1/limits/preview", { [limit.name]: value }));
   const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", read, preview };
   const answer = await ask(`Change limit ${limit.name}`, lines, "Change", field);
-  if (answer) await context.act(`Limit ${limit.name} is changed.`, () => put("v1/limits", { [limit.name]: answer.value }));
+  if (answer) await context.act(`Limit ${limit.name}: ${limitValue(limit)} → ${valueOf(limit.name, answer.value)}.`, () => put("v1/limits", { [limit.name]: answer.value }));
 }
 
 // What a change would do now, from the preview of the server.

@@ -194,7 +194,7 @@ context.run = {
     const field = { label: "Priority, from -1000 to 1000", value: job.priority, read: wholeNumber(-1000, 1000) };
     const answer = await ask(`Priority of job ${job.id}`, lines, "Change", field);
     if (answer) {
-      await act(`Job ${job.id} has priority ${answer.value}.`, () => post(`v1/jobs/${job.id}/priority`, { priority: answer.value }));
+      await act(`Priority of job ${job.id}: ${job.priority} → ${answer.value}.`, () => post(`v1/jobs/${job.id}/priority`, { priority: answer.value }));
     }
   },
   async cancel(job) {

@@ -3,7 +3,8 @@
 
 import { brokerTable, charts } from "./broker_figures.js";
 import { Table, element, setHidden, setText } from "./dom.js";
-import { bytes, count, counted, duration, list, rate } from "./format.js";
+import { copyLine, forecastLine, scheduledLine, spent, underWayLine } from "./forecast.js";
+import { bytes, count, counted, list } from "./format.js";
 
 const ORIGINS = {
   given: "the throttle of this job",
@@ -11,28 +12,6 @@ const ORIGINS = {
   measured: "the rate of the fastest broker now",
   assumed: "assumed, because there is no throttle and no measured rate",
 };
-
-export const spent = (seconds) => (seconds > 0 && seconds < 1 ? "less than 1 s" : duration(seconds));
-
-export function copyLine(review) {
-  return `${counted(review.replica_movements, "replica")} (${bytes(review.bytes)}) will be copied, in ${counted(review.steps, "step")}.`;
-}
-
-export function forecastLine(review) {
-  const least = review.least_seconds < review.seconds ? `, at least ${spent(review.least_seconds)}` : "";
-  return `Forecast: ${spent(review.seconds)}${least}, at ${rate(review.bandwidth)} to and from each broker.`;
-}
-
-export function scheduledLine({ scheduled_seconds: scheduled, seconds }) {
-  if (scheduled === seconds) return "";
-  return scheduled === null ? "In the periods of the schedule it takes more than 90 days." : `In the periods of the schedule it ends in ${spent(scheduled)}.`;
-}
-
-export function underWayLine(review, queued) {
-  if (!review.under_way) return "";
-  const what = queued ? "return to their original replicas first" : "turn to the new target";
-  return `${counted(review.under_way, "partition")} of the plan are moving or queued now: they ${what}.`;
-}
 
 function lines(review) {
   const moving = review.partitions - review.unchanged;

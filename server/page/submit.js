@@ -4,8 +4,9 @@
 import { RequestError, get, postText, withQuery } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
+import { copyLine, forecastLine, scheduledLine, underWayLine } from "./forecast.js";
 import { bytes, counted, rate, readRate } from "./format.js";
-import { copyLine, forecastLine, scheduledLine, showReview, underWayLine } from "./review.js";
+import { showReview } from "./review.js";
 import { saveJson } from "./save.js";
 import { attempt, begin } from "./session.js";
 
@@ -20,6 +21,7 @@ let checking = null; // aborts the check that runs
 let timer;
 let review = null; // that of the plan as it is now
 let rollback = null;
+let mayStart = false;
 
 const plan = () => uploaded ?? area.value;
 
@@ -102,6 +104,7 @@ function priority() {
 }
 
 async function start(event) {
+  if (!mayStart) return;
   const how = event.submitter.value;
   if (!review) await check();
   if (!review) return;
@@ -131,7 +134,10 @@ function showAnswer({ job, accepted, unchanged, refused, rollback: present }) {
 
 async function load() {
   const { principal, role } = await get("v1/whoami");
-  if (role !== "operator") throw new Error(`${principal} has the role ${role}: only an operator submits plans.`);
+  mayStart = role === "operator";
+  setText(element("role"), `${principal} has the role ${role} and can review plans. To start one, the role operator is needed.`);
+  setHidden(element("role"), mayStart);
+  for (const id of ["start-priority", "start-buttons"]) setHidden(element(id), !mayStart);
   setHidden(element("plan-form"), false);
   changed();
 }

@@ -124,6 +124,8 @@ def _counts(detail: Row) -> Iterator[str]:
         yield f"of job {detail['rolled_back']}"
     if "partitions" in detail:
         yield counted(detail["partitions"], "partition")
+    if "left" in detail:
+        yield f"{counted(detail['left'], 'partition')} left"
     for name in ("cancelled", "skipped"):
         if name in detail:
             yield f"{detail[name]:,} {name}"
@@ -135,7 +137,17 @@ def _counts(detail: Row) -> Iterator[str]:
 def _settings(action: str, detail: Row) -> Iterator[str]:
     if "throttle" in detail:
         yield f"throttle {in_bytes(detail['throttle'])}/s"
+    before = detail.get("before", {})
     if "priority" in detail or action == "priority":
-        yield f"priority {detail.get('priority', 0)}"
+        yield f"priority {_from(before, 'priority')}{detail.get('priority', 0)}"
     for name, value in detail.get("configs", {}).items():
-        yield f"{name}={'none' if value is None else value}"
+        yield f"{name}={_from(before, name)}{_value(value)}"
+
+
+def _from(before: Row, name: str) -> str:
+    """Return the value before the change. Entries of earlier versions have none."""
+    return f"{_value(before[name])} -> " if name in before else ""
+
+
+def _value(value: str | None) -> str:
+    return "none" if value is None else value

@@ -141,6 +141,12 @@ class ProposalForecast(Struct):
     seconds: float
     least_seconds: float
     waiting_partitions: int
+    scheduled_seconds: Annotated[
+        float | None,
+        Meta(
+            description="The time from now on in the periods of the schedule; null if that is more than 90 days."
+        ),
+    ] = None
 
 
 class ProposalFigures(Struct):

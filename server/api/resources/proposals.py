@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from common.json.text import parse
@@ -24,7 +25,7 @@ from server.api.resources.placement import alter_excluded
 from server.api.services.proposal_store import Kept, ProposalStore
 from server.api.streams import encoded_lines, json_in_pieces, json_response
 from server.api.table import Endpoint
-from server.api.views.plans import check_plan
+from server.api.views.plans import check_plan, scheduled_seconds
 
 SMALL = 10_000
 """Partitions of a cluster up to which a request waits for the result. The others are answered at once."""
@@ -53,18 +54,18 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
         await kept.task
     if kept.state is ProposalState.FAILED:
         raise HttpError(422, "; ".join(kept.reasons))
-    return json_response(store.shown(kept), 202 if kept.open else 200)
+    return json_response(_shown(call, kept), 202 if kept.open else 200)
 
 
 async def proposals(call: Call) -> Proposals:
     """List the kept proposals, newest first."""
     store = _store(call)
-    return Proposals([store.shown(each) for each in store.newest_first()])
+    return Proposals([_shown(call, each) for each in store.newest_first()])
 
 
 async def proposal(call: Call) -> Proposal:
     """Return a proposal: its progress, then its figures."""
-    return _store(call).shown(_kept(call))
+    return _shown(call, _kept(call))
 
 
 async def delete(call: Call) -> Proposals:
@@ -136,6 +137,17 @@ def _value(choice: Enum | None) -> str | None:
 
 def _ids(brokers: Iterable[int]) -> str:
     return ",".join(map(str, brokers))
+
+
+def _shown(call: Call, kept: Kept) -> Proposal:
+    """Return the proposal with the time that its forecast takes from now on."""
+    shown = _store(call).shown(kept)
+    if shown.figures is not None and (forecast := shown.figures.forecast) is not None:
+        size = forecast.seconds * forecast.bandwidth
+        seconds = scheduled_seconds(call.state, size, forecast.bandwidth, forecast.seconds)
+        forecast = replace(forecast, scheduled_seconds=seconds)
+        return replace(shown, figures=replace(shown.figures, forecast=forecast))
+    return shown
 
 
 def _rates(state: State, store: ProposalStore) -> dict[str, Any]:

@@ -6,10 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from common.clock import wall_clock
 from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
-from controller.schedule.openings import seconds_until_done
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
@@ -19,7 +17,7 @@ from server.api.models.reviews import RateOrigin, Review, ReviewOptions
 from server.api.resources.snapshot import rows
 from server.api.streams import encoded_lines
 from server.api.table import Endpoint
-from server.api.views.plans import check_plan
+from server.api.views.plans import check_plan, scheduled_seconds
 
 MAX_ENTRIES = 50_000
 """Larger plans are forecast by `reassignd plan`, with Spark."""
@@ -51,18 +49,11 @@ async def review(call: Call, options: ReviewOptions) -> Review:
         "limits": {name.upper(): limit for name, limit in answer["limits"].items() if limit < UNLIMITED},
         "under_way": under_way,
         "rate_origin": origin,
-        "scheduled_seconds": _scheduled(
+        "scheduled_seconds": scheduled_seconds(
             call.state, answer["seconds"] * bandwidth, bandwidth, answer["seconds"]
         ),
     }
     return msgspec.convert(answer | changed, Review)
-
-
-def _scheduled(state: State, size: float, rate: int, unscheduled: float) -> float | None:
-    """Return the time from now on that `size` bytes take in the periods of the schedule."""
-    if state.schedule is None:
-        return unscheduled
-    return seconds_until_done(state.schedule, wall_clock(), size, rate)
 
 
 def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> tuple[int, RateOrigin]:

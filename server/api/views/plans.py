@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from common.clock import wall_clock
 from common.large_lists import clear_lists, drained
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.names import display_name
 from controller.model.plan import Entry, PlanRow
 from controller.reassignment.alter import check_row
+from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from server.api.errors import HttpError
 from server.api.views.similar import topic_hint
@@ -62,3 +64,13 @@ def plan_rows(assignment: Assignment) -> Iterator[PlanRow]:
     """Return the entries of a plan with these target replicas."""
     for (topic, partition), replicas in assignment:
         yield PlanRow(topic, partition, replicas, ["any"] * len(replicas))
+
+
+def scheduled_seconds(state: State, size: float, rate: int, unscheduled: float) -> float | None:
+    """Return the time from now on that `size` bytes take at this rate in the periods of the schedule.
+
+    Without a schedule it is `unscheduled`. None: longer than 90 days, or never.
+    """
+    if state.schedule is None:
+        return unscheduled
+    return seconds_until_done(state.schedule, wall_clock(), size, rate)

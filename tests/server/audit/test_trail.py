@@ -93,8 +93,8 @@ def test_a_queued_plan_and_its_rollback_have_entries(audited: Audited) -> None:
 
 def test_pause_resume_and_priority_name_the_requester(audited: Audited) -> None:
     audited.order([2])
-    assert told(audited.do(Pause(None, True, ANN))) == ("pause", *ANN[:2], 0, {})
-    assert told(audited.do(Pause(1, False, ANN))) == ("resume", *ANN[:2], 1, {})
+    assert told(audited.do(Pause(None, True, ANN))) == ("pause", *ANN[:2], 0, {"left": 1})
+    assert told(audited.do(Pause(1, False, ANN))) == ("resume", *ANN[:2], 1, {"left": 1})
     assert told(audited.do(Prioritize(1, 5, ANN))) == ("priority", *ANN[:2], 1, {"priority": 5})
 
 
@@ -103,7 +103,7 @@ def test_the_instance_that_forwarded_a_request_is_named(audited: Audited) -> Non
     assert told(audited.do(AlterReassignments([AlterTopic("foo", [AlterRow(0, (2,))])], via="standby")))[4][
         "via"
     ] == ("standby")
-    assert told(audited.do(Pause(None, True, via)))[4] == {"via": "standby"}
+    assert told(audited.do(Pause(None, True, via)))[4] == {"left": 1, "via": "standby"}
     assert told(audited.do(RollBackJob(1, via="standby")))[4]["via"] == "standby"
 
 
@@ -116,6 +116,24 @@ def test_a_limit_is_named_by_its_config(audited: Audited) -> None:
     assert told(audited.do(short)) == ("limits", *ANN[:2], 0, {"configs": {LIMIT: "3"}})
     reset = AlterConfigs([config(LIMIT, None, ConfigOp.DELETE)], requester=ANN)
     assert told(audited.do(reset))[4] == {"configs": {LIMIT: None}}
+
+
+def test_a_change_has_the_values_before_it(audited: Audited) -> None:
+    audited.order([2])
+    decide_audited = audited.trail.audited(decide)
+
+    def detail(event: AnyEvent) -> Any:
+        decision = Decision(audited.controller.state)
+        list(decide_audited(decision, event))
+        entry = decision.changes[-1]
+        assert isinstance(entry, AuditEntry)
+        return json.loads(entry.detail)
+
+    first = AlterConfigs([config("reassignment.parallel.partition.count", "3")], requester=ANN)
+    assert detail(first) == {"configs": {LIMIT: "3"}, "before": {LIMIT: None}}
+    assert detail(AlterConfigs([config(LIMIT, "8")], requester=ANN))["before"] == {LIMIT: "3"}
+    assert detail(AlterConfigs([config(LIMIT, None, ConfigOp.DELETE)]))["before"] == {LIMIT: "8"}
+    assert detail(Prioritize(1, 5, ANN)) == {"priority": 5, "before": {"priority": "0"}}
 
 
 def test_configs_that_are_only_checked_or_of_topics_have_no_entry(audited: Audited) -> None:

@@ -35,11 +35,11 @@ def test_each_entry_says_who_did_what_in_numbers(site: Site) -> None:
     page = site.page("history.html")
     assert shown(page, 6) == [
         "cancel||30 partitions cancelled of foo",
-        "pause||everything",
-        "resume|1|",
-        "priority|1|priority 7",
+        "pause||everything, 30 partitions left",
+        "resume|1|job 1, 30 partitions left",
+        "priority|1|job 1: priority 0 → 7",
         "order|1|30 partitions of foo; throttle 48.8 KiB/s; submitted paused",
-        "limits||reassignment.max.concurrent.partition.movements = 1",
+        "limits||limit P none → 1",
     ]
     user = site.api.get("whoami").json()["principal"]
     assert page.text("#entries tbody tr td:nth-child(5)") == user

@@ -37,6 +37,7 @@ def test_the_dialog_of_a_limit_says_what_would_start(site: Site) -> None:
     replace(page, "3")
     page.press("Enter")
     site.until(lambda: site.api.get("limits").json()["limits"][1]["limit"] == 3)
+    page.wait("document.getElementById('said').innerText === 'Limit P: 1 → 3.'")
 
 
 def test_the_throttle_is_changed_in_units(site: Site) -> None:

@@ -167,17 +167,25 @@ def test_names_with_markup_are_shown_as_text(site: Site) -> None:
     assert page.run("document.images.length") == 0
 
 
-def test_a_viewer_may_not_submit(start: Open, tmp_path: Path) -> None:
-    access = tmp_path / "access"
-    access.write_text("reader viewer token secret-of-at-least-sixteen-characters\n")
+def test_a_viewer_reviews_a_plan_and_is_told_who_may_start_it(start: Open, tmp_path: Path) -> None:
+    access, secret = tmp_path / "access", "secret-of-at-least-sixteen-characters"
+    access.write_text(f"reader viewer token {secret}\n")
     access.chmod(0o600)
     page = start(**{"http.access.file": str(access)}).page("submit.html")
     page.wait("!document.getElementById('login').hidden")
     page.run("document.getElementById('token').focus()")
-    page.type("secret-of-at-least-sixteen-characters")
+    page.type(secret)
     page.press("Enter")
-    page.wait("document.getElementById('trouble').innerText.includes('viewer')")
-    assert page.run("document.getElementById('plan-form').hidden")
+    enter(page, rows(range(3)))
+    page.wait(VALID)
+    assert "3 partitions will move." in page.text("#summary")
+    assert page.text("#role") == (
+        "User:reader has the role viewer and can review plans. To start one, the role operator is needed."
+    )
+    assert "Start" not in page.text("#start")
+    page.run("document.querySelector('#start [name=throttle]').focus()")
+    page.press("Enter")
+    assert not page.run(OPEN)
 
 
 def test_a_server_that_is_gone_is_named_and_the_plan_stays(site: Site) -> None:

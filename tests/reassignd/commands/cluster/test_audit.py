@@ -68,7 +68,10 @@ def test_an_order_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("rollback", {"rolled_back": 2, "partitions": 1, "skipped": 3}, "of job 2, 1 partition, 3 skipped"),
         ("limits", {"configs": {"x": "3", "y": None}}, "x=3, y=none"),
+        ("limits", {"configs": {"x": "3"}, "before": {"x": None}}, "x=none -> 3"),
         ("priority", {}, "priority 0"),
+        ("priority", {"priority": 2, "before": {"priority": "0"}}, "priority 0 -> 2"),
+        ("pause", {"left": 7}, "7 partitions left"),
     ],
 )
 def test_the_numbers_of_other_actions(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from controller.configs.names import SCHEDULE
 from controller.model.profile import GATEWAY
 from server.api.resources import proposals
 from server.api.services.proposal_store import MAX_KEPT, MAX_OPEN, ProposalStore
@@ -40,6 +41,19 @@ async def test_a_small_cluster_is_answered_with_the_figures(client: ProposalClie
     assert (proposal["cluster_partitions"], proposal["read_partitions"]) == (3, 3)
     assert proposal["figures"]["summary"] == ["moves 1 replica"]
     assert (await client.get("/v1/proposals/1"))["figures"] == proposal["figures"]
+
+
+async def test_the_forecast_has_the_time_within_the_schedule(client: ProposalClient) -> None:
+    forecast = {
+        "steps": 1, "waves": 1, "bytes": 100, "bandwidth": 50, "seconds": 2, "least_seconds": 2, "waiting_partitions": 0
+    }  # fmt: skip
+    client.answer = answer({"forecast": forecast}, foo_0=([1, 2, 3], [4, 2, 3]))
+    proposal = await client.post("/v1/proposals", DRAIN)
+    assert proposal["figures"]["forecast"]["scheduled_seconds"] == 2
+    client.controller.default(SCHEDULE, "00:00-24:00 throttle=10")
+    [listed] = (await client.get("/v1/proposals"))["proposals"]
+    shown = await client.get("/v1/proposals/1")
+    assert [each["figures"]["forecast"]["scheduled_seconds"] for each in (listed, shown)] == [10, 10]
 
 
 async def test_the_computation_gets_goals_options_limits_and_the_cluster(client: ProposalClient) -> None:

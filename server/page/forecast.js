@@ -1,0 +1,26 @@
+// What a forecast says in words.
+"use strict";
+
+import { bytes, counted, duration, rate } from "./format.js";
+
+export const spent = (seconds) => (seconds > 0 && seconds < 1 ? "less than 1 s" : duration(seconds));
+
+export function copyLine(review) {
+  return `${counted(review.replica_movements, "replica")} (${bytes(review.bytes)}) will be copied, in ${counted(review.steps, "step")}.`;
+}
+
+export function forecastLine(review) {
+  const least = review.least_seconds < review.seconds ? `, at least ${spent(review.least_seconds)}` : "";
+  return `Forecast: ${spent(review.seconds)}${least}, at ${rate(review.bandwidth)} to and from each broker.`;
+}
+
+export function scheduledLine({ scheduled_seconds: scheduled, seconds }) {
+  if (scheduled === seconds) return "";
+  return scheduled === null ? "In the periods of the schedule it takes more than 90 days." : `In the periods of the schedule it ends in ${spent(scheduled)}.`;
+}
+
+export function underWayLine(review, queued) {
+  if (!review.under_way) return "";
+  const what = queued ? "return to their original replicas first" : "turn to the new target";
+  return `${counted(review.under_way, "partition")} of the plan are moving or queued now: they ${what}.`;
+}
