@@ -142,9 +142,9 @@ class Page:
             return False
 
     def text(self, selector: str) -> str:
-        """Return the visible text of an element; empty without one."""
+        """Return the visible text of an element, no-break spaces as spaces; empty without one."""
         text: str = self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
-        return text
+        return text.replace("\xa0", " ")
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """Press and release a key."""

@@ -21,6 +21,10 @@ week."""
 MARGIN_DAYS = 3
 """A period of one day can end on the next, and a zone can be a day ahead."""
 DAY_MS = 24 * 60 * 60 * 1000
+CYCLE_MS = 146_097 * DAY_MS
+"""400 years: a whole number of weeks."""
+LATEST_MS = 253_370_764_800_000
+"""The begin of the year 9999."""
 LONGEST = timedelta(days=90)
 """How far a forecast looks."""
 
@@ -52,6 +56,10 @@ def opening_at(schedule: Schedule, now_ms: int) -> Opening:
     """Return what the schedule permits at that time, and until when."""
     if schedule.problem:
         return Opening(is_open=False, throttle=None)
+    if shift := _shift(now_ms):
+        opening = opening_at(schedule, now_ms - shift)
+        until_ms = None if opening.until_ms is None else opening.until_ms + shift
+        return opening._replace(since_ms=opening.since_ms + shift, until_ms=until_ms)
     present = Opening(is_open=False, throttle=None, since_ms=now_ms)
     for reach in REACHES:
         following = _openings_from(schedule, now_ms, reach)
@@ -104,6 +112,7 @@ def seconds_until_done(schedule: Schedule, now_ms: int, size: float, rate: float
 
     The throttle of a period applies if it is lower. None: longer than `LONGEST`, or never.
     """
+    now_ms -= _shift(now_ms)
     for reach in (*REACHES, LONGEST):
         at, left = now_ms, size
         for opening in _openings_from(schedule, now_ms, reach):
@@ -120,9 +129,15 @@ def closed_reason(schedule: Schedule | None, opening: Opening) -> str:
     """Return why no step may start. A time that is more than a day after the last period has its day."""
     if schedule is None or opening.until_ms is None:
         return f"the schedule is not valid: {schedule.problem}" if schedule else "outside of the schedule"
-    moment = datetime.fromtimestamp(opening.until_ms / 1000, zone_of(schedule.zone))
+    until_ms = opening.until_ms - _shift(opening.until_ms)
+    moment = datetime.fromtimestamp(until_ms / 1000, zone_of(schedule.zone))
     day = "" if opening.until_ms - opening.since_ms < DAY_MS else f"{DAYS[moment.weekday()]} "
     return f"outside of the schedule until {day}{moment:%H:%M} ({schedule.zone})"
+
+
+def _shift(at_ms: int) -> int:
+    """Return by how much a time is moved back: `datetime` ends with the year 9999, and days repeat every 400 years."""
+    return max(0, -(-(at_ms - LATEST_MS) // CYCLE_MS)) * CYCLE_MS
 
 
 def instant(wall: datetime, zone: tzinfo) -> int:

@@ -70,8 +70,10 @@ class AuditTrail:
         if fields is None:
             return None
         action, principal, client_id, job, detail = fields
-        # Of several configs, some may have been refused.
-        detail.before = {name: value for name, value in before.items() if job or name in detail.configs}
+        for name in before:
+            # Of several configs, some may have been refused.
+            if job or name in detail.configs:
+                detail.before[name] = before[name]
         requester: Any = getattr(event, "requester", event)
         detail.via = requester.via
         self._last_id += 1
@@ -174,23 +176,19 @@ def _configs_before(state: State, event: events.AlterConfigs) -> dict[str, str |
     for resource in event.resources:
         if resource.resource is ResourceType.BROKER:
             present = state.configs.get((ResourceType.BROKER, resource.name), {})
-            for name, config in _names(resource):
-                values[name] = present[config][:LENGTH] if config in present else None
+            broker = f"broker {resource.name}: " if resource.name else ""
+            for change in resource.changes:
+                config = ALIASES.get(change.config, change.config)
+                values[broker + config] = present[config][:LENGTH] if config in present else None
     return values
 
 
 def _changed_configs(resources: Iterable[events.ResourceChanges]) -> Iterator[tuple[str, str | None]]:
     for resource in resources:
-        for change, (name, _) in zip(resource.changes, _names(resource), strict=True):
-            yield name, None if change.op is ConfigOp.DELETE else (change.value or "")[:LENGTH]
-
-
-def _names(resource: events.ResourceChanges) -> Iterator[tuple[str, str]]:
-    """Yield how an entry names each changed config, and the config."""
-    broker = f"broker {resource.name}: " if resource.name else ""
-    for change in resource.changes:
-        config = ALIASES.get(change.config, change.config)
-        yield broker + config, config
+        broker = f"broker {resource.name}: " if resource.name else ""
+        for change in resource.changes:
+            value = None if change.op is ConfigOp.DELETE else (change.value or "")[:LENGTH]
+            yield broker + ALIASES.get(change.config, change.config), value
 
 
 def _total(state: State, job: int) -> int:

@@ -7,6 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from server.page.documents import PAGES, complete
+
 SCRIPTS = (
     "api",
     "confirm",
@@ -27,10 +29,9 @@ OTHER_SCRIPTS = ("broker_figures", "forecast", "history", "proposals", "review",
 """Modules of the other pages; they also import modules of the first one."""
 
 TYPES = {
-    "index.html": "text/html",
+    **dict.fromkeys(PAGES, "text/html"),
     "page.css": "text/css",
     "forms.css": "text/css",
-    **{f"{name}.html": "text/html" for name in ("history", "proposals", "submit")},
     **{f"{name}.js": "text/javascript" for name in (*SCRIPTS, *OTHER_SCRIPTS)},
 }
 
@@ -62,4 +63,6 @@ def _serve(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 def _file(name: str) -> Response:
     content = files(__package__).joinpath(name).read_bytes()
+    if name in PAGES:
+        content = complete(name, content.decode()).encode()
     return Response(content, headers=HEADERS, media_type=TYPES[name])

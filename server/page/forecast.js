@@ -3,7 +3,7 @@
 
 import { bytes, counted, duration, rate } from "./format.js";
 
-export const spent = (seconds) => (seconds > 0 && seconds < 1 ? "less than 1 s" : duration(seconds));
+export const spent = (seconds) => (seconds > 0 && seconds < 1 ? "less than 1\u00a0s" : duration(seconds));
 
 export function copyLine(review) {
   return `${counted(review.replica_movements, "replica")} (${bytes(review.bytes)}) will be copied, in ${counted(review.steps, "step")}.`;

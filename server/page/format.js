@@ -1,4 +1,6 @@
-// Texts for numbers, bytes, times and replicas, in the units that the commands use.
+// Texts for numbers, bytes, times and replicas, in the units that the commands use. No line breaks before a unit.
+
+const SPACE = "\u00a0";
 
 export const count = (number) => (number ?? 0).toLocaleString("en");
 
@@ -8,7 +10,7 @@ export function bytes(number) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let unit = 0;
   for (; number >= 1024 && unit < units.length - 1; unit += 1) number /= 1024;
-  return `${number.toLocaleString("en", { maximumSignificantDigits: 3 })} ${units[unit]}`;
+  return `${number.toLocaleString("en", { maximumSignificantDigits: 3 })}${SPACE}${units[unit]}`;
 }
 
 const UNITS = "kmgt";
@@ -29,11 +31,11 @@ export function duration(seconds) {
   if (seconds === null) return "";
   const parts = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
   const first = parts.findIndex(([size]) => seconds >= size);
-  if (first < 0) return "0 s";
+  if (first < 0) return `0${SPACE}s`;
   return parts.slice(first, first + 2)
     .map(([size, name], place) => [Math.floor((place ? seconds % parts[first][0] : seconds) / size), name])
     .filter(([number]) => number)
-    .map((each) => each.join(" "))
+    .map((each) => each.join(SPACE))
     .join(" ");
 }
 

@@ -61,7 +61,7 @@ function showProgress(proposal) {
   element("bar").max = Math.max(all, 1);
   if (state === "computing" && read < all) element("bar").value = read;
   else element("bar").removeAttribute("value");
-  element("phase").textContent = state === "waiting" ? "waits for another proposal" : `${count(all)} partitions, ${Math.round(seconds)} s`;
+  element("phase").textContent = state === "waiting" ? "waits for another proposal" : `${count(all)} partitions, ${Math.round(seconds)}\u00a0s`;
 }
 
 async function ready(proposal) {

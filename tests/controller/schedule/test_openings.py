@@ -269,3 +269,16 @@ def is_doubled(at_ms: int, zone: str) -> bool:
         datetime.fromtimestamp(m / 1000, ZoneInfo(zone)).utcoffset() for m in (at_ms - HOUR, at_ms + HOUR)
     }
     return len(offsets) > 1
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("years", [400, 8_000, 40_000, 280_000])
+def test_a_clock_after_the_year_9999_has_the_periods_of_400_years_before(years: int, zone: str) -> None:
+    schedule = parse_schedule(f"Mon-Fri 22:00-06:00 throttle=50MB; tz={zone}")
+    now, ahead = ms("9998-12-31 23:00"), years // 400 * 146_097 * 24 * HOUR
+    before, after = opening_at(schedule, now), opening_at(schedule, now + ahead)
+    assert before.until_ms is not None
+    assert after == before._replace(since_ms=before.since_ms + ahead, until_ms=before.until_ms + ahead)
+    assert after.holds_at(now + ahead)
+    assert closed_reason(schedule, after) == closed_reason(schedule, before)
+    assert seconds_until_done(schedule, now + ahead, 1000, 1) == seconds_until_done(schedule, now, 1000, 1)

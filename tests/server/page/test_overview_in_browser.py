@@ -14,7 +14,8 @@ OPEN = "document.getElementById('confirm').open"
 
 def said(page: Page, text: str) -> None:
     """Wait until the dialog says this."""
-    page.wait(f"document.querySelector('#confirm').innerText.includes({json.dumps(text)})")
+    shown = "document.querySelector('#confirm').innerText.replaceAll('\\u00a0', ' ')"
+    page.wait(f"{shown}.includes({json.dumps(text)})")
 
 
 def replace(page: Page, text: str) -> None:
@@ -38,6 +39,13 @@ def test_the_dialog_of_a_limit_says_what_would_start(site: Site) -> None:
     page.press("Enter")
     site.until(lambda: site.api.get("limits").json()["limits"][1]["limit"] == 3)
     page.wait("document.getElementById('said').innerText === 'Limit P: 1 → 3.'")
+
+
+def test_no_line_breaks_between_a_number_and_its_unit(site: Site) -> None:
+    site.submit(range(40))
+    page = site.open("", FAST)
+    page.wait("/[0-9]\\u00a0[KM]iB/.test(document.getElementById('numbers').innerText)")
+    assert not page.run("/[0-9] ([KMG]?i?B|s|min|h|d)\\b/.test(document.body.innerText)")
 
 
 def test_the_throttle_is_changed_in_units(site: Site) -> None:
