@@ -92,6 +92,7 @@ OF_MANY_MODULES = {
     "server/test_adversity.py",
     "server/test_fuzz.py",
     "server/gateway/test_churn.py",
+    "server/peers/test_two_gateways.py",
     "test_docs.py",
     "test_layout.py",
 }

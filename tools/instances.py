@@ -8,6 +8,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from common.address import Address
 from tools.kafka_cluster import KafkaCluster
 from tools.processes import READY_SECONDS, ServerProcess, free_ports
 
@@ -22,7 +23,10 @@ def new_topic() -> str:
 
 
 class Instance(ServerProcess):
-    """A process with `state=topic`. Its ports stay the same when it is started again."""
+    """A process with `state=topic`. Its ports stay the same when it is started again.
+
+    `at` is the address of its first port, and the host of its HTTP; by default free ports of 127.0.0.1.
+    """
 
     def __init__(
         self,
@@ -31,12 +35,13 @@ class Instance(ServerProcess):
         name: str,
         topic: str,
         upstream: str | None = None,
+        at: Address | None = None,
         **overrides: str,
     ) -> None:
         self.topic = topic
-        brokers = len(kafka.brokers)
-        self.bootstrap = f"127.0.0.1:{free_ports(brokers + 1)}"
-        self.http = f"127.0.0.1:{free_ports(1)}"
+        at = at or Address("127.0.0.1", free_ports(len(kafka.brokers) + 1))
+        self.bootstrap = str(at)
+        self.http = f"{at.host}:{free_ports(1)}"
         secret = folder / "secret"
         secret.touch(0o600)
         secret.write_text("a secret that all instances know")

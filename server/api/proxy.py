@@ -22,6 +22,8 @@ CONNECTIONS = 1_000
 
 NOBODY = "no instance of reassignd is active: try again"
 
+NO_URL = "the active instance has no HTTP address for other instances: set its gateway.peer.url"
+
 OF_ONE_CONNECTION = frozenset({
     "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "proxy-authorization",
     "proxy-authenticate",
@@ -79,6 +81,8 @@ class PeerProxy:
         url, turned = self._active.url, self._active.turned
         if url is None or HEADER in request.headers:
             raise HttpError(503, NOBODY)
+        if not url:
+            raise HttpError(503, NO_URL)
         target = _target(request)
         headers = [
             (name, value)

@@ -8,8 +8,9 @@ from ssl import SSLContext
 from common.address import Address
 from common.clock import Clock, wall_clock
 from common.tls import pinned_client_context
-from reassignd.config.config import Settings
+from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.secret_files import warn_if_open
+from reassignd.config.setting_types import SocketPath
 from reassignd.errors import CommandError
 from reassignd.runtime.listeners.listener_security import checked_server_context
 from reassignd.runtime.listeners.sockets import refused
@@ -67,6 +68,26 @@ class Peers:
         await self._listener.close()
         await self._links.close()
         await self.proxy.close()
+
+
+def http_url(settings: Settings) -> str:
+    """Return the URL of this instance's HTTP for the others; empty if they cannot reach it."""
+    listener = settings.http_listener
+    if settings.gateway_peer_url:
+        return settings.gateway_peer_url.rstrip("/")
+    if isinstance(listener, SocketPath) or not listener.port:
+        return ""
+    if listener.host in WILDCARDS:
+        listener = Address(settings.gateway_peer_host or settings.gateway_peer_listener.host, listener.port)
+    return f"{'https' if settings.http_tls_certificate_file else 'http'}://{listener}"
+
+
+def peer_address(text: str) -> Address | None:
+    """Return the address in a claim; None if it is none."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal():
+        return None
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
 
 
 def read_secret(path: Path | None) -> bytes:

@@ -37,7 +37,7 @@ from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstr
 from reassignd.runtime.instances.adapter import TermCounters
 from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection
-from reassignd.runtime.instances.peers import Peers
+from reassignd.runtime.instances.peers import Peers, http_url, peer_address
 from reassignd.runtime.instances.ports import TopicPorts
 from reassignd.runtime.instances.term import ActiveTerm, TermContext
 from reassignd.runtime.listeners.sockets import refused
@@ -250,7 +250,7 @@ class InstancesRuntime:
             replaces=(last.producer_id, last.producer_epoch) if last else None,
             session_ms=self._settings.gateway_session_timeout_ms,
             peer=str(self._peer_address),
-            url=self._settings.gateway_peer_url or f"http://{self._settings.http_listener}",
+            url=http_url(self._settings),
             version=__version__,
         )
 
@@ -260,11 +260,11 @@ class InstancesRuntime:
             return
         self._check_meta()
         claim = self._history.claim
-        if claim is None or claim.released or claim.instance == self._instance:
+        peer = None if claim is None else peer_address(claim.peer)
+        if claim is None or peer is None or claim.released or claim.instance == self._instance:
             self._switch.nobody()
         else:
-            host, _, port = claim.peer.rpartition(":")
-            self._switch.forward_to(Address(host, int(port)), claim.url)
+            self._switch.forward_to(peer, claim.url)
             if not self._known:
                 self._publish(self._standby)
             self._set_known()

@@ -133,6 +133,14 @@ async def test_while_nobody_is_active_clients_are_told_to_try_again() -> None:
     assert "no instance of reassignd is active" in answer.text
 
 
+async def test_an_active_instance_without_a_url_is_named() -> None:
+    async with standby() as (client, active):
+        active.url = ""
+        answer = await client.raw("GET", "/v1/jobs", headers=TOKEN)
+    assert answer.status_code == 503
+    assert "set its gateway.peer.url" in answer.text
+
+
 async def test_an_active_instance_that_cannot_be_reached_is_named() -> None:
     async with standby() as (client, active):
         with socket.create_server(("127.0.0.1", 0)) as closed:

@@ -1,11 +1,13 @@
-"""The secret that the instances share."""
+"""The secret that the instances share, and their addresses."""
 
 from pathlib import Path
 
 import pytest
 
+from common.address import Address
+from reassignd.config.config import Assignment, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.instances.peers import read_secret
+from reassignd.runtime.instances.peers import http_url, peer_address, read_secret
 
 
 def test_the_secret_is_the_text_of_the_file(tmp_path: Path) -> None:
@@ -29,3 +31,34 @@ def test_a_short_secret_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"cannot read the secret in .*: No such file"):
         read_secret(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("10.0.0.7:9301", Address("10.0.0.7", 9301)),
+        ("[::1]:9301", Address("::1", 9301)),
+        ("gate-1.local:9301", Address("gate-1.local", 9301)),
+        ("", None),
+        (":9301", None),
+        ("host:x", None),
+    ],
+)
+def test_the_address_in_a_claim_is_read(text: str, address: Address | None) -> None:
+    assert peer_address(text) == address
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ({"http.listener": "10.0.0.7:9080"}, "http://10.0.0.7:9080"),
+        ({"http.listener": "0.0.0.0:9080", "gateway.peer.host": "gate-1"}, "http://gate-1:9080"),
+        ({"http.listener": "0.0.0.0:9080", "gateway.peer.listener": "10.0.0.7:9301"}, "http://10.0.0.7:9080"),
+        ({"http.listener": "[::1]:9080", "http.tls.certificate.file": "x.pem"}, "https://[::1]:9080"),
+        ({"http.listener": "unix:/run/reassignd.sock"}, ""),
+        ({"http.listener": "unix:/run/reassignd.sock", "gateway.peer.url": "http://a:1/"}, "http://a:1"),
+        ({"http.listener": "127.0.0.1:0"}, ""),
+    ],
+)
+def test_the_url_for_other_instances_follows_from_the_listener(settings: dict[str, str], url: str) -> None:
+    assert http_url(resolve(Assignment(*each, "here") for each in settings.items())) == url
