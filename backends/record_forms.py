@@ -30,6 +30,7 @@ from controller.model.cluster import (
     Topic,
     UpstreamStep,
 )
+from controller.model.rows import row_maker
 from controller.model.upstream_step import Stage
 
 Row = Sequence[Any]
@@ -67,6 +68,9 @@ def _same(name: str) -> str:
     return name
 
 
+_new_partition, _new_reassignment = row_maker(Partition), row_maker(Reassignment)
+
+
 def _epoch(row: Row) -> ControllerEpoch:
     return ControllerEpoch(row[1])
 
@@ -85,10 +89,11 @@ def _partition_row(p: Partition) -> Row:
 
 def _partition(row: Row) -> Partition:
     topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = row
-    return Partition(
-        _same(topic), partition, _replicas(replicas), _replicas(isr), leader, leader_epoch, partition_epoch,
-        _replicas(adding), _replicas(removing),
-    )  # fmt: skip
+    members = _replicas(replicas)
+    return _new_partition((
+        _same(topic), partition, members, members if isr == replicas else _replicas(isr), leader, leader_epoch,
+        partition_epoch, _replicas(adding) if adding else (), _replicas(removing) if removing else (),
+    ))  # fmt: skip
 
 
 def _reassignment_row(r: Reassignment) -> Row:
@@ -97,7 +102,8 @@ def _reassignment_row(r: Reassignment) -> Row:
 
 def _reassignment(row: Row) -> Reassignment:
     topic, partition, original, target, job, blocked = row
-    return Reassignment(_same(topic), partition, _replicas(original), _replicas(target), job, blocked)
+    lists = _replicas(original), _replicas(target)
+    return _new_reassignment((_same(topic), partition, *lists, job, blocked))
 
 
 def _job_row(job: Job) -> Row:

@@ -3,7 +3,7 @@
 Kafka: KafkaController.onBrokerStartup and onBrokerFailure.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from common.error_codes import ErrorCode
 from controller.cluster.deletions import retry_deletions
@@ -19,12 +19,18 @@ from controller.messages.events import (
     LogDirFailed,
     ShutdownReply,
 )
-from controller.model.cluster import NO_LEADER, Broker, ControllerEpoch, Partition
+from controller.model.cluster import (
+    NO_LEADER,
+    Broker,
+    ControllerEpoch,
+    Partition,
+    Reassignment,
+    TopicPartition,
+)
 from controller.model.election import after_loss, keep_or_elect, with_leader
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.next_step import charge
 from controller.reassignment.phases import Trigger, fire, fire_at
-from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
 
 PARTITIONS_PER_SLICE = 500
@@ -45,18 +51,29 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     for _ in recover(d, state.all_partitions()):
         yield
     state.unlisted_brokers = unlisted_brokers(state)
-    for seen, wanted in enumerate(list(state.reassignments.values())):
-        partition = state.partition(*wanted.key)
+    ongoing = list(state.reassignments.items())
+    for begin in range(0, len(ongoing), PARTITIONS_PER_SLICE):
+        _resume(d, ongoing[begin : begin + PARTITIONS_PER_SLICE])
+        yield
+    retry_deletions(state)
+
+
+def _resume(d: Decision, reassignments: Sequence[tuple[TopicPartition, Reassignment]]) -> None:
+    """Count the steps in flight and look whether they are complete; enqueue the other partitions."""
+    state = d.state
+    idle: list[TopicPartition] = []
+    for key, wanted in reassignments:
+        partition = state.partition(*key)
         if partition is None:
             continue
-        if partition.key in state.in_flight:
-            charge(state, partition, wanted)
-            fire(d, partition, Trigger.PROGRESS)
-        else:
-            enqueue(d, partition)
-        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
-            yield
-    retry_deletions(state)
+        if key not in state.in_flight:
+            idle.append(key)
+            continue
+        state.backlog.enqueue_all(idle)
+        idle.clear()
+        charge(state, partition, wanted)
+        fire(d, partition, Trigger.PROGRESS)
+    state.backlog.enqueue_all(idle)
 
 
 def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
@@ -148,7 +165,7 @@ def recover(d: Decision, partitions: Iterable[Partition]) -> Iterator[None]:
     state = d.state
     unclean = {topic: state.unclean_allowed(topic) for topic in state.topics}
     for seen, partition in enumerate(partitions):
-        if partition.leader == NO_LEADER or any(r not in state.live for r in partition.isr):
+        if partition.leader == NO_LEADER or not state.live.issuperset(partition.isr):
             update(d, partition, after_loss(partition, state.live, unclean=unclean[partition.topic]))
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield

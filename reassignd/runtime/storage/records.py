@@ -1,6 +1,7 @@
 """Opens the store in the data directory, and loads the state from its records."""
 
 import asyncio
+from itertools import islice
 from pathlib import Path
 
 from backends.datadir import DATABASE, StoreError
@@ -42,10 +43,10 @@ async def load(store: Store) -> State:
     state = State()
     try:
         with gc_paused():
-            for number, record in enumerate(store.load(), 1):
-                state.put(record)
-                if number % RECORDS_PER_SLICE == 0:
-                    await asyncio.sleep(0)
+            records = iter(store.load())
+            while part := list(islice(records, RECORDS_PER_SLICE)):
+                state.load(part)
+                await asyncio.sleep(0)
     except StoreError as error:
         raise CommandError(str(error)) from error
     except (LookupError, ValueError) as error:

@@ -1,6 +1,9 @@
 from copy import deepcopy
+from dataclasses import fields
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from controller.model.cluster import (
     NO_LEADER,
@@ -11,10 +14,13 @@ from controller.model.cluster import (
     Ending,
     Finished,
     Partition,
+    Paused,
     Reassignment,
+    Record,
     ResourceType,
     Topic,
 )
+from controller.model.profile import EMBEDDED, GATEWAY, ClusterProfile
 from controller.state.state import State
 from tests.builders import key, partition
 
@@ -129,3 +135,50 @@ def test_ends_recorded_together_leave_the_state_of_one_after_the_other(state: St
     for name in ("partitions", "reassignments", "open", "finished", "endings", "adding", "reassigning"):
         assert getattr(states[0], name) == getattr(states[1], name), name
     assert not states[1].in_flight
+
+
+REVISIONS = {"metadata_revision", "reassigning_revision", "listed_at"}
+PLAIN = (dict, set, list, int, str, type(None))
+
+members = st.lists(st.integers(1, 3), min_size=1, unique=True).map(tuple)
+loaded = st.lists(
+    st.one_of(
+        st.builds(
+            Partition, st.just("foo"), st.just(0), members, members, st.integers(-1, 3), adding=members
+        ),
+        st.builds(Partition, st.just("foo"), st.just(1), members, members, st.integers(-1, 3)),
+        st.builds(
+            Reassignment,
+            st.just("foo"),
+            st.integers(0, 1),
+            members,
+            members,
+            st.integers(0, 2),
+            st.sampled_from(["", "why"]),
+        ),
+        st.builds(Paused, st.booleans()),
+    )
+)
+
+
+@given(loaded, st.sampled_from([EMBEDDED, GATEWAY]))
+def test_loaded_records_leave_the_state_of_one_after_the_other(
+    rows: list[Record], profile: ClusterProfile
+) -> None:
+    states = [State(), State()]
+    first: list[Record] = [TOPIC, *(partition(f"foo-{number}", (1, 2)) for number in range(4))]
+    for each in states:
+        each.profile = profile
+    for record in [*first, *rows]:
+        states[0].put(record)
+    states[1].load([*first, *rows])
+    for name in {each.name for each in fields(State)} - REVISIONS - {"put_by_class", "delete_by_class"}:
+        if isinstance(getattr(states[0], name), PLAIN):
+            assert getattr(states[1], name) == getattr(states[0], name), name
+    assert list(states[1].in_flight) == list(states[0].in_flight)
+    assert states[1].listed_at.keys() == states[0].listed_at.keys()
+
+
+def test_loaded_partitions_without_their_topic_are_an_error() -> None:
+    with pytest.raises(KeyError):
+        State().load([partition("foo-0", (1, 2))])
