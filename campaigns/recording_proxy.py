@@ -7,7 +7,7 @@ the other end of a connection is found by its sockets.
 import asyncio
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +45,8 @@ class RecordingProxy:
         self.rows = 0
         """Rows of steps."""
         self.late: list[LateRow] = []
+        self.traps: dict[int, Callable[[], None]] = {}
+        """Called once, when the process sends its next commit: its answer then waits in the process's socket."""
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._started = threading.Event()
@@ -128,6 +130,8 @@ class RecordingProxy:
         )
         if key == ApiKey.PRODUCE and (found := CLAIM.search(payload)) is not None:
             claims[correlation] = version, int(found[2])
+        elif key == ApiKey.PRODUCE and (trap := self.traps.pop(pid, None)) is not None:
+            trap()
         elif key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:
             request = decode_request(parse_request(payload), AlterPartitionReassignmentsRequest)
             rows = sum(len(topic.partitions or ()) for topic in request.topics or ())

@@ -14,6 +14,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -50,6 +51,9 @@ from tools.kafka_settings import SOON_FENCED, WATCHED, Spec
 
 TOPIC, STATE_TOPIC = "moved", "__reassignd_state"
 BROKERS = 3
+PARTITIONS, SENDERS = 120, 3
+"""Partitions, and tasks that send orders to each instance."""
+
 SPEC = Spec(BROKERS, "4.1", controllers=1, watched=True, settings=SOON_FENCED)
 CHOICES = [(1, 2), (2, 3), (3, 1), (2, 1), (3, 2), (1, 3)]
 ACTIVE = "role: active"
@@ -121,7 +125,7 @@ class Survival:
         if without_lease:
             for instance in self.instances:
                 instance.use_module("campaigns.without_lease")
-        self.orders = Orders(60, self._rng)
+        self.orders = Orders(PARTITIONS, self._rng)
         self.counts = self.orders.counts
         self._client = UpstreamClient([address(kafka.bootstrap)])
 
@@ -130,8 +134,8 @@ class Survival:
         await self._create()
         for instance in self.instances:
             await self._start(instance)
-        await self._limit("6")
-        sending = [asyncio.ensure_future(self._send(instance)) for instance in self.instances]
+        await self._limit("20")
+        sending = [asyncio.ensure_future(self._send(each)) for each in self.instances * SENDERS]
         for number in range(1, rounds + 1):
             await asyncio.sleep(self._rng.uniform(0.5, 3))
             await self._round(kill=self._rng.random() < kills)
@@ -150,7 +154,7 @@ class Survival:
                 instance.kill()
 
     async def _create(self) -> None:
-        rows = [CreatableReplicaAssignment(number, CHOICES[0]) for number in range(60)]
+        rows = [CreatableReplicaAssignment(number, CHOICES[0]) for number in range(PARTITIONS)]
         response = await self._client.ask(CreateTopicsRequest([CreatableTopic(TOPIC, -1, -1, rows)], 30_000))
         if response.topics[0].error_code:
             raise SurvivalError(f"the topic was not created: {response}")
@@ -169,7 +173,7 @@ class Survival:
             try:
                 for _ in range(10):
                     await self.orders.send(client)
-                    await asyncio.sleep(self._rng.uniform(0, 0.3))
+                    await asyncio.sleep(self._rng.uniform(0, 0.1))
             finally:
                 await client.close()
 
@@ -183,12 +187,27 @@ class Survival:
             await self._start(active)
         else:
             self.counts["suspensions"] += 1
-            active.send(signal.SIGSTOP)
+            await self._suspend(active)
             await asyncio.sleep(self._rng.choice([0.5, 1.0, 1.3]) * SESSION_MS / 1000)
             if self._rng.random() < 0.8:
                 await self._wait_active(other)
             active.send(signal.SIGCONT)
         await self._active()
+
+    async def _suspend(self, instance: Instance) -> None:
+        """Suspend the process, mostly while a commit is in flight: its steps follow when the answer has come."""
+        suspended = threading.Event()
+
+        def suspend() -> None:
+            instance.send(signal.SIGSTOP)
+            suspended.set()
+
+        if self._rng.random() < 0.8:
+            self.proxy.traps[instance.pid] = suspend
+            await asyncio.to_thread(suspended.wait, 5)
+        if not suspended.is_set():
+            self.proxy.traps.clear()
+            suspend()
 
     async def _active(self) -> Instance:
         deadline = time.monotonic() + TAKE_OVER_SECONDS

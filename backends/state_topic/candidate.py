@@ -97,7 +97,13 @@ class Candidate:
         if not self._may_claim():
             return False
         silence = self._clock.now() - self._heard
-        return silence >= 0 if self._released else silence > self._timings.session
+        return silence >= 0 if self._released else silence > self._session
+
+    @property
+    def _session(self) -> float:
+        """The longer session of this instance and of the active one, whose lease depends on its own."""
+        claim = self._history.claim
+        return max(self._timings.session, claim.session_ms / 1000 if claim else 0.0)
 
     async def _read(self) -> Fetched | None:
         """Read once; return None without an answer."""

@@ -85,6 +85,8 @@ class UpstreamClient:
         self.off_loop = off_loop or InlineExecutor()
         self._counters = counters or UpstreamCounters()
         self._permit = permit
+        self.writes_in_flight = 0
+        """Number of requests not among READS that were sent and are not answered."""
         self.held = 0
         """Number of requests that had to wait for the permit."""
         self._links: dict[Address, Link] = {}
@@ -140,6 +142,21 @@ class UpstreamClient:
                     await self._clock.sleep(HELD_PAUSE_SECONDS)
 
     async def _ask(
+        self,
+        request: Request[Response],
+        broker: int | None,
+        version: int | None,
+        timeout_seconds: float | None,
+    ) -> Response:
+        if schema_of(type(request)).api_key in READS:
+            return await self._ask_any(request, broker, version, timeout_seconds)
+        self.writes_in_flight += 1
+        try:
+            return await self._ask_any(request, broker, version, timeout_seconds)
+        finally:
+            self.writes_in_flight -= 1
+
+    async def _ask_any(
         self,
         request: Request[Response],
         broker: int | None,

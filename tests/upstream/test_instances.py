@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka import KafkaProducer
+from kafka.admin import NewTopic
 
 from backends.upstream.client import UpstreamClient
 from common.address import Address
@@ -18,7 +20,7 @@ from protocol.messages.incremental_alter_configs_request import (
 )
 from tests.upstream.instances import Instance, new_topic
 from tests.upstream.topics import create, move, replicas, until
-from tools.kafka_cluster import KafkaCluster
+from tools.kafka_cluster import KafkaCluster, admin_client
 
 TAKE_OVER_SECONDS = 60
 """Much longer than a session: the machine may be busy."""
@@ -120,3 +122,81 @@ async def test_a_suspended_active_instance_becomes_a_standby(
 def test_both_instances_give_brokers_the_same_ports(pair: tuple[Instance, Instance]) -> None:
     offsets = [[port - instance.ports[0] for port in instance.ports] for instance in pair]
     assert offsets[0] == offsets[1]
+
+
+def write_foreign(kafka: KafkaCluster, topic: str, key: bytes, value: bytes) -> None:
+    """Write a row as another program would."""
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap, acks="all")
+    producer.send(topic, key=key, value=value).get(timeout=30)
+    producer.close()
+
+
+def test_a_row_that_another_program_overwrites_is_written_again(
+    kafka: KafkaCluster, pair: tuple[Instance, Instance]
+) -> None:
+    first, second = pair
+    write_foreign(kafka, first.topic, b'["ports"]', b"{}")
+    eventually(lambda: "1 of its keys are written again" in first.log, True)
+    first.kill()
+    eventually(lambda: role(second), "role: active")
+    assert second.ports[0] + 1 in second.ports
+    assert "assigns a port" not in second.log
+
+
+@pytest.mark.parametrize(
+    ("meta", "line"),
+    [
+        (b'{"format": 9}', "has format 9, and this version knows formats up to 1: start the newer version"),
+        (b'{"format": 1, "upstream_cluster_id": "other"}', "has the records of cluster other, not of"),
+    ],
+)
+def test_records_that_are_not_for_this_instance_are_refused(
+    kafka: KafkaCluster, tmp_path: Path, meta: bytes, line: str
+) -> None:
+    instance = Instance(kafka, tmp_path, "only", new_topic())
+    instance.start()
+    assert instance.stop() == 0
+    write_all(kafka, instance.topic, meta)
+    with pytest.raises(RuntimeError):
+        instance.start()
+    assert line in instance.log
+
+
+def write_all(kafka: KafkaCluster, topic: str, meta: bytes) -> None:
+    """Replace the topic by one with this meta row only."""
+    with admin_client(kafka.bootstrap) as admin:
+        admin.delete_topics([topic])
+        deadline = time.monotonic() + TAKE_OVER_SECONDS
+        while topic in admin.list_topics() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        admin.create_topics(
+            [
+                NewTopic(
+                    topic,
+                    1,
+                    3,
+                    topic_configs={"cleanup.policy": "compact", "compression.type": "uncompressed"},
+                )
+            ]
+        )
+    write_foreign(kafka, topic, b'["meta"]', meta)
+
+
+def test_a_deleted_topic_ends_the_term_and_nobody_is_active(
+    kafka: KafkaCluster, pair: tuple[Instance, Instance]
+) -> None:
+    first, second = pair
+    with admin_client(kafka.bootstrap) as admin:
+        admin.delete_topics([first.topic])
+    line = "no instance is active; steps in flight go on"
+    eventually(lambda: line in first.log and line in second.log, True)
+    eventually(lambda: all("was deleted" in obstacle(instance) for instance in pair), True)
+    assert first.runs
+    assert second.runs
+
+
+def obstacle(instance: Instance) -> str:
+    try:
+        return instance.text("/readyz")
+    except urllib.error.HTTPError as error:
+        return str(error.read(), "utf-8")

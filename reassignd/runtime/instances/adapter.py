@@ -48,6 +48,11 @@ class TermAdapter(UpstreamAdapter):
         except AuthenticationError as error:
             raise StoreLostError(str(error)) from error
 
+    @property
+    def writes_in_flight(self) -> int:
+        """Number of writes that the upstream has not answered."""
+        return self._client.writes_in_flight
+
     async def stop(self) -> None:
         """See `ClusterAdapter.stop`."""
         await self.backend.stop()

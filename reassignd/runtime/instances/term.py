@@ -41,6 +41,9 @@ log = logging.getLogger(__name__)
 RECORDS_PER_SLICE = 2_000
 """Records that are put into the state before other tasks run."""
 
+DRAIN_SECONDS = 1.0
+"""How long a clean stop waits for answers of the upstream."""
+
 RELEASE_SECONDS = 1.5
 """How long a clean stop waits until the released claim is written."""
 
@@ -108,8 +111,8 @@ class ActiveTerm:
         assembly, adapter = self._assembly(state, outbox, meta.cluster_id)
         await assembly.start()
         stack.push_async_callback(assembly.stop)
+        stack.push_async_callback(self._drain, adapter)
         stack.callback(context.switch.nobody)
-        stack.callback(self._permit.end)
         context.switch.serve_here(adapter.services(assembly.router), self.lease)
         on_serving(assembly)
 
@@ -145,6 +148,13 @@ class ActiveTerm:
     def _write(self, row: BatchRecord) -> None:
         """Write a row that nobody waits for. A failure ends the term anyway."""
         self._writer.commit([row]).add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def _drain(self, adapter: TermAdapter) -> None:
+        """Send no more steps, and wait for answers: what is answered is no suspect of the next term."""
+        self._permit.end()
+        until = self._context.clock.now() + DRAIN_SECONDS
+        while adapter.writes_in_flight and self.lease.valid and self._context.clock.now() < until:
+            await self._context.clock.sleep(0.02)
 
     async def _release(self, writing: asyncio.Task[None]) -> None:
         """Write what waits and the released claim; give up after RELEASE_SECONDS."""

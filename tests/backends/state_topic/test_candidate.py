@@ -81,6 +81,14 @@ async def test_a_silent_instance_is_replaced_after_a_session() -> None:
     assert rig.task.result().claim == a_claim(5, OURS, replaces=OTHER, instance="ours")
 
 
+async def test_an_instance_with_a_longer_session_is_waited_for() -> None:
+    rig = Rig(Log().claim(a_claim(4, OTHER, session_ms=9_000))).start()
+    await rig.run(8.9)
+    assert not rig.calls
+    await rig.run(2.5)
+    assert rig.task.done()
+
+
 async def test_an_instance_that_writes_is_not_replaced() -> None:
     rig = Rig(Log().claim(a_claim(1, OTHER))).start()
     for _ in range(10):

@@ -255,7 +255,9 @@ async def test_a_write_waits_for_the_permit_and_a_read_does_not(upstream: Upstre
     await upstream.clock.advance(10)
     assert upstream.asked(AlterPartitionReassignmentsRequest) == []
     permitted = True
+    assert client.writes_in_flight == 0
     await upstream.clock.advance(1)
     await write
+    assert client.writes_in_flight == 0
     assert len(upstream.asked(AlterPartitionReassignmentsRequest)) == 1
     await client.close()
