@@ -36,6 +36,7 @@ SUBCOMMANDS = {
     "cancel": "jobs.cancel",
     "drained": "cluster.drained",
     "execute": "jobs.execute",
+    "instances": "cluster.instances",
     "job": "jobs.jobs",
     "jobs": "jobs.jobs",
     "limits": "cluster.limits",

@@ -1,7 +1,7 @@
 """Ports of the server: its brokers, the sizes of partitions, the counters, and the control of brokers."""
 
-from collections.abc import Collection, Mapping
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from controller.model.audit import AuditEntry, AuditFilter
 from controller.model.cluster import TopicPartition
@@ -85,6 +85,40 @@ class AuditLog(Protocol):
 
     def oldest(self, chosen: AuditFilter, limit: int, after: int = 0) -> list[AuditEntry]:
         """Return up to `limit` entries with ids above `after`, the oldest first."""
+        ...
+
+
+class InstanceRow(NamedTuple):
+    """An instance before the cluster. Times are milliseconds since 1970."""
+
+    id: str
+    active: bool
+    version: str
+    url: str
+    started_ms: int
+    lag: int
+    """Records of the state topic that it has not read yet."""
+
+
+class Instances(Protocol):
+    """The instances before one cluster, as the active one knows them."""
+
+    @property
+    def term(self) -> int:
+        """Increases with each change of the active instance."""
+        ...
+
+    @property
+    def active_since_ms(self) -> int:
+        """Start of the term."""
+        ...
+
+    def rows(self) -> Sequence[InstanceRow]:
+        """Return this instance, then the standbys that were heard lately."""
+        ...
+
+    def hand_over(self) -> None:
+        """End the term of this instance soon, so that answers in progress leave before."""
         ...
 
 

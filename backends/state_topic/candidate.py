@@ -117,6 +117,7 @@ class Candidate:
             # The active instance may have been cut off as well. It is given a part of a session to write first.
             self._heard = max(self._heard, now - self._timings.session * 2 / 3)
         self._answered = now
+        history.end_offset = fetched.end_offset
         history.apply(fetched.batches)
         producer = claim.producer if claim else None
         if history.claim != claim or any(batch.header.producer == producer for batch in fetched.batches):

@@ -31,6 +31,8 @@ class History:
         """The term of the claim that the present one replaced."""
         self.next_offset = 0
         """The offset to read from."""
+        self.end_offset = 0
+        """The end of the log as of the last fetch."""
         self.foreign_batches = 0
         """Number of batches that the order rule has dropped."""
         self._sequence: int | None = None
@@ -38,6 +40,11 @@ class History:
         self._open: dict[int, list[BatchRecord]] = {}
         """Records of transactions without a marker, by producer id."""
         self._repairs: set[bytes] = set()
+
+    @property
+    def lag(self) -> int:
+        """Offsets of the log that were not read yet."""
+        return max(0, self.end_offset - self.next_offset)
 
     def apply(self, batches: Iterable[Batch]) -> None:
         """Apply the batches. Raises DecodeError; everything before the unreadable batch is applied."""

@@ -22,6 +22,7 @@ async def read_during_term(
     while True:
         try:
             fetched = await log_.fetch(history.next_offset)
+            history.end_offset = fetched.end_offset
             history.apply(fetched.batches)
         except OSError:
             await clock.sleep(RETRY_SECONDS)

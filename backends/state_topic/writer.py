@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec import structs
@@ -54,6 +55,14 @@ class _Commit(NamedTuple):
     done: asyncio.Future[None]
 
 
+@dataclass(slots=True)
+class WriteCounts:
+    """Batches that were acknowledged, and the seconds that they took, attempts without an answer included."""
+
+    batches: int = 0
+    seconds: float = 0.0
+
+
 class TermWriter:
     """Writes under the claim of a term. A batch with the claim again is a beat: it only extends the lease.
 
@@ -68,9 +77,10 @@ class TermWriter:
         timings: Timings,
         clock: Clock,
         repairs: Repairs = _no_repairs,
+        counts: WriteCounts | None = None,
     ) -> None:
         self._log, self._sequence, self._repairs = log, term.sequence, repairs
-        self._claim = term.claim
+        self._claim, self._counts = term.claim, counts or WriteCounts()
         self._producer, self._beat = term.claim.producer, term.claim.encode()
         self._lease, self._timings, self._clock = lease, timings, clock
         self._waiting: deque[_Commit] = deque()
@@ -172,12 +182,14 @@ class TermWriter:
         self._transaction_at = self._clock.now()
 
     async def _append(self, records: Sequence[BatchRecord], *, transactional: bool = False) -> None:
-        sequence = self._sequence
+        sequence, started = self._sequence, self._clock.now()
         self._sequence = (sequence + len(records)) % SEQUENCES
         answered = await until_answered(
             self._clock,
             lambda: self._log.append(records, self._producer, sequence, transactional=transactional),
         )
+        self._counts.batches += 1
+        self._counts.seconds += self._clock.now() - started
         if not self._lease.valid:
             raise FencedError("the state topic did not answer within the lease")
         # Only batches extend the lease, because only batches are read by standbys.

@@ -87,8 +87,6 @@ class UpstreamClient:
         self._permit = permit
         self.writes_in_flight = 0
         """Number of requests not among READS that were sent and are not answered."""
-        self.held = 0
-        """Number of requests that had to wait for the permit."""
         self._links: dict[Address, Link] = {}
         self._closed = False
 
@@ -137,7 +135,7 @@ class UpstreamClient:
                 self._counters.failed(schema_of(type(request)).api_key or 0, error)
                 raise
             except HeldError:
-                self.held += 1
+                self._counters.held += 1
                 while not self._permit():
                     await self._clock.sleep(HELD_PAUSE_SECONDS)
 

@@ -17,6 +17,7 @@ class UpstreamCounters:
         self.last_poll_ms = 0
         self.errors: Counter[tuple[int, str]] = Counter()
         self.rows: Counter[int] = Counter()
+        self.held = 0
 
     def polled(self, seconds: float, now_ms: int) -> None:
         """Count a successful poll of this duration that ended at `now_ms` (since 1970)."""

@@ -24,6 +24,7 @@ from reassignd.errors import CommandError
 from reassignd.proposals.review_worker import review
 from reassignd.proposals.worker import compute, solver_obstacle
 from reassignd.runtime.adapter import BuildAdapter, Hooks
+from reassignd.runtime.instances.presence import Presence
 from reassignd.runtime.runtime import HttpContent
 from reassignd.runtime.storage.audit_store import AuditStore
 from reassignd.runtime.storage.retention import Retention, prune_periodically
@@ -60,6 +61,8 @@ class ProcessParts(NamedTuple):
     stats: Counters
     audit: AuditStore | None = None
     """None without an audit log: in ZooKeeper mode without `audit.dir`."""
+    instances: Presence | None = None
+    """This instance and others; None without a state topic."""
 
 
 class Failure(NamedTuple):
@@ -214,6 +217,7 @@ class Assembly:
             lambda: self.adapter.upstream_cluster_id or cluster_id,
             None if self._audit is None else self._audit.reader,
             self._events,
+            self._parts.instances,
             Reviews(review, self.adapter.bandwidth),
         )
 
@@ -231,6 +235,7 @@ class Assembly:
                 adapter.znodes,
                 audited={} if self._trail is None else self._trail.counts,
                 upstream=adapter.upstream,
+                instances=self._parts.instances,
                 progress=self._progress,
                 waits=self._waits,
                 moving_partitions=settings.metrics_moving_partitions,

@@ -31,7 +31,7 @@ from server.api.services.spark import Spark
 from server.api.streams import in_slices
 from server.dispatch.context import LARGE_ROWS
 from server.events.hub import EventHub
-from server.ports import AuditLog, OwnedBrokers, Sizes
+from server.ports import AuditLog, Instances, OwnedBrokers, Sizes
 
 MAX_BODY = 100 * 1024 * 1024
 """Maximum bytes of a plan or a list of partitions."""
@@ -75,6 +75,8 @@ class ApiServices:
     """The audit log; None in ZooKeeper mode without `audit.dir`."""
     events: EventHub | None = None
     """The event stream."""
+    instances: Instances | None = None
+    """The instances before the cluster; None without a state topic."""
     reviews: Reviews | None = None
     bodies: HeldBodies = field(default_factory=HeldBodies)
     kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(monotonic))

@@ -22,6 +22,7 @@ from server.api.resources import (
     audit,
     brokers,
     events,
+    instances,
     jobs,
     limits,
     placement,
@@ -82,6 +83,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *brokers.ENDPOINTS,
     *audit.ENDPOINTS,
     *events.ENDPOINTS,
+    *instances.ENDPOINTS,
     *whoami.ENDPOINTS,
     Endpoint("GET", "/v1/openapi.json", "Get the OpenAPI description of this API.", openapi, OpenApi),
 )

@@ -1,6 +1,6 @@
 """The text of `/metrics`: the metrics of the table, read at each scrape, and those of the process."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import Metric as Family
@@ -17,8 +17,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class Metrics(Collector):
     """A Prometheus collector that reads the metrics of the table from `sources` at each scrape."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    def __init__(self, sources: Sources, metrics: Sequence[Metric] = METRICS) -> None:
+        self._sources, self._metrics = sources, metrics
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
@@ -27,7 +27,7 @@ class Metrics(Collector):
         """Yield one metric family for each row of the table that is not hidden."""
         state, stats = self._sources.state, self._sources.stats
         scrape = Scrape(self._sources, state, stats, counts(state), self._sources.traffic())
-        for metric in METRICS:
+        for metric in self._metrics:
             if not metric.name.startswith(self._sources.hidden):
                 yield _family(metric, metric.read(scrape))
 

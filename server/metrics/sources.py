@@ -54,8 +54,50 @@ class UpstreamCounters(Protocol):
         ...
 
     @property
+    def held(self) -> int:
+        """Writes that waited until this instance was certainly the active one."""
+        ...
+
+    @property
     def rows(self) -> Mapping[int, int]:
         """Answered rows of AlterPartitionReassignments by error code."""
+        ...
+
+
+class InstanceNumbers(Protocol):
+    """What an instance with a state topic knows about itself and the topic."""
+
+    @property
+    def active(self) -> bool:
+        """Whether this instance is the active one."""
+        ...
+
+    @property
+    def changes(self) -> int:
+        """How often another instance became the active one, since the start."""
+        ...
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long this instance is certainly the active one; 0 for a standby."""
+        ...
+
+    @property
+    def lag(self) -> int:
+        """Records of the state topic that were not read yet."""
+        ...
+
+    @property
+    def batches(self) -> int:
+        """Batches written to the state topic; `batch_seconds` is their total duration."""
+        ...
+
+    @property
+    def batch_seconds(self) -> float: ...
+
+    @property
+    def foreign_batches(self) -> int:
+        """Batches of the state topic that are not those of an active instance."""
         ...
 
 
@@ -78,6 +120,8 @@ class Sources(NamedTuple):
     audited: Mapping[str, int] = NONE
     """Entries of the audit log since the start by action."""
     upstream: UpstreamCounters | None = None
+    instances: InstanceNumbers | None = None
+    """None without a state topic."""
     progress: Progress | None = None
     """The last measurement of bytes."""
     waits: WaitingAges | None = None

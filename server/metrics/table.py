@@ -1,6 +1,7 @@
 """The table of all metrics, from which docs/metrics.md is generated."""
 
 from server.metrics.cluster import CLUSTER_METRICS
+from server.metrics.instances import INSTANCE_METRICS
 from server.metrics.kafka_names import KAFKA_METRICS
 from server.metrics.moves import MOVE_METRICS
 from server.metrics.serving import SERVING_METRICS
@@ -12,6 +13,7 @@ METRICS = (
     *CLUSTER_METRICS,
     *UPSTREAM_METRICS,
     *SERVING_METRICS,
+    *INSTANCE_METRICS,
     *ZOOKEEPER_METRICS,
     *KAFKA_METRICS,
 )

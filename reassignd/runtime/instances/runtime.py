@@ -25,6 +25,7 @@ from common.clock import BootClock, Clock, within
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.ports import StoreLostError
+from controller.state.state import State
 from protocol.errors import DecodeError
 from protocol.record_batch import Producer
 from reassignd import __version__
@@ -39,6 +40,7 @@ from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection
 from reassignd.runtime.instances.peers import Peers, http_url, peer_address
 from reassignd.runtime.instances.ports import TopicPorts
+from reassignd.runtime.instances.presence import Presence
 from reassignd.runtime.instances.term import ActiveTerm, TermContext
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.runtime import HttpContent, Publish
@@ -46,6 +48,11 @@ from reassignd.runtime.storage.audit_store import audit_retention
 from server.dispatch.router import Refusals
 from server.driver.driver import DriverStoppedError
 from server.gateway.gateway import Gateway
+from server.gateway.services import Refuse
+from server.metrics.exposition import Metrics
+from server.metrics.instances import INSTANCE_METRICS
+from server.metrics.serving import SERVING_METRICS
+from server.metrics.sources import Sources
 from server.metrics.stats import Counters
 
 log = logging.getLogger(__name__)
@@ -64,21 +71,18 @@ class InstancesRuntime:
         off_loop = WorkerThread()
         self._connection = InstanceConnection(settings, self._caller, self._clock, off_loop)
         self._audit = TopicAudit(self._connection, audit_retention(settings), off_loop, self._clock)
-        self._parts = ProcessParts(off_loop, Counters(), self._audit.store)
+        self._presence = self._new_presence()
+        self._parts = ProcessParts(off_loop, Counters(), self._audit.store, self._presence)
         self._history = History()
         self._ports = TopicPorts(lambda: self._history)
         refuse = Refusals(self._parts.off_loop, self._parts.stats).refuse
-        self._peers = Peers(
-            settings, self._instance, lambda: self._connection.cluster_id, refuse, self._clock
-        )
+        self._peers = self._new_peers(refuse)
         self._switch = self._peers.switch
+        stats, bounds = self._parts.stats, limits(settings)
         self._gateway = Gateway(
-            self._switch.services,
-            gateway_settings(settings, security),
-            limits(settings),
-            self._parts.stats,
-            self._ports,
+            self._switch.services, gateway_settings(settings, security), bounds, stats, self._ports
         )
+        self._metrics = self._new_metrics()
         self._timings = Timings(settings.gateway_session_timeout_ms / 1000)
         self._backoff = Backoff()
         self._claims_from = 0.0
@@ -147,6 +151,43 @@ class InstancesRuntime:
     def abort(self) -> None:
         """Do nothing: a standby takes over after the session."""
 
+    def _new_metrics(self) -> Metrics:
+        """Return the metrics of a standby, which knows nothing of the cluster."""
+        stats = self._parts.stats
+        sources = Sources(
+            __version__,
+            State(),
+            stats,
+            lambda: 0,
+            dict,
+            lambda: False,
+            self._gateway.counts,
+            instances=self._presence,
+        )
+        return Metrics(sources, (*SERVING_METRICS, *INSTANCE_METRICS))
+
+    def _new_presence(self) -> Presence:
+        settings = self._settings
+        return Presence(
+            self._instance,
+            http_url(settings),
+            lambda: self._history,
+            lambda: None if self._active is None else self._active.lease,
+            self.hand_over,
+        )
+
+    def _new_peers(self, refuse: Refuse) -> Peers:
+        connection, presence = self._connection, self._presence
+        return Peers(
+            self._settings,
+            self._instance,
+            lambda: connection.cluster_id,
+            refuse,
+            self._clock,
+            status=presence.status,
+            on_status=presence.heard,
+        )
+
     def hand_over(self) -> bool:
         """End the term of this instance, and claim none for two sessions. Returns False if it is not active."""
         if self._active is None:
@@ -214,10 +255,12 @@ class InstancesRuntime:
             self._switch,
             self._ports,
             self._audit,
+            self._presence,
             self._timings,
             self._clock,
             self._read_in_term,
         )
+        self._presence.claimed(term.claim)
         self._active = ActiveTerm(context, self._connection.log, self._history, term)
         try:
             await self._active.serve(self._connection.cluster_id, self._served)
@@ -232,7 +275,7 @@ class InstancesRuntime:
 
     @property
     def _standby(self) -> HttpContent:
-        return HttpContent(None, peers=self._peers.proxy, details=self._details)
+        return HttpContent(None, metrics=self._metrics.page, peers=self._peers.proxy, details=self._details)
 
     def _details(self) -> str:
         """Return the lines of `/readyz` about the instances."""
@@ -265,6 +308,7 @@ class InstancesRuntime:
             self._switch.nobody()
         else:
             self._switch.forward_to(peer, claim.url)
+            self._presence.claimed(claim)
             if not self._known:
                 self._publish(self._standby)
             self._set_known()

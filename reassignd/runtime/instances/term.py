@@ -33,6 +33,7 @@ from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.instances.adapter import TermAdapter, TermCounters
 from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.ports import TopicPorts
+from reassignd.runtime.instances.presence import Presence
 from reassignd.runtime.storage.identity import new_id
 from server.peers.switch import Switch
 
@@ -58,6 +59,7 @@ class TermContext(NamedTuple):
     switch: Switch
     ports: TopicPorts
     audit: TopicAudit
+    presence: Presence
     timings: Timings
     clock: Clock
     on_read: Callable[[bool], None]
@@ -73,7 +75,13 @@ class ActiveTerm:
         self.lease.renew(term.claimed)
         self._permit = StepPermit(self.lease, context.clock, term.steps_from)
         self._writer = TermWriter(
-            log, term, self.lease, context.timings, context.clock, history.repairs_after
+            log,
+            term,
+            self.lease,
+            context.timings,
+            context.clock,
+            history.repairs_after,
+            context.presence.writes,
         )
         self._end: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         """The reason why the term ends; pending as long as it goes on."""

@@ -7,10 +7,11 @@ from math import inf
 
 import pytest
 
+from backends.state_topic.attempts import FIRST_PAUSE
 from backends.state_topic.candidate import Term
 from backends.state_topic.lease import Lease
 from backends.state_topic.ports import Timings
-from backends.state_topic.writer import TRANSACTION_SECONDS, TermWriter
+from backends.state_topic.writer import TRANSACTION_SECONDS, TermWriter, WriteCounts
 from common.clock import ManualClock
 from controller.ports import StoreLostError
 from protocol.record_batch import BatchRecord
@@ -192,3 +193,15 @@ async def test_a_commit_without_records_waits_for_earlier_ones_and_writes_nothin
         await rig.clock.advance(0.5)
         assert [commit.done() for commit in commits] == [True, True]
         assert rig.appended == [(1, [row("a")])]
+
+
+async def test_acknowledged_batches_are_counted_with_the_time_that_they_took() -> None:
+    rig, counts = Rig(), WriteCounts()
+    rig.writer = TermWriter(
+        rig.log, Term(a_claim(), 1, 0.0, -inf), rig.lease, Timings(6.0), rig.clock, counts=counts
+    )
+    rig.log.failures.append(OSError("no answer"))
+    async with running(rig):
+        _ = rig.commit(row("a"))
+        await rig.clock.advance(0.5)
+    assert (counts.batches, counts.seconds) == (1, FIRST_PAUSE)

@@ -250,7 +250,7 @@ async def test_a_write_waits_for_the_permit_and_a_read_does_not(upstream: Upstre
     await client.refresh()
     write = asyncio.create_task(client.ask(ALTER))
     async with asyncio.timeout(30):
-        while not client.held:
+        while not client._counters.held:
             await asyncio.sleep(0.001)
     await upstream.clock.advance(10)
     assert upstream.asked(AlterPartitionReassignmentsRequest) == []
