@@ -92,12 +92,15 @@ class ReplicaSizes:
         elif not state.in_flight:
             return
         self._prune_arrived()
-        request = self._request(everything)
+        requests = self._requests(everything)
         sizes: dict[TopicPartition, int] = {}
         disks: dict[int, list[Disk]] = {}
-        moving = self._moving_to(request)
+        moving = self._moving_to()
         await asyncio.gather(
-            *(self._ask(each, request, moving.get(each, ()), sizes, disks) for each in sorted(state.live))
+            *(
+                self._ask(each, request, moving.get(each, ()), sizes, disks)
+                for each, request in sorted(requests.items())
+            )
         )
         # Directories are only complete, with their number of replicas, if all partitions are asked for.
         await self._submit(Measured(sizes, disks if everything else {}))
@@ -143,15 +146,9 @@ class ReplicaSizes:
             )  # fmt: skip
         return False
 
-    def _moving_to(self, request: DescribeLogDirsRequest) -> dict[int, list[TopicPartition]]:
-        """Return the requested partitions with adding replicas, by broker of the replica."""
-        state = self._state
-        asked = (
-            state.in_flight.by_topic
-            if request.topics is None
-            else {t.topic: t.partitions for t in request.topics}
-        )
-        partitions = (state.partition(topic, number) for topic in asked for number in asked[topic])
+    def _moving_to(self) -> dict[int, list[TopicPartition]]:
+        """Return the partitions with adding replicas, by broker of the replica."""
+        partitions = (self._state.partition(*key) for key in self._state.in_flight)
         return grouped(
             (broker, each.key) for each in partitions if each is not None for broker in each.adding
         )
@@ -185,18 +182,29 @@ class ReplicaSizes:
         request = DescribeLogDirsRequest([DescribableLogDirTopic(t, tuple(p)) for t, p in named.items()])
         await self._ask(broker, request, (), sizes, {})
 
-    def _request(self, everything: bool) -> DescribeLogDirsRequest:
-        """Request the partitions in flight; with `everything` all partitions, or the next MOST of them in a large cluster."""
+    def _requests(self, everything: bool) -> dict[int, DescribeLogDirsRequest]:
+        """Return the requests by live broker: for its replicas of the partitions in flight.
+
+        With `everything`, all brokers are asked for all partitions, or the next MOST of them in a large cluster.
+        """
         state = self._state
         if everything and sum(map(len, state.partitions.values())) <= MOST:
-            return DescribeLogDirsRequest(None)
+            return dict.fromkeys(state.live, DescribeLogDirsRequest(None))
         asked = {topic: set(numbers) for topic, numbers in state.in_flight.by_topic.items()}
         if everything:
             for topic, numbers in self._next_slice():
                 asked.setdefault(topic, set()).update(numbers)
-        return DescribeLogDirsRequest(
-            [DescribableLogDirTopic(topic, tuple(sorted(numbers))) for topic, numbers in asked.items()]
-        )
+        held: dict[int, dict[str, list[int]]] = {broker: {} for broker in state.live} if everything else {}
+        for topic, chosen in asked.items():
+            partitions = state.partitions.get(topic, ())
+            for number in sorted(chosen):
+                for broker in partitions[number].replicas if number < len(partitions) else ():
+                    held.setdefault(broker, {}).setdefault(topic, []).append(number)
+        return {
+            broker: DescribeLogDirsRequest([DescribableLogDirTopic(t, tuple(n)) for t, n in named.items()])
+            for broker, named in held.items()
+            if broker in state.live
+        }
 
     def _next_slice(self) -> Iterator[tuple[str, range]]:
         """Yield topics with reassignments and their partitions, beginning after the last slice."""

@@ -38,6 +38,15 @@ INTERVAL_SECONDS = 1.0
 INTERVAL_SECONDS_PER_ROW = 100e-6
 """Time between two measurements for each row of the last one. Measuring a row takes a few microseconds."""
 
+INTERVAL_SECONDS_PER_STEP = 900e-6
+"""Additional time for each step in flight, which takes some twenty microseconds."""
+
+
+def pause_after(rows: int, steps: int) -> float:
+    """Return the seconds between two measurements of this many rows, with this many steps in flight."""
+    return max(INTERVAL_SECONDS, rows * INTERVAL_SECONDS_PER_ROW + steps * INTERVAL_SECONDS_PER_STEP)
+
+
 Bytes = Counter[int]
 """Bytes by the broker that they are copied to."""
 
@@ -130,7 +139,7 @@ class Progress:
         """Measure until cancelled. A measurement costs nothing while no job is open."""
         while True:
             rows = await self.measure()
-            await self._clock.sleep(max(INTERVAL_SECONDS, rows * INTERVAL_SECONDS_PER_ROW))
+            await self._clock.sleep(pause_after(rows, len(self._state.in_flight)))
 
     async def measure(self) -> int:
         """Measure once; return the number of rows that were read."""

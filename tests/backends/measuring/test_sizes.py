@@ -243,3 +243,16 @@ async def test_a_leader_without_an_answer_delays_no_request(rig: Rig) -> None:
     rig.dead.add(1)
     await rig.sizes.learn(["foo"])
     assert rig.events == []
+
+
+async def test_a_broker_is_asked_only_for_its_own_replicas(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.having("bar-0", adding=(2,))
+    await rig.sizes.measure()
+    rig.client.asked.clear()
+    await rig.sizes.measure()
+    asked = {
+        broker: {topic.topic: topic.partitions for topic in request.topics or ()}
+        for request, broker in rig.client.asked
+    }
+    assert asked == {1: {"foo": (0,), "bar": (0,)}, 2: {"bar": (0,)}, 3: {"foo": (0,)}}

@@ -1,9 +1,11 @@
 """Progress in bytes. Partition n has 100 + n bytes."""
 
+import pytest
+
 from controller.configs.names import SCHEDULE, THROTTLE
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from server.api.services.meter import WINDOW_SECONDS
-from server.api.services.progress import INTERVAL_SECONDS, INTERVAL_SECONDS_PER_ROW, CopyRate
+from server.api.services.progress import CopyRate, pause_after
 from server.api.services.throughput import SAMPLE_SECONDS
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
@@ -207,8 +209,14 @@ async def test_an_ended_job_counts_for_rates_within_the_window() -> None:
     assert [row["rate"] for row in incoming] == [10, 10, 10]
 
 
-def test_a_million_rows_are_measured_rarely() -> None:
-    assert 1_000_000 * INTERVAL_SECONDS_PER_ROW > 20 * INTERVAL_SECONDS
+@pytest.mark.parametrize(
+    ("rows", "steps", "least", "most"),
+    [(10, 10, 1, 1), (1_000_000, 10, 20, 200), (10_000, 10_000, 5, 15)],
+)
+def test_many_rows_and_steps_in_flight_are_measured_rarely(
+    rows: int, steps: int, least: float, most: float
+) -> None:
+    assert least <= pause_after(rows, steps) <= most
 
 
 # ---- throughput of brokers ------------------------------------------------------------------------------------
