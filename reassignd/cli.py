@@ -4,6 +4,7 @@ A failure prints one line on stderr. The module of a subcommand is imported when
 `reassignd --version` does not import the server.
 """
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ import click
 
 from reassignd import __version__
 from reassignd.config.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
+from reassignd.config.environment import read_environment
 from reassignd.errors import CommandError, ConfigError
 from reassignd.printable import printable
 
@@ -110,18 +112,37 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--demo-topics", is_flag=True, help="Create a few topics on the first start of the embedded cluster."
 )
-def serve(config: Path | None, overrides: Sequence[str], demo_topics: bool, **flags: str | None) -> None:
+@click.option(
+    "--check-config",
+    is_flag=True,
+    help="Check the settings and the files that they name, show them, and exit.",
+)
+def serve(
+    config: Path | None,
+    overrides: Sequence[str],
+    demo_topics: bool,
+    check_config: bool,
+    **flags: str | None,
+) -> None:
     """Run the server until SIGTERM or SIGINT.
 
-    Precedence of settings: options, then --override, then the file of --config, then defaults.
+    Precedence of settings: options, then --override, then environment variables, then the file of --config, then
+    defaults. The variable of log.level is REASSIGND_LOG_LEVEL.
     """
     assignments = [] if config is None else list(read_file(config))
+    assignments += read_environment(os.environ)
     assignments += map(parse_override, overrides)
     for flag, name in FLAGS.items():
         value = flags[name.replace(".", "_")]
         if value is not None:
             assignments.append(Assignment(name, value, flag))
     settings = resolve(assignments)
+    if check_config:
+        from reassignd.config.check import check, described
+
+        check(settings)
+        click.echo("".join(f"{line}\n" for line in described(assignments)) + "the settings are valid")
+        return
 
     from reassignd.serve import run
 

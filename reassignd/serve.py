@@ -5,6 +5,7 @@ last, so that `/readyz` can name the obstacle.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 
@@ -23,6 +24,7 @@ from reassignd.runtime.listeners.listener_security import warn_of_plain_text
 from reassignd.runtime.listeners.sockets import bind, bind_path
 from reassignd.runtime.runtime import HttpContent, Runtime
 from reassignd.runtime.runtimes import make_runtime
+from reassignd.service_manager import ServiceManager
 from reassignd.signals import until_signalled
 from server.api.routes import Api
 from server.http.connection import Bounds
@@ -49,26 +51,30 @@ async def _run(settings: Settings, access: HttpAccess, *, demo_topics: bool) -> 
 
 
 async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> None:
-    health = Health("the server is starting")
+    health, manager = Health("the server is starting"), ServiceManager(os.environ)
     api = Api(health, access.access)
     routes = [*operations_routes(health), *api.routes()]
 
     def publish(content: HttpContent) -> None:
         health.obstacle, api.services, health.metrics, api.peers, health.details = content
+        if health.obstacle:
+            manager.status(health.obstacle)
 
-    sweeping = spawn(Sweeper().run(), "garbage collection")
+    background = [spawn(Sweeper().run(), "garbage collection"), spawn(manager.stay_alive(), "signs of life")]
     try:
         async with _http(settings, [*root_routes(routes), *routes], access) as http:
             try:
                 await runtime.start(publish)
                 addresses = ",".join(map(str, runtime.addresses))
                 print(f"ready: {runtime.kind} {addresses}, http {http}, {runtime.records_place}", flush=True)
+                manager.ready()
                 await runtime.wait_for_failure()
             finally:
+                manager.stopping()
                 health.obstacle = "the server is stopping"
                 await runtime.stop()
     finally:
-        await cancel(sweeping)
+        await cancel(*background)
 
 
 @asynccontextmanager

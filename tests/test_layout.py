@@ -69,6 +69,7 @@ OF_MANY_MODULES = {
     "backends/state_topic/test_simulation.py",
     "backends/test_crashes.py",
     "reassignd/test_secured_embedded.py",
+    "controller/configs/test_static.py",
     "controller/test_cases.py",
     "controller/test_gateway_properties.py",
     "controller/test_moves_of_others.py",

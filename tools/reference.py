@@ -26,9 +26,13 @@ DOCS = Path(__file__).parent.parent / "docs"
 CONFIGURATION = """\
 # Configuration
 
-`reassignd serve` reads its settings from four sources. In order of precedence: command-line options,
-`--override key=value`, the `.properties` file of `--config`, and the defaults below. If a source sets a key
-twice, the last value is used.
+`reassignd serve` reads its settings from five sources. In order of precedence: command-line options,
+`--override key=value`, environment variables, the `.properties` file of `--config`, and the defaults below. If a
+source sets a key twice, the last value is used. The variable of a key has the prefix `REASSIGND_`, upper case,
+and underscores for dots: `REASSIGND_LOG_LEVEL=DEBUG` sets `log.level`. Other variables are ignored.
+
+`reassignd serve --config FILE --check-config` checks the settings and the files that they name, shows where each
+one comes from, and exits: with 0 if all are valid.
 
 The file has the syntax of Java properties: a line that begins with `#` or `!` is a comment; `=`, `:` or white
 space separates key and value; a backslash at the end of a line continues it. An unknown key or an invalid
@@ -54,6 +58,12 @@ a single broker they are refused. `reassignd limits` sets the limits and the thr
 kafka-configs.sh --bootstrap-server 127.0.0.1:9092 --entity-type brokers --entity-default \\
   --alter --add-config reassignment.max.concurrent.partition.movements=2
 ```
+
+The settings can have initial values of those whose names begin with `reassignment.`, in the file as in the
+environment: `reassignment.max.concurrent.partition.movements=20`. An initial value applies as long as the config
+is not set while the server runs; a dynamic value replaces it, also after a restart, and deleting the dynamic
+value restores it. `reassignd limits` shows where a value comes from (`settings` or `dynamic`), and Kafka's tools
+show an initial value as `STATIC_BROKER_CONFIG`.
 
 To remove the limit, use `--delete-config reassignment.max.concurrent.partition.movements` instead of
 `--add-config …`. To show the configs that are set, use `--describe` instead of `--alter` and what follows it.

@@ -58,7 +58,7 @@ def describe_configs(
     return [
         _describe(state, resource, name, key)
         for key in KEYS[resource].values()
-        if unset or not default or state.config(resource, name, key.name) is not None
+        if unset or not default or state.dynamic_config(resource, name, key.name) is not None
     ]
 
 
@@ -127,7 +127,8 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
     ]
     if name == CLUSTER_DEFAULT or (resource is ResourceType.BROKER and key.name in CLUSTER_WIDE):
         levels = levels[1:]
-    values = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
+    values = [(state.dynamic_config(kind, level, key.name), source) for kind, level, source in levels]
+    values.append((state.static_configs.get(key.name), ConfigSource.STATIC_BROKER))
     synonyms = [(key.name, value, source) for value, source in values if value is not None]
     synonyms.append((key.name, state.config_defaults.get(key.name, key.default), ConfigSource.DEFAULT))
     return ConfigValue(key, synonyms[0][1], synonyms[0][2], synonyms)

@@ -3,7 +3,7 @@
 Keys: `controller.configs.keys`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from controller.configs.names import CANCEL_MODE, EXCLUDED_BROKERS, UNCLEAN_ELECTION
@@ -22,6 +22,8 @@ class ConfigValues:
     """Values by resource and key. A resource without values is absent."""
     config_defaults: dict[str, str] = field(default_factory=dict)
     """Defaults from the server's settings; they replace those of `controller.configs.keys`. Not durable."""
+    static_configs: Mapping[str, str] = field(default_factory=dict)
+    """Cluster-wide values from the server's settings, for keys without a dynamic value. Not durable."""
     controller_id: int | None = None
     """Node id of a controller that is not a broker. Configs can be set on it; it has no replicas."""
     refused_topic: Callable[[str], bool] = lambda _name: False
@@ -34,9 +36,24 @@ class ConfigValues:
     default_min_isr: int = 1
 
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
-        """Return the value set on the resource itself, without defaults."""
+        """Return the value set on the resource itself, without defaults.
+
+        For the cluster-wide default, a value from the server's settings counts if there is no dynamic one.
+        """
+        value = self.dynamic_config(resource, name, key)
+        if value is None and name == CLUSTER_DEFAULT and resource is ResourceType.BROKER:
+            return self.static_configs.get(key)
+        return value
+
+    def dynamic_config(self, resource: ResourceType, name: str, key: str) -> str | None:
+        """Return the value that was set on the resource while the server ran."""
         values = self.configs.get((resource, name))
         return None if values is None else values.get(key)
+
+    @property
+    def cluster_configs(self) -> dict[str, str]:
+        """Return the cluster-wide values in force: those of the settings, replaced by dynamic ones."""
+        return {**self.static_configs, **self.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})}
 
     def topic_config(self, topic: str, key: str) -> str | None:
         """Return the value in effect for a topic: its own, else the cluster-wide default, else None."""

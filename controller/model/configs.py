@@ -90,4 +90,5 @@ class ConfigSource(IntEnum):
     DYNAMIC_TOPIC = 1
     DYNAMIC_BROKER = 2
     DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
     DEFAULT = 5

@@ -449,6 +449,11 @@ class State(UpstreamState):
             del self.configs[resource, name]
         self._read_configs(resource, name)
 
+    def set_static_configs(self, configs: Mapping[str, str]) -> None:
+        """Set the cluster-wide values of the server's settings, which dynamic values replace."""
+        self.static_configs = configs
+        self._read_configs(ResourceType.BROKER, CLUSTER_DEFAULT)
+
     def _read_configs(self, resource: ResourceType, name: str) -> None:
         """Read the values that decisions need often from the configs of a resource that has changed."""
         configs = self.configs.get((resource, name), {})
@@ -459,6 +464,7 @@ class State(UpstreamState):
             for partition in self.partitions.get(name, ()) if self.profile.has_upstream else ():
                 self._weigh(partition, partition.key in self.reassignments)
         elif name == CLUSTER_DEFAULT:
+            configs = self.cluster_configs
             self.default_min_isr = int(configs.get(MIN_ISR, 1))
             self.throttles.pop(0, None)
             if THROTTLE in configs:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from reassignd.config import properties
 from reassignd.config.http_keys import HttpKeys
+from reassignd.config.initial_limits import INITIAL, checked, config_of
 from reassignd.config.instance_keys import TOPIC, InstanceKeys
 from reassignd.config.listener_keys import LISTENER_KEYS, ListenerKeys
 from reassignd.config.setting_types import (
@@ -252,6 +253,11 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
         self.values = values
 
     @property
+    def initial_limits(self) -> dict[str, str]:
+        """The initial values of `reassignment.` configs, by config."""
+        return {name: value for name, value in self.values.items() if name in INITIAL}
+
+    @property
     def ports(self) -> int:
         """Number of consecutive ports from that of `listener`."""
         return self.embedded_brokers if self.backend == EMBEDDED else 1 + self.gateway_ports
@@ -300,7 +306,7 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
 
     Raises ConfigError, which names the source, for an unknown key or an invalid value.
     """
-    settings = Settings({each.key: _parse(each) for each in assignments})
+    settings = Settings({config_of(each.key): _parse(each) for each in assignments})
     if settings.backend == UPSTREAM and not settings.upstream_bootstrap_servers:
         raise ConfigError(f"the upstream backend needs {key_and_option('upstream.bootstrap.servers')}")
     if settings.backend == UPSTREAM and settings.listener in settings.upstream_bootstrap_servers:
@@ -337,9 +343,14 @@ def _check_instances(settings: Settings) -> None:
 
 def _parse(assignment: Assignment) -> object:
     name, value, source = assignment
-    key = KEYS.get(name)
+    key, config = KEYS.get(name), config_of(name)
+    if config in INITIAL:
+        try:
+            return checked(config, value)
+        except ValueError as error:
+            raise ConfigError(f"{source}: '{value}' is not valid for {name}: expected {error}") from error
     if key is None:
-        near = difflib.get_close_matches(name, KEYS, n=1)
+        near = difflib.get_close_matches(name, [*KEYS, *INITIAL], n=1)
         hint = f"the nearest known one is '{near[0]}'" if near else "see docs/configuration.md"
         raise ConfigError(f"{source}: unknown key '{name}'; {hint}")
     try:

@@ -94,6 +94,7 @@ class Assembly:
         clock: Clock | None = None,
     ) -> None:
         self.state, self._parts, self._show_obstacle = state, parts, show_obstacle
+        state.set_static_configs(settings.initial_limits)
         self._clock = clock or RealClock()
         self.is_serving = False
         self.failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()

@@ -65,7 +65,7 @@ def limits(client: "Client", output_format: str, changes: dict[str, int | None],
     if output_format == JSON:
         echo(as_json(answer))
         return
-    for line in columns(("name", "limit", "used", "what", "config"), map(_cells, answer["limits"])):
+    for line in columns(("name", "limit", "used", "from", "what", "config"), map(_cells, answer["limits"])):
         echo(line)
     if answer["brokers"]:
         echo("")
@@ -107,4 +107,4 @@ def _limit(value: int | None) -> str:
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     limit = _limit(row["limit"])
     used = "" if row["used"] is None else f"{row['used']:,}"
-    return row["name"], limit, used, MEANINGS[row["name"]], row["config"]
+    return row["name"], limit, used, row.get("origin") or "", MEANINGS[row["name"]], row["config"]

@@ -1,6 +1,6 @@
 """The models of `/v1/limits`."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -14,6 +14,13 @@ class Limit(Struct):
     used: Annotated[
         int | None, Meta(description="What steps in flight use of it; null for limits that nothing uses up.")
     ]
+    origin: Annotated[
+        Literal["settings", "dynamic"] | None,
+        Meta(
+            description="`settings`: the initial value of the server's settings; `dynamic`: set while it ran, which"
+            " replaces the initial value; null without a value."
+        ),
+    ] = None
 
 
 class BrokerLoad(Struct):

@@ -26,7 +26,7 @@ from server.api.models.limits import (
     Limits,
 )
 from server.api.table import Endpoint
-from server.api.views.rows import limit_rows
+from server.api.views.rows import limit_rows, origin
 
 SHORT_NAMES = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
 """Short name, in lower case -> config."""
@@ -38,7 +38,7 @@ async def limits(call: Call) -> Limits:
     """Return the limits in force, and how much of each is used."""
     state = call.state
     rate = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
-    throttle = Limit("throttle", THROTTLE, None if rate is None else int(rate), None)
+    throttle = Limit("throttle", THROTTLE, None if rate is None else int(rate), None, origin(state, THROTTLE))
     loads = [BrokerLoad(*load) for load in broker_loads(state)]
     reviews = call.services.reviews
     return Limits([*limit_rows(state), throttle], loads, None if reviews is None else reviews.bandwidth())
@@ -58,8 +58,9 @@ async def preview(call: Call) -> LimitPreview:
     changes = await call.read_body(_read, MAX_SMALL_BODY)
     state = call.state
     configs = {change.config: change.value for change in changes}
-    before = state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
+    before = state.cluster_configs
     after = {name: value for name, value in {**before, **configs}.items() if value is not None}
+    after = {**state.static_configs, **after}
     effect = preview_limits(state, after)
     rates = [None if (rate := each.get(THROTTLE)) is None else int(rate) for each in (before, after)]
     new = limits_of(after).by_letter()

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from common.large_lists import drained
+from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.job_events import TopicOutcomes
 from controller.model import cluster
-from controller.model.cluster import JobKind
+from controller.model.cluster import JobKind, ResourceType
 from controller.state.state import State
 from controller.views import jobs as views
 from controller.views.jobs import PartState
@@ -84,7 +86,17 @@ def _copied(rate: CopyRate | None) -> Copied | None:
 
 def limit_rows(state: State) -> list[Limit]:
     """Return the limits of KIP-435."""
-    return [Limit(each.letter, each.config, each.limit, each.used) for each in views.limit_views(state)]
+    return [
+        Limit(each.letter, each.config, each.limit, each.used, origin(state, each.config))
+        for each in views.limit_views(state)
+    ]
+
+
+def origin(state: State, config: str) -> Literal["settings", "dynamic"] | None:
+    """Return where the value of a cluster-wide config comes from; None if it has none."""
+    if state.dynamic_config(ResourceType.BROKER, CLUSTER_DEFAULT, config) is not None:
+        return "dynamic"
+    return "settings" if config in state.static_configs else None
 
 
 def reason_rows(reasons: Counter[str]) -> list[Reason]:

@@ -1,0 +1,62 @@
+"""deploy/install.sh below another root: it makes the environment, the unit and the settings, and removes them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "deploy" / "install.sh"
+
+
+def run(destination: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "DESTDIR": str(destination), "PYTHON": sys.executable, **more}
+    return subprocess.run(
+        ["sh", str(SCRIPT), *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)], check=True)
+    [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.mark.whole
+def test_it_installs_and_keeps_settings_on_an_update_and_removes(wheel: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, wheel)
+    assert done.returncode == 0, done.stderr
+    assert "systemctl enable --now reassignd" in done.stdout
+    command = tmp_path / "opt" / "reassignd" / "bin" / "reassignd"
+    settings = tmp_path / "etc" / "reassignd" / "reassignd.properties"
+    assert (tmp_path / "etc" / "systemd" / "system" / "reassignd.service").exists()
+    check = [str(command), "serve", "--config", str(settings), "--check-config"]
+    assert (
+        "the settings are valid" in subprocess.run(check, capture_output=True, text=True, check=True).stdout
+    )
+    settings.write_text("log.level=WARN\n")
+    assert run(tmp_path, wheel).returncode == 0
+    assert settings.read_text() == "log.level=WARN\n"
+    assert run(tmp_path, "--remove").returncode == 0
+    assert not command.exists()
+    assert settings.exists()
+
+
+def test_a_missing_wheel_is_named(tmp_path: Path) -> None:
+    done = run(tmp_path, tmp_path / "no.whl")
+    assert done.returncode == 1
+    assert done.stderr == f"install.sh: there is no file {tmp_path / 'no.whl'}\n"
+
+
+def test_an_old_python_is_named(tmp_path: Path) -> None:
+    old = tmp_path / "python2"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    (tmp_path / "r.whl").touch()
+    done = run(tmp_path, tmp_path / "r.whl", PYTHON=str(old))
+    assert done.stderr == f"install.sh: {old} is older than 3.11: set PYTHON\n"

@@ -1,0 +1,60 @@
+"""`serve --check-config`."""
+
+from pathlib import Path
+
+import pytest
+
+from reassignd.cli import main
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REASSIGND_LOG_LEVEL", raising=False)
+
+
+def test_valid_settings_are_shown_with_their_sources(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "r.properties"
+    file.write_text("log.level=WARN\nreassignment.max.concurrent.partition.movements=20\n")
+    monkeypatch.setenv("REASSIGND_LOG_LEVEL", "DEBUG")
+    assert main(["serve", "--config", str(file), "--brokers", "3", "--check-config"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "embedded.brokers=3  (--brokers)",
+        "log.level=DEBUG  (environment variable REASSIGND_LOG_LEVEL)",
+        f"reassignment.max.concurrent.partition.movements=20  ({file}:2, until it is changed while the server runs)",
+        "the settings are valid",
+    ]
+
+
+def test_an_option_wins_over_a_variable(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REASSIGND_EMBEDDED_BROKERS", "5")
+    assert main(["serve", "--brokers", "3", "--check-config"]) == 0
+    assert "embedded.brokers=3  (--brokers)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint", "code"),
+    [
+        ("log.level=LOUD", "'LOUD' is not valid for log.level", 2),
+        ("http.listener=0.0.0.0:9080", "http.listener is 0.0.0.0:9080, which others can reach", 1),
+        ("listener.tls.certificate.file=/nowhere.pem", "cannot use the listener.tls files", 1),
+        ("upstream.command.config=/nowhere.properties", "/nowhere.properties", 2),
+    ],
+)
+def test_what_is_wrong_is_named_in_one_line(
+    setting: str, complaint: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--override", setting, "--check-config"]) == code
+    err = capsys.readouterr().err
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_a_password_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "zookeeper.ssl.truststore.password"
+    assert main(["serve", "--override", f"{name}=hunter2", "--check-config"]) in {0, 2}
+    shown = capsys.readouterr()
+    assert "hunter2" not in shown.out
