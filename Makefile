@@ -13,6 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 setup: .venv/test.done
 	$(BIN)/python -m tools.java
 	$(BIN)/python -m tools.other_clients
+	$(BIN)/python -m tools.kubernetes
 
 run: .venv/run.done
 	$(BIN)/reassignd serve --backend embedded --data-dir ./.reassignd --demo-topics $(ARGS)

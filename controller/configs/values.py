@@ -40,7 +40,8 @@ class ConfigValues:
 
         For the cluster-wide default, a value from the server's settings counts if there is no dynamic one.
         """
-        value = self.dynamic_config(resource, name, key)
+        values = self.configs.get((resource, name))
+        value = None if values is None else values.get(key)
         if value is None and name == CLUSTER_DEFAULT and resource is ResourceType.BROKER:
             return self.static_configs.get(key)
         return value

@@ -464,7 +464,7 @@ class State(UpstreamState):
             for partition in self.partitions.get(name, ()) if self.profile.has_upstream else ():
                 self._weigh(partition, partition.key in self.reassignments)
         elif name == CLUSTER_DEFAULT:
-            configs = self.cluster_configs
+            configs = {**self.static_configs, **configs}
             self.default_min_isr = int(configs.get(MIN_ISR, 1))
             self.throttles.pop(0, None)
             if THROTTLE in configs:
