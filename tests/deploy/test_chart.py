@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +49,9 @@ def settings(rendered: dict[str, Any], tmp_path: Path) -> Settings:
 
 
 @pytest.fixture(params=EXAMPLES, ids=lambda path: path.stem)
-def example(request: pytest.FixtureRequest) -> Iterator[Path]:
-    yield request.param
+def example(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.param
+    return path
 
 
 def test_helm_accepts_the_chart(example: Path) -> None:
@@ -142,7 +142,7 @@ def test_pods_run_without_privileges(example: Path) -> None:
     ],
 )
 def test_a_missing_value_is_named(missing: str, complaint: str) -> None:
-    arguments = ["--values", EXAMPLES[0], "--set", missing]
+    arguments: list[str | Path] = ["--values", EXAMPLES[0], "--set", missing]
     done = run(kubernetes.HELM, "template", "my", CHART, "--kube-version", kubernetes.KUBERNETES, *arguments)
     assert done.returncode == 1
     assert complaint in done.stderr

@@ -1,0 +1,181 @@
+"""Build what is released: `make dist`, or `python -m tools.dist [--image [--base IMAGE]] [--folder dist]`.
+
+The wheel, the source distribution, the Helm chart, a list of the components (CycloneDX), and SHA256SUMS of all of them.
+The same commit gives the same bytes: all times are those of the commit, or SOURCE_DATE_EPOCH. `--image` also builds the
+container image with buildah or podman, into an archive of the OCI format.
+"""
+
+import argparse
+import gzip
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reassignd import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+CHART = ROOT / "deploy" / "helm" / "reassignd"
+CONTAINER = ROOT / "deploy" / "container"
+REQUIREMENTS = ROOT / "requirements" / "run.txt"
+BASE = "docker.io/library/python:3.13-slim"
+
+_PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)(?:\s*;\s*([^\\]+?))?\s*\\?$")
+_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+
+
+def epoch() -> int:
+    """Return the time of all files: SOURCE_DATE_EPOCH, or that of the commit, in seconds since 1970."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if given:
+        return int(given)
+    git = ["git", "log", "-1", "--format=%ct"]
+    return int(subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+
+
+def packages(folder: Path, time: int) -> None:
+    """Build the wheel and the source distribution. hatchling takes times from SOURCE_DATE_EPOCH."""
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), "-t", "sdist", "-t", "wheel"]
+    subprocess.run(
+        build, cwd=ROOT, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)}, check=True, capture_output=True
+    )
+
+
+def chart(folder: Path, time: int) -> Path:
+    """Pack the Helm chart, as `helm package` does, but with sorted names and without the present time."""
+    path = folder / f"reassignd-chart-{__version__}.tgz"
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for source in sorted(each for each in CHART.rglob("*") if each.is_file()):
+            entry = tarfile.TarInfo(f"reassignd/{source.relative_to(CHART).as_posix()}")
+            entry.size, entry.mtime, entry.mode = source.stat().st_size, time, 0o644
+            with source.open("rb") as content:
+                archive.addfile(entry, content)
+    path.write_bytes(gzip.compress(buffer.getvalue(), mtime=time))
+    return path
+
+
+def pinned(text: str) -> dict[str, tuple[str, list[str]]]:
+    """Return the version and the SHA-256 hashes of each package of a requirements file with hashes."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    name = ""
+    for line in text.splitlines():
+        match = _PINNED.match(line)
+        if match:
+            name = match[1]
+            found[name] = match[2], []
+        elif name:
+            found[name][1].extend(_HASH.findall(line))
+    return found
+
+
+def components(folder: Path, time: int) -> Path:
+    """Write the software bill of materials (CycloneDX 1.6, JSON): reassignd and what it needs at run time."""
+    from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
+    from cyclonedx.model.bom import Bom
+    from cyclonedx.model.component import Component, ComponentType
+    from cyclonedx.output.json import JsonV1Dot6
+    from packageurl import PackageURL
+
+    def component(name: str, version: str, kind: ComponentType = ComponentType.LIBRARY) -> Component:
+        url = PackageURL("pypi", None, name, version)
+        return Component(name=name, version=version, type=kind, purl=url, bom_ref=url.to_string())
+
+    bom = Bom(serial_number=uuid.uuid5(uuid.NAMESPACE_URL, f"reassignd-{__version__}-{time}"))
+    bom.metadata.timestamp = datetime.fromtimestamp(time, UTC)
+    bom.metadata.component = own = component("reassignd", __version__, ComponentType.APPLICATION)
+    needed = []
+    for name, (version, hashes) in pinned(REQUIREMENTS.read_text("utf-8")).items():
+        each = component(name, version)
+        files = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in hashes]
+        place = XsUri(f"pkg:pypi/{name}@{version}")
+        reference = ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=place, hashes=files)
+        each.external_references.add(reference)
+        bom.components.add(each)
+        needed.append(each)
+    bom.register_dependency(own, needed)
+    path = folder / f"reassignd-{__version__}.cdx.json"
+    path.write_text(JsonV1Dot6(bom).output_as_string(indent=2) + "\n", "utf-8")
+    return path
+
+
+def image(folder: Path, time: int, base: str, extras: str = "") -> Path:
+    """Build the image into an OCI archive. The wheels of the dependencies are fetched first, with their hashes checked."""
+    program = shutil.which("buildah") or shutil.which("podman")
+    if program is None:
+        raise SystemExit("tools.dist: buildah or podman is needed for --image (Debian: apt-get install buildah)")
+    [wheel] = folder.glob(f"reassignd-{__version__}-*.whl")
+    tag = f"{__version__}{'-spark' if extras else ''}"
+    path = folder / f"reassignd-image-{tag}.tar"
+    path.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="reassignd-image-") as scratch:
+        context = Path(scratch)
+        for name in ("Containerfile", "health.py"):
+            shutil.copy(CONTAINER / name, context)
+        wheels = context / "wheels"
+        wheels.mkdir()
+        fetch_wheels(wheels)
+        shutil.copy(wheel, wheels)
+        if extras:
+            _pip("wheel", "--wheel-dir", str(wheels), "--find-links", str(wheels), f"{wheel}{extras}")
+        arguments = [f"BASE={base}", f"VERSION={__version__}", f"EXTRAS={extras}"]
+        build = [program, "bud" if program.endswith("buildah") else "build", "--timestamp", str(time)]
+        build += ["--format", "docker", "--target", "spark" if extras else "slim"]
+        build += [part for argument in arguments for part in ("--build-arg", argument)]
+        subprocess.run([*build, "--tag", f"reassignd:{tag}", str(context)], check=True)
+    subprocess.run([program, "push", f"reassignd:{tag}", f"docker-archive:{path}:reassignd:{tag}"], check=True)
+    return path
+
+
+def fetch_wheels(folder: Path) -> None:
+    """Put the wheels of the dependencies into the folder; a package without one is built."""
+    _pip("wheel", "--wheel-dir", str(folder), "--require-hashes", "-r", str(REQUIREMENTS))
+
+
+def _pip(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments], check=True)
+
+
+def checksums(folder: Path) -> Path:
+    """Write SHA256SUMS of all files of the folder, in the format of sha256sum(1)."""
+    path = folder / "SHA256SUMS"
+    files = sorted(each for each in folder.iterdir() if each.is_file() and each != path)
+    lines = [f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.name}\n" for each in files]
+    path.write_text("".join(lines), "utf-8")
+    return path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m tools.dist", description="Build what is released.")
+    parser.add_argument("--folder", type=Path, default=ROOT / "dist", help="where the files go")
+    parser.add_argument("--image", action="store_true", help="build the container image too")
+    parser.add_argument("--spark", action="store_true", help="build the image with Spark too")
+    parser.add_argument("--base", default=BASE, help=f"base image with Python 3.11 or later (default {BASE})")
+    given = parser.parse_args(arguments)
+    folder, time = given.folder, epoch()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    packages(folder, time)
+    chart(folder, time)
+    components(folder, time)
+    if given.image:
+        image(folder, time, given.base)
+    if given.spark:
+        image(folder, time, given.base, "[spark]")
+    checksums(folder)
+    for path in sorted(folder.iterdir()):
+        print(f"{path.stat().st_size:>12,}  {path.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
