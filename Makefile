@@ -2,13 +2,14 @@
 PYTHON ?= python3
 # More for the server that `make run` starts: make run ARGS='--listener 127.0.0.1:19092 --http 127.0.0.1:19080'
 ARGS ?=
+DIST_ARGS ?=
 BIN := .venv/bin
 # What needs no other program but Python, or a Spark of its own; and as many tests at once as there are cores.
 ALONE := --ignore tests/clients --ignore tests/upstream --ignore tests/zookeeper
 AT_ONCE := --numprocesses auto --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup run reset test check bench clean
+.PHONY: setup run reset test check bench dist clean
 
 setup: .venv/test.done
 	$(BIN)/python -m tools.java
@@ -43,6 +44,10 @@ check: .venv/test.done
 bench: setup
 	$(BIN)/python -m bench
 
+# More for the build of a release: make dist DIST_ARGS=--image
+dist: .venv/dist.done
+	$(BIN)/python -m tools.dist $(DIST_ARGS)
+
 clean:
 	rm -rf .venv .cache .reassignd .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
@@ -55,4 +60,8 @@ clean:
 
 .venv/test.done: requirements/test.txt .venv/run.done
 	$(PIP) install --require-hashes -r requirements/test.txt
+	touch $@
+
+.venv/dist.done: requirements/dist.txt .venv/run.done
+	$(PIP) install --require-hashes -r requirements/dist.txt
 	touch $@

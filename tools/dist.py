@@ -107,11 +107,17 @@ def components(folder: Path, time: int) -> Path:
     return path
 
 
-def image(folder: Path, time: int, base: str, extras: str = "") -> Path:
-    """Build the image into an OCI archive. The wheels of the dependencies are fetched first, with their hashes checked."""
+def image(folder: Path, time: int, base: str, extras: str = "", *, offline: bool = False) -> Path:
+    """Build the image into an archive that `podman load` and `docker load` read.
+
+    With `offline` the wheels of the dependencies are fetched before the build, by this Python: that of the base must have
+    the same version.
+    """
     program = shutil.which("buildah") or shutil.which("podman")
     if program is None:
-        raise SystemExit("tools.dist: buildah or podman is needed for --image (Debian: apt-get install buildah)")
+        raise SystemExit(
+            "tools.dist: buildah or podman is needed for --image (Debian: apt-get install buildah)"
+        )
     [wheel] = folder.glob(f"reassignd-{__version__}-*.whl")
     tag = f"{__version__}{'-spark' if extras else ''}"
     path = folder / f"reassignd-image-{tag}.tar"
@@ -122,26 +128,31 @@ def image(folder: Path, time: int, base: str, extras: str = "") -> Path:
             shutil.copy(CONTAINER / name, context)
         wheels = context / "wheels"
         wheels.mkdir()
-        fetch_wheels(wheels)
+        shutil.copy(REQUIREMENTS, context / "requirements.txt")
         shutil.copy(wheel, wheels)
-        if extras:
-            _pip("wheel", "--wheel-dir", str(wheels), "--find-links", str(wheels), f"{wheel}{extras}")
+        if offline:
+            fetch_wheels(wheels, wheel, extras)
         arguments = [f"BASE={base}", f"VERSION={__version__}", f"EXTRAS={extras}"]
+        arguments += ["OFFLINE=yes"] if offline else []
         build = [program, "bud" if program.endswith("buildah") else "build", "--timestamp", str(time)]
         build += ["--format", "docker", "--target", "spark" if extras else "slim"]
         build += [part for argument in arguments for part in ("--build-arg", argument)]
         subprocess.run([*build, "--tag", f"reassignd:{tag}", str(context)], check=True)
-    subprocess.run([program, "push", f"reassignd:{tag}", f"docker-archive:{path}:reassignd:{tag}"], check=True)
+    subprocess.run([program, "push", "--quiet", f"reassignd:{tag}", f"docker-archive:{path}"], check=True)
     return path
 
 
-def fetch_wheels(folder: Path) -> None:
+def fetch_wheels(folder: Path, wheel: Path, extras: str) -> None:
     """Put the wheels of the dependencies into the folder; a package without one is built."""
     _pip("wheel", "--wheel-dir", str(folder), "--require-hashes", "-r", str(REQUIREMENTS))
+    if extras:
+        _pip("wheel", "--wheel-dir", str(folder), "--find-links", str(folder), f"{wheel}{extras}")
 
 
 def _pip(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments], check=True
+    )
 
 
 def checksums(folder: Path) -> Path:
@@ -160,6 +171,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--image", action="store_true", help="build the container image too")
     parser.add_argument("--spark", action="store_true", help="build the image with Spark too")
     parser.add_argument("--base", default=BASE, help=f"base image with Python 3.11 or later (default {BASE})")
+    parser.add_argument(
+        "--offline", action="store_true", help="fetch the wheels of the image before its build"
+    )
     given = parser.parse_args(arguments)
     folder, time = given.folder, epoch()
     shutil.rmtree(folder, ignore_errors=True)
@@ -168,9 +182,9 @@ def main(arguments: list[str] | None = None) -> int:
     chart(folder, time)
     components(folder, time)
     if given.image:
-        image(folder, time, given.base)
+        image(folder, time, given.base, offline=given.offline)
     if given.spark:
-        image(folder, time, given.base, "[spark]")
+        image(folder, time, given.base, "[spark]", offline=given.offline)
     checksums(folder)
     for path in sorted(folder.iterdir()):
         print(f"{path.stat().st_size:>12,}  {path.name}")

@@ -77,7 +77,7 @@ gateway.session.timeout.ms={{ .Values.state.sessionTimeoutMs }}
 gateway.peer.listener=0.0.0.0:9091
 gateway.peer.secret.file=/secrets/peer/secret
 {{- else }}
-data.dir=/data
+data.dir=/data/records
 {{- end }}
 log.format=json
 {{- range $key, $value := merge (dict) .Values.limits .Values.config }}

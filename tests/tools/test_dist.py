@@ -1,0 +1,81 @@
+"""What is released: the same bytes each time, with checksums and a list of components."""
+
+import hashlib
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from reassignd import __version__
+from tools import dist
+
+TIME = 1_790_000_000
+
+
+def test_pinned_packages_have_their_version_and_hashes() -> None:
+    text = "anyio==4.16.0 \\\n    --hash=sha256:" + "a" * 64 + " \\\n    --hash=sha256:" + "b" * 64 + "\n"
+    text += "colorama==0.4.6 ; sys_platform == 'win32' \\\n    --hash=sha256:" + "c" * 64 + "\n"
+    assert dist.pinned(text) == {
+        "anyio": ("4.16.0", ["a" * 64, "b" * 64]),
+        "colorama": ("0.4.6", ["c" * 64]),
+    }
+
+
+def test_all_dependencies_at_run_time_are_found() -> None:
+    found = dist.pinned(dist.REQUIREMENTS.read_text("utf-8"))
+    assert {"click", "msgspec", "uvloop", "kazoo", "pure-sasl"} <= found.keys()
+    assert all(hashes for _, hashes in found.values())
+
+
+def test_the_chart_is_packed_with_the_same_bytes_each_time(tmp_path: Path) -> None:
+    first = dist.chart(tmp_path, TIME).read_bytes()
+    path = dist.chart(tmp_path, TIME)
+    assert path.read_bytes() == first
+    with tarfile.open(path) as archive:
+        names = archive.getnames()
+        assert "reassignd/Chart.yaml" in names
+        assert "reassignd/templates/workload.yaml" in names
+        assert {entry.mtime for entry in archive.getmembers()} == {TIME}
+
+
+def test_the_components_are_a_cyclonedx_document(tmp_path: Path) -> None:
+    pytest.importorskip("cyclonedx", reason="cyclonedx-python-lib is not installed (requirements/dist.txt)")
+    path = dist.components(tmp_path, TIME)
+    text = path.read_text("utf-8")
+    document = json.loads(text)
+    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
+    assert document["metadata"]["component"]["version"] == __version__
+    assert len(document["components"]) == len(dist.pinned(dist.REQUIREMENTS.read_text("utf-8")))
+    own = f"pkg:pypi/reassignd@{__version__}"
+    [needs] = [each["dependsOn"] for each in document["dependencies"] if each["ref"] == own]
+    assert len(needs) == len(document["components"])
+    assert dist.components(tmp_path, TIME).read_text("utf-8") == text
+
+
+def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
+    (tmp_path / "a.whl").write_bytes(b"a")
+    assert dist.checksums(tmp_path).read_text() == f"{hashlib.sha256(b'a').hexdigest()}  a.whl\n"
+    assert len(dist.checksums(tmp_path).read_text().splitlines()) == 1
+
+
+@pytest.mark.whole
+def test_the_packages_are_the_same_bytes_each_time(tmp_path: Path) -> None:
+    sums = []
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        dist.packages(folder, TIME)
+        sums.append(dist.checksums(folder).read_text())
+    assert sums[0] == sums[1]
+    with zipfile.ZipFile(next((tmp_path / "first").glob("*.whl"))) as wheel:
+        assert len({entry.date_time for entry in wheel.infolist()}) == 1
+
+
+def test_without_a_builder_of_images_one_line_tells_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match="buildah or podman is needed"):
+        dist.image(tmp_path, TIME, "base")
