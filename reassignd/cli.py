@@ -16,7 +16,7 @@ import click
 
 from reassignd import __version__
 from reassignd.config.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
-from reassignd.config.environment import read_environment
+from reassignd.environment import read_environment
 from reassignd.errors import CommandError, ConfigError
 from reassignd.printable import printable
 
@@ -138,7 +138,7 @@ def serve(
             assignments.append(Assignment(name, value, flag))
     settings = resolve(assignments)
     if check_config:
-        from reassignd.config.check import check, described
+        from reassignd.check_config import check, described
 
         check(settings)
         click.echo("".join(f"{line}\n" for line in described(assignments)) + "the settings are valid")

@@ -1,5 +1,5 @@
 from reassignd.config.config import KEYS, Assignment, resolve
-from reassignd.config.environment import VARIABLES, read_environment, variable
+from reassignd.environment import VARIABLES, read_environment, variable
 
 
 def test_a_variable_sets_the_key_of_its_name() -> None:
