@@ -1,7 +1,7 @@
 """Generate the reference pages of docs/ from the code: `python -m tools.reference [--check]`.
 
 docs/api.md lists the endpoints, docs/cli.md the commands, docs/configuration.md the settings of the server and the dynamic
-configs, docs/metrics.md the metrics. `--check` writes nothing and fails if a page is out of date.
+configs, docs/metrics.md the metrics; docs/embedded.md has a table of the served APIs. `--check` writes nothing and fails if a page is out of date.
 """
 
 import argparse
@@ -20,8 +20,11 @@ from server.api.routes import ENDPOINTS
 from server.api.table import Endpoint
 from server.metrics.metric import Metric, exposed_name
 from server.metrics.table import METRICS
+from tools.served_apis import rewritten
 
 DOCS = Path(__file__).parent.parent / "docs"
+EMBEDDED = DOCS / "embedded.md"
+"""The page is written by hand, but for one table."""
 
 CONFIGURATION = """\
 # Configuration
@@ -209,6 +212,7 @@ def pages() -> dict[Path, str]:
         ),
         DOCS / "cli.md": "".join([CLI, *_commands()]),
         DOCS / "configuration.md": "".join([CONFIGURATION, *_settings()]),
+        DOCS / "embedded.md": rewritten(EMBEDDED.read_text("utf-8")),
         DOCS / "metrics.md": METRICS_PAGE
         + _table(("Name", "Type", "Labels", "Description"), map(_metric_row, METRICS))
         + METRICS_END.format(reasons=_reasons()),

@@ -15,6 +15,7 @@ MAIN_CLASSES = {
     "reassign": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
     "topics": "org.apache.kafka.tools.TopicCommand",
     "configs": "kafka.admin.ConfigCommand",
+    "acls": "org.apache.kafka.tools.AclCommand",
     "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
     "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
     "consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
@@ -27,6 +28,7 @@ MAIN_CLASSES = {
 }
 
 OLD_MAIN_CLASSES = {
+    "acls": "kafka.admin.AclCommand",
     "reassign": "kafka.admin.ReassignPartitionsCommand",
     "topics": "kafka.admin.TopicCommand",
     "configs": "kafka.admin.ConfigCommand",
@@ -40,7 +42,7 @@ OLD_MAIN_CLASSES = {
 
 MAIN_CLASSES_OF = {
     "4.3": MAIN_CLASSES,
-    "3.9": MAIN_CLASSES | {"console-producer": OLD_MAIN_CLASSES["console-producer"]},
+    "3.9": MAIN_CLASSES | {name: OLD_MAIN_CLASSES[name] for name in ("acls", "console-producer")},
     "2.8": OLD_MAIN_CLASSES,
 }
 """Main classes by version of the tools."""

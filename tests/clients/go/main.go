@@ -34,6 +34,10 @@ var clients = map[string]func(bootstrap string) (admin, error){
 }
 
 func main() {
+	if os.Args[1] == "login" {
+		runLogin(os.Args[2:])
+		return
+	}
 	client, err := clients[os.Args[1]](os.Args[2])
 	check(err)
 	defer client.close()

@@ -1,0 +1,1 @@
+"""Secured embedded clusters, and the configurations that Kafka's clients use for them."""
