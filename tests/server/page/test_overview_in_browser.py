@@ -110,7 +110,10 @@ def test_the_throughput_of_each_broker_is_drawn_against_the_throttle(site: Site)
     captions = page.run(
         "[...document.querySelectorAll('#throughput figcaption')].map((each) => each.innerText)"
     )
-    assert captions == ["broker 1: 1,000 B/s in, 0 B/s out", "broker 3: 0 B/s in, 1,000 B/s out"]
+    assert captions == [
+        "broker 1: 1,000\xa0B/s in, 0\xa0B/s out",
+        "broker 3: 0\xa0B/s in, 1,000\xa0B/s out",
+    ]
     assert "Full height: 1.95 KiB/s" in page.text("#throughput-scale")
     received = page.run("document.querySelector('#throughput .received').getAttribute('d')")
     assert received == "M0.0 56V56.0H100.0V56ZM100.0 56V42.5H200.0V56ZM200.0 56V29.0H300.0V56Z"
