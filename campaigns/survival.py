@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ CHOICES = [(1, 2), (2, 3), (3, 1), (2, 1), (3, 2), (1, 3)]
 ACTIVE = "role: active"
 TAKE_OVER_SECONDS = 60.0
 END_SECONDS = 120.0
+LATEST_SECONDS = 30.0
+"""An order without an answer is carried out within this time, or never: instances hold it for 15 s at most."""
 LIMIT = "reassignment.max.concurrent.partition.movements"
 
 Replicas = tuple[int, ...]
@@ -82,24 +85,31 @@ class Orders:
         """Of each partition the target of the last acknowledged order, and of later orders without an answer."""
         self.counts: Counter[str] = Counter()
         self._rng = rng
+        self._free_from = [0.0] * partitions
+        """When the partition can be ordered again. Of two orders at once it would be unknown which one was the last."""
 
     async def send(self, client: UpstreamClient) -> None:
         """Order a few partitions to random targets."""
-        chosen = self._rng.sample(range(len(self.wanted)), self._rng.randint(1, 10))
+        free = [number for number, time_ in enumerate(self._free_from) if time_ <= time.monotonic()]
+        chosen = self._rng.sample(free, min(len(free), self._rng.randint(1, 10)))
         targets = {partition: self._rng.choice(CHOICES) for partition in chosen}
         rows = [ReassignablePartition(partition, target) for partition, target in targets.items()]
         request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)])
+        self._free(chosen, inf)
         try:
             response = await client.ask(request, timeout_seconds=20)
         except NotSentError:
             self.counts["orders not sent"] += 1
+            self._free(chosen, 0.0)
             await asyncio.sleep(0.2)
             return
         except BrokerError:
             self.counts["orders without an answer"] += 1
+            self._free(chosen, time.monotonic() + LATEST_SECONDS)
             for partition, target in targets.items():
                 self.wanted[partition].add(target)
             return
+        self._free(chosen, 0.0)
         if response.error_code:
             self.counts[f"orders refused with {response.error_code}"] += 1
             return
@@ -108,6 +118,10 @@ class Orders:
             if row.error_code:
                 raise SurvivalError(f"an order was refused: {row}")
             self.wanted[row.partition_index] = {targets[row.partition_index]}
+
+    def _free(self, partitions: Sequence[int], from_: float) -> None:
+        for partition in partitions:
+            self._free_from[partition] = from_
 
 
 class Survival:

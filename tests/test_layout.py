@@ -38,8 +38,8 @@ TESTED_ELSEWHERE = {
     "reassignd/runtime/gateway.py": "tests/upstream/test_gateway_serves.py",
     "reassignd/runtime/upstream_adapter.py": "tests/upstream/test_gateway_serves.py",
     **{
-        f"reassignd/runtime/instances/{name}.py": "tests/upstream/test_instances.py"
-        for name in ("adapter", "connection", "runtime", "term")
+        f"reassignd/runtime/instances/{name}.py": "tests/reassignd/runtime/instances/test_runtime.py"
+        for name in ("adapter", "connection", "term")
     },
     "reassignd/runtime/runtimes.py": "tests/reassignd/test_serve.py",
     "server/metrics/sources.py": "tests/server/scraping.py",

@@ -1,0 +1,131 @@
+"""Instances in one process, before a simulated broker. `tests/upstream/test_instances.py` runs processes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from backends.state_topic.meta import META_KEY, PORTS_KEY
+from protocol.record_batch import BatchRecord
+from reassignd.config.config import Assignment, resolve
+from reassignd.errors import CommandError
+from reassignd.runtime.instances.runtime import InstancesRuntime
+from reassignd.runtime.runtime import HttpContent
+from tests.reassignd.runtime.instances.fake_cluster import FakeCluster, fake_cluster
+
+STATE = "__reassignd_state"
+
+
+class Served:
+    """An instance, and what it has published last."""
+
+    def __init__(self, cluster: FakeCluster, folder: Path) -> None:
+        secret = folder / "secret"
+        secret.touch(0o600)
+        secret.write_text("0123456789abcdef")
+        values = {
+            "backend": "upstream",
+            "state": "topic",
+            "upstream.bootstrap.servers": str(cluster.broker.address),
+            "listener": "127.0.0.1:0",
+            "gateway.session.timeout.ms": "3000",
+            "gateway.peer.secret.file": str(secret),
+        }
+        settings = resolve([Assignment(key, value, "test") for key, value in values.items()])
+        self.runtime = InstancesRuntime(settings)
+        self.contents: list[HttpContent] = []
+
+    async def start(self) -> "Served":
+        async with asyncio.timeout(20):
+            await self.runtime.start(self.contents.append)
+        return self
+
+    async def stop(self) -> None:
+        await self.runtime.stop()
+
+    @property
+    def is_active(self) -> bool:
+        return self.contents[-1].api is not None
+
+    async def until(self, look: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not look():
+                await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def instances(folder: Path, number: int) -> AsyncIterator[tuple[FakeCluster, list[Served]]]:
+    """Start instances one after the other; the first one is active."""
+    async with fake_cluster() as cluster, AsyncExitStack() as stack:
+        made = []
+        for _ in range(number):
+            served = Served(cluster, folder)
+            stack.callback(served.runtime.close)
+            stack.push_async_callback(served.stop)
+            made.append(await served.start())
+        yield cluster, made
+
+
+async def test_the_first_instance_is_active_and_the_second_follows(tmp_path: Path) -> None:
+    async with instances(tmp_path, 2) as (cluster, (first, second)):
+        assert (first.is_active, second.is_active) == (True, False)
+        assert first.runtime.records_place == "records in the topic __reassignd_state, active"
+        assert second.contents[-1].details().startswith("role: standby\nactive: ")
+        assert len(first.runtime.addresses) == len(second.runtime.addresses) == 2
+        assert cluster.topics[STATE].epochs == {7: 0}
+
+
+async def test_a_clean_stop_releases_the_term(tmp_path: Path) -> None:
+    async with instances(tmp_path, 2) as (cluster, (first, second)):
+        await first.stop()
+        await second.until(lambda: second.is_active)
+        assert cluster.topics[STATE].epochs == {7: 1}
+
+
+async def test_a_term_is_handed_over(tmp_path: Path) -> None:
+    async with instances(tmp_path, 2) as (_, (first, second)):
+        assert not second.runtime.hand_over()
+        assert first.runtime.hand_over()
+        await second.until(lambda: second.is_active and not first.is_active)
+
+
+async def test_a_fenced_instance_follows(tmp_path: Path) -> None:
+    async with instances(tmp_path, 1) as (cluster, (only,)):
+        cluster.topics[STATE].epochs[7] = 0
+        cluster._epoch += 1
+        cluster.topics[STATE].epochs[7] = 1
+        await only.until(lambda: not only.is_active)
+        await only.until(lambda: only.is_active)
+
+
+async def test_after_the_topic_was_deleted_no_instance_is_active(tmp_path: Path) -> None:
+    async with instances(tmp_path, 1) as (cluster, (only,)):
+        cluster.delete(STATE)
+        await only.until(lambda: "was deleted" in (only.contents[-1].obstacle or ""))
+
+
+async def test_overwritten_rows_are_written_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with instances(tmp_path, 1) as (cluster, (only,)):
+        cluster.write(STATE, BatchRecord(PORTS_KEY, b"{}"))
+        await only.until(lambda: "1 of its keys are written again" in caplog.text)
+
+
+@pytest.mark.parametrize(
+    ("meta", "line"),
+    [
+        (b'{"format": 9}', "has format 9"),
+        (b'{"format": 1, "upstream_cluster_id": "other"}', "has the records of cluster other, not of fake"),
+    ],
+)
+async def test_records_that_are_not_for_this_instance_are_refused(
+    tmp_path: Path, meta: bytes, line: str
+) -> None:
+    async with fake_cluster() as cluster:
+        cluster.write(STATE, BatchRecord(META_KEY, meta))
+        served = Served(cluster, tmp_path)
+        with pytest.raises(CommandError, match=line):
+            await served.start()
+        await served.stop()
+        served.runtime.close()
