@@ -4,7 +4,8 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from typing import Protocol
+from functools import partial
+from typing import Protocol, cast
 
 from common.address import Address
 from common.clock import Clock
@@ -21,13 +22,14 @@ from server.peers.stream import HANDSHAKE_SECONDS, READ_AHEAD, PeerSecurity, Pee
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 32
-"""Most connections. A cluster has a few instances, each with one."""
+"""Most connections. A cluster has a few instances, each with one. For a further one the oldest is closed that has
+not proved itself yet; if there is none, the new one is closed."""
 
 IN_FLIGHT = 256
 """Most requests in progress for one instance; further ones are to be sent again."""
 
 LARGEST_REQUESTS = 2 * MAX_FRAME
-"""Bytes of incomplete requests of one instance."""
+"""Bytes of the requests of one instance that are incomplete, and of those in progress."""
 
 IDLE_SECONDS = 30.0
 """A connection without a sign of life for this time is closed."""
@@ -65,6 +67,8 @@ class PeerListener:
         self._socket: socket.socket
         self._tasks: list[asyncio.Task[None]] = []
         self._connections: set[asyncio.Task[None]] = set()
+        self._unproved: dict[asyncio.Task[None], str] = {}
+        """Those of `_connections` whose handshake is not complete, and their addresses, the oldest first."""
 
     async def open(self, address: Address) -> Address:
         """Listen on the address; return it with the port that was chosen for port 0. Raises OSError."""
@@ -89,15 +93,30 @@ class PeerListener:
                 log.error("connections of peers cannot be accepted: %s; retrying", error)
                 await self._clock.sleep(RETRY_SECONDS)
                 continue
-            if len(self._connections) >= CONNECTIONS:
-                self._warnings.closed(
-                    f"{host}:{port}", f"{CONNECTIONS} connections of peers are open already"
-                )
-                accepted.close()
-                continue
-            task = spawn(self._serve(accepted, f"{host}:{port}"), "connection of a peer")
-            self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
+            self._admit(accepted, f"{host}:{port}")
+
+    def _admit(self, accepted: socket.socket, address: str) -> None:
+        if len(self._connections) >= CONNECTIONS and not self._unproved:
+            self._warnings.closed(address, f"{CONNECTIONS} connections of peers are open already")
+            accepted.close()
+            return
+        if len(self._connections) >= CONNECTIONS:
+            oldest = next(iter(self._unproved))
+            self._warnings.closed(
+                self._unproved.pop(oldest), "it did not prove itself before others connected"
+            )
+            self._connections.remove(oldest)
+            oldest.cancel()
+        task = spawn(self._serve(accepted, address), "connection of a peer")
+        self._connections.add(task)
+        self._unproved[task] = address
+        task.add_done_callback(partial(self._ended, accepted))
+
+    def _ended(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        self._unproved.pop(task, None)
+        # The transport has closed it, unless the task was cancelled before it began.
+        accepted.close()
 
     async def _report(self) -> None:
         while True:
@@ -107,6 +126,7 @@ class PeerListener:
     async def _serve(self, accepted: socket.socket, address: str) -> None:
         try:
             stream = await self._shake_hands(accepted)
+            self._unproved.pop(cast("asyncio.Task[None]", asyncio.current_task()), None)
             log.info("instance %s at %s forwards requests to this one", stream.peer.instance, address)
             await _Connection(stream, self._endpoint, self._on_status).run()
         except (PeerRefusedError, DecodeError) as error:
@@ -119,16 +139,11 @@ class PeerListener:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(READ_AHEAD)
         protocol = asyncio.StreamReaderProtocol(reader)
-        owned = False
-        try:
-            async with asyncio.timeout(HANDSHAKE_SECONDS):
-                tls, owned = self._security.server_tls, True
-                transport, _ = await loop.connect_accepted_socket(lambda: protocol, accepted, ssl=tls)
-                writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-                return await accept(reader, writer, self._security, LARGEST_REQUESTS)
-        finally:
-            if not owned:
-                accepted.close()
+        async with asyncio.timeout(HANDSHAKE_SECONDS):
+            tls = self._security.server_tls
+            transport, _ = await loop.connect_accepted_socket(lambda: protocol, accepted, ssl=tls)
+            writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+            return await accept(reader, writer, self._security, LARGEST_REQUESTS)
 
 
 class _Connection:
@@ -136,7 +151,8 @@ class _Connection:
 
     def __init__(self, stream: PeerStream, endpoint: Endpoint, on_status: OnStatus) -> None:
         self._stream, self._endpoint, self._on_status = stream, endpoint, on_status
-        self._requests: set[asyncio.Task[None]] = set()
+        self._requests: dict[asyncio.Task[None], int] = {}
+        """Requests in progress, with their sizes in bytes."""
 
     async def run(self) -> None:
         """Answer until the connection ends. Raises OSError, DecodeError."""
@@ -149,15 +165,19 @@ class _Connection:
                     await self._stream.send(Message(Kind.PONG, message.id, b""))
                 elif message.kind != Kind.REQUEST:
                     raise DecodeError(f"a message of kind {message.kind}")
-                elif len(self._requests) >= IN_FLIGHT:
+                elif self._too_many(message):
                     await self._stream.send(Message(Kind.NOT_ACTIVE, message.id, b""))
                 else:
                     task = spawn(self._answer(message), "forwarded request")
-                    self._requests.add(task)
-                    task.add_done_callback(self._requests.discard)
+                    self._requests[task] = len(message.data)
+                    task.add_done_callback(self._requests.pop)
         finally:
             self._stream.close()
             await cancel(*self._requests)
+
+    def _too_many(self, message: Message) -> bool:
+        size = len(message.data) + sum(self._requests.values())
+        return len(self._requests) >= IN_FLIGHT or (bool(self._requests) and size > LARGEST_REQUESTS)
 
     async def _answer(self, message: Message) -> None:
         number = message.id

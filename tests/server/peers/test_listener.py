@@ -94,6 +94,30 @@ async def test_connections_are_limited(
     assert "1 connections of peers are open already" in caplog.text
 
 
+async def test_connections_without_a_handshake_do_not_keep_peers_out(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "CONNECTIONS", 2)
+    async with listening(Echo()) as address, linked() as links:
+        silent = [await asyncio.open_connection(*address) for _ in range(3)]
+        assert await links.forward(address, request()) == b"answer to body"
+        for _, writer in silent:
+            writer.close()
+    assert "it did not prove itself before others connected" in caplog.text
+
+
+async def test_the_bytes_of_requests_in_progress_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGEST_REQUESTS", 1_000)
+    hanging = Hanging()
+    async with listening(hanging) as address, linked() as links:
+        first = asyncio.create_task(links.forward(address, request(1, bytes(700))))
+        await hanging.asked.wait()
+        with pytest.raises(NotActiveError):
+            await links.forward(address, request(2, bytes(700)))
+        hanging.go_on.set()
+        assert await first == b"late"
+
+
 async def test_answers_in_progress_are_lost_when_the_listener_closes() -> None:
     hanging = Hanging()
     async with linked() as links:
