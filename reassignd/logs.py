@@ -26,16 +26,24 @@ class PlainFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON object with `time` (ISO 8601, UTC), `level`, `logger`, `message`, and `exception` if there is one."""
+    """A JSON object with `time` (ISO 8601, UTC), `level`, `logger`, `message`, and `exception` if there is one.
+
+    Lines about what has happened also have the name of the `event` and its numbers (`fields`), which do not change with
+    the text.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the object on one line."""
-        fields = {
+        fields: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": _level(record),
             "logger": record.name,
             "message": record.getMessage(),
         }
+        event = getattr(record, "event", None)
+        if event is not None:
+            fields["event"] = event
+            fields |= getattr(record, "fields", {})
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
         return escaped(json.dumps(fields, ensure_ascii=False))

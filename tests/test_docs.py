@@ -1,14 +1,19 @@
 """Rules of the documentation: the files, sections and modules that it names exist."""
 
 import re
+import shlex
+from itertools import takewhile
 from pathlib import Path
 
+import click
 import pytest
 
+from reassignd.cli import cli
 from reassignd.config.config import KEYS
 from tests.test_layout import PACKAGES, ROOT, name_of
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOP = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
+PAGES = [*TOP, *sorted((ROOT / "docs").glob("*.md"))]
 FOLDERS = "|".join((*PACKAGES, "bench", "campaigns", "tests", "docs", "schemas"))
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 PATH = re.compile(rf"`((?:{FOLDERS})/[^`*\s]*)`")
@@ -43,3 +48,43 @@ def test_named_files_and_modules_exist(page: Path) -> None:
     text = page.read_text("utf-8")
     assert [path for path in PATH.findall(text) if not (ROOT / path).exists()] == []
     assert [name for name in MODULE.findall(text) if not module_exists(name)] == []
+
+
+BLOCK = re.compile(r"^ *```(?:sh|console)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^ *(?:\$ )?(?:sudo )?(?:\S*/)?reassignd ((?:[^\\\n]|\\\n)+)", re.MULTILINE)
+
+
+def commands(page: Path) -> list[str]:
+    """Return the commands of reassignd in the page's blocks, without the word `reassignd`."""
+    blocks = "\n".join(BLOCK.findall(page.read_text("utf-8")))
+    found = [each.replace("\\\n", " ").strip() for each in COMMAND.findall(blocks)]
+    return [each for each in found if not re.search(r"[$<]|\bVERSION\b", each)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_in_the_docs_have_valid_arguments(page: Path) -> None:
+    for text in commands(page):
+        parse(text)
+
+
+def parse(text: str) -> None:
+    """Parse the command, as far as a pipe or redirection, without running it. Files that it names need not exist."""
+    command: click.Command = cli
+    words = filter(None, shlex.split(text, comments=True))
+    arguments = list(takewhile(lambda word: word[0] not in "|>&;", words))
+    while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
+        found = command.get_command(click.Context(command), arguments[0])
+        assert found is not None, f"reassignd {text}: there is no command {arguments[0]}"
+        command, arguments = found, arguments[1:]
+    try:
+        command.make_parser(click.Context(command)).parse_args(arguments)
+    except click.UsageError as error:
+        raise AssertionError(f"reassignd {text}: {error.format_message()}") from error
+
+
+def test_commands_are_found_and_wrong_ones_are_noticed() -> None:
+    assert len(commands(ROOT / "docs" / "recipes.md")) > 15
+    with pytest.raises(AssertionError, match="No such option"):
+        parse("limits P=2 --dry")
+    with pytest.raises(AssertionError, match="there is no command"):
+        parse("limit P=2")

@@ -77,19 +77,32 @@ class Journal:
         parts = ", ".join(f"{number} {how}" for number, how in counted if number)
         took = max(0, job.ended_ms - job.created_ms)
         time = f"{took} ms" if took < 1000 else f"{took // 1000} s"
-        log.info("job %d ended after %s: %s", job.id, time, parts)
+        fields = {"job": job.id, "milliseconds": took}
+        log.info(
+            "job %d ended after %s: %s",
+            job.id,
+            time,
+            parts,
+            extra={"event": "job_ended", "fields": fields},
+        )
 
 
 def _accepted(job: Job) -> None:
     client = f" {job.client_id:.250}" if job.client_id else ""
     undone = f", takes back job {job.undoes}" if job.undoes else ""
     size, verb = counted(job.total, "partition"), _ORDERS[job.kind]
-    log.info("job %d %s: %s, from %.250s%s%s", job.id, verb, size, job.principal, client, undone)
+    fields = {"job": job.id, "partitions": job.total, "principal": job.principal}
+    what = {"event": f"job_{verb}", "fields": fields}
+    log.info("job %d %s: %s, from %.250s%s%s", job.id, verb, size, job.principal, client, undone, extra=what)
 
 
 def _cancelled(event: events.AlterReassignments, partitions: int) -> None:
     client = f" {event.client_id:.250}" if event.client_id else ""
-    log.info("%s cancelled, from %.250s%s", counted(partitions, "partition"), event.principal, client)
+    fields = {"partitions": partitions, "principal": event.principal}
+    what = {"event": "partitions_cancelled", "fields": fields}
+    log.info(
+        "%s cancelled, from %.250s%s", counted(partitions, "partition"), event.principal, client, extra=what
+    )
 
 
 async def report_progress_periodically(state: State, clock: Clock) -> None:
@@ -99,7 +112,7 @@ async def report_progress_periodically(state: State, clock: Clock) -> None:
         await clock.sleep(PROGRESS_SECONDS)
         line = progress(state)
         if line and line != last:
-            log.info("%s", line)
+            log.info("%s", line, extra={"event": "progress"})
         last = line
 
 
@@ -133,44 +146,56 @@ def _controller_started(state: State, _: events.ControllerStarted, __: Decision)
             counted(now.ongoing, "reassignment"),
             counted(now.moving, "step"),
             now.waiting,
+            extra={"event": "resuming", "fields": {"reassignments": now.ongoing, "steps": now.moving}},
         )
     lost = sorted(state.brokers.keys() - state.live)
     if lost:
         offline = counted(len(state.offline), "partition")
-        log.warning("the records know %s not started: %s offline", _were(lost), offline)
+        what = {"event": "brokers_missing", "fields": {"brokers": lost}}
+        log.warning("the records know %s not started: %s offline", _were(lost), offline, extra=what)
 
 
 def _broker_started(state: State, event: events.BrokerStarted, _: Decision) -> None:
     broker = event.broker
     rack = f", rack {broker.rack}" if broker.rack else ""
     offline = counted(len(state.offline), "partition")
-    log.info("broker %d registered: %s:%d%s; %s offline", broker.id, broker.host, broker.port, rack, offline)
+    what = {"event": "broker_registered", "fields": {"broker": broker.id}}
+    place = f"{broker.host}:{broker.port}"
+    log.info("broker %d registered: %s%s; %s offline", broker.id, place, rack, offline, extra=what)
 
 
 def _broker_stopped(state: State, event: events.BrokerStopped, d: Decision) -> None:
     if d.effects:
-        log.warning("broker %d lost: %s offline", event.broker, counted(len(state.offline), "partition"))
+        what = {"event": "broker_lost", "fields": {"broker": event.broker}}
+        offline = counted(len(state.offline), "partition")
+        log.warning("broker %d lost: %s offline", event.broker, offline, extra=what)
 
 
 def _log_dir_failed(_: State, event: events.LogDirFailed, __: Decision) -> None:
     failed = counted(len(event.partitions), "replica")
-    log.warning("broker %d: a log directory failed with %s", event.broker, failed)
+    what = {"event": "log_dir_failed", "fields": {"broker": event.broker}}
+    log.warning("broker %d: a log directory failed with %s", event.broker, failed, extra=what)
 
 
 def _stalled(_: State, event: events.Stalled, __: Decision) -> None:
     steps = counted(len(event.partitions), "step")
-    log.warning("%s made no progress for too long: %s", steps, _some([*map(str, event.partitions)]))
+    what = {"event": "steps_stalled", "fields": {"steps": len(event.partitions)}}
+    log.warning(
+        "%s made no progress for too long: %s", steps, _some([*map(str, event.partitions)]), extra=what
+    )
 
 
 def _paused(_: State, event: job_events.Pause, d: Decision) -> None:
     if d.reply.ok:
         what = "everything" if event.job is None else f"job {event.job}"
-        log.info("%s %s", what, "paused" if event.paused else "resumed")
+        verb = "paused" if event.paused else "resumed"
+        log.info("%s %s", what, verb, extra={"event": verb, "fields": {"job": event.job}})
 
 
 def _prioritized(_: State, event: job_events.Prioritize, d: Decision) -> None:
     if d.reply.ok:
-        log.info("job %d has priority %d", event.job, event.priority)
+        what = {"event": "job_priority", "fields": {"job": event.job, "priority": event.priority}}
+        log.info("job %d has priority %d", event.job, event.priority, extra=what)
 
 
 def _configs_altered(_: State, __: events.AlterConfigs, d: Decision) -> None:
@@ -185,7 +210,7 @@ def _configs_altered(_: State, __: events.AlterConfigs, d: Decision) -> None:
         where = f"{resource.name.lower()} {name}" if name else "cluster-wide"
         changed.append(f"{where} {config}{value}")
     if changed:
-        log.info("configs changed: %s", _some(changed))
+        log.info("configs changed: %s", _some(changed), extra={"event": "configs_changed"})
 
 
 def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
@@ -194,7 +219,8 @@ def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
         if created:
             size = counted(sum(topic.partitions for topic in created), "partition")
             what = counted(len(created), "topic")
-            log.info("%s created: %s; %s", what, _some([topic.name for topic in created]), size)
+            names = _some([topic.name for topic in created])
+            log.info("%s created: %s; %s", what, names, size, extra={"event": "topics_created"})
 
 
 def _topics_deleted(state: State, _: events.DeleteTopics, d: Decision) -> None:
@@ -211,7 +237,8 @@ def _partitions_created(_: State, event: events.CreatePartitions, d: Decision) -
 def _named(what: str, outcomes: Sequence[tuple[str, Outcome]]) -> None:
     names = [name for name, outcome in outcomes if outcome.ok]
     if names:
-        log.info("%s %s: %s", counted(len(names), "topic"), what, _some(names))
+        topics = counted(len(names), "topic")
+        log.info("%s %s: %s", topics, what, _some(names), extra={"event": "topics_changed"})
 
 
 # A dict cannot say that a class has a function for its own events.

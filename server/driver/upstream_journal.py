@@ -41,17 +41,20 @@ class UpstreamJournal:
                 ", ".join(names[:NAMED]),
                 more,
                 reason,
+                extra={"event": "partitions_blocked", "fields": {"partitions": len(names)}},
             )
 
     def trouble(self) -> None:
         """Log it when the health guard begins or ceases to hold steps."""
         now = self._state.health_problem
         if now and now != self._trouble and self._state.unreachable:
-            log.warning("nothing starts, the upstream cannot be looked at: %s", now)
+            what = {"event": "upstream_unreachable"}
+            log.warning("nothing starts, the upstream cannot be looked at: %s", now, extra=what)
         elif now and now != self._trouble:
-            log.warning("the cluster is unhealthy, only steps that repair it start: %s", now)
+            what = {"event": "cluster_unhealthy"}
+            log.warning("the cluster is unhealthy, only steps that repair it start: %s", now, extra=what)
         elif self._trouble and not now:
-            log.info("the cluster is well again")
+            log.info("the cluster is well again", extra={"event": "cluster_healthy"})
         self._trouble = now
 
     def submitted(self, event: Submitted) -> None:
@@ -60,4 +63,6 @@ class UpstreamJournal:
             outcome.text for _, _, outcome in event.rows if not outcome.ok and outcome.error is not OVER
         )
         for reason, times in refused.most_common(NAMED):
-            log.warning("the upstream refused %d of %s: %s", times, counted(len(event.rows), "row"), reason)
+            rows = counted(len(event.rows), "row")
+            what = {"event": "rows_refused", "fields": {"rows": times}}
+            log.warning("the upstream refused %d of %s: %s", times, rows, reason, extra=what)

@@ -72,3 +72,11 @@ def test_the_configured_format_and_level_are_used(
     root_logger.warning("loud")
     out, err = capfd.readouterr()
     assert (out, json.loads(err)["message"]) == ("", "loud")
+
+
+def test_an_event_has_its_name_and_numbers_in_json_only() -> None:
+    line = record("job 3 ended")
+    line.__dict__.update({"event": "job_ended", "fields": {"job": 3}})
+    fields = json.loads(JsonFormatter().format(line))
+    assert (fields["event"], fields["job"], fields["message"]) == ("job_ended", 3, "job 3 ended")
+    assert "job_ended" not in PlainFormatter().format(line)

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -235,3 +237,20 @@ async def test_decisions_are_published_to_readers_only() -> None:
     hub.stop()
     told = b"".join([frame async for frame in reader.frames(str)])
     assert told.count(b"event: paused") == 1
+
+
+def test_every_event_is_documented() -> None:
+    folder = Path(__file__).parents[3]
+    sources = [
+        (folder / "server" / "driver" / name).read_text("utf-8")
+        for name in ("journal.py", "upstream_journal.py")
+    ]
+    events = set(re.findall(r'"event": "([a-z_]+)"', "".join(sources))) | {
+        "job_accepted",
+        "job_queued",
+        "paused",
+        "resumed",
+    }
+    text = (folder / "docs" / "observability.md").read_text("utf-8")
+    assert len(events) > 15
+    assert {event for event in events if f"`{event}`" not in text} == set()
