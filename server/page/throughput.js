@@ -45,6 +45,9 @@ function add({ sample_ms: sampleMs, times, throttles, brokers }) {
   known.throttles.splice(0, old);
 }
 
+// A rate is unknown while the size of a replica on its way is.
+const shown = (number) => (number === null ? "unknown" : rate(number ?? 0));
+
 const most = (rates) => rates.reduce((largest, each) => Math.max(largest, each ?? 0), 0);
 const sum = ({ incoming, outgoing }) => [...incoming, ...outgoing].reduce((total, each) => total + (each ?? 0), 0);
 
@@ -69,7 +72,7 @@ function newFigure() {
 }
 
 function draw(figure, { id, incoming, outgoing }, scale) {
-  const now = `broker ${id}: ${rate(incoming.at(-1) ?? 0)} in, ${rate(outgoing.at(-1) ?? 0)} out`;
+  const now = `broker ${id}: ${shown(incoming.at(-1))} in, ${shown(outgoing.at(-1))} out`;
   setText(figure.firstChild, now);
   const [title, ...paths] = figure.lastChild.children;
   setText(title, `${now}; at most ${rate(most(incoming))} in and ${rate(most(outgoing))} out in the last hour`);
