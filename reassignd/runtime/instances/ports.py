@@ -23,6 +23,8 @@ class TopicPorts:
         self._history = history
         self._row: bytes | None = None
         self._positions: Mapping[int, int] = {}
+        self._damage = ""
+        """Why the row cannot be read; empty if it can."""
         self._assigned: dict[int, int] = {}
         """Positions that this instance has written in its term."""
         self._write: Write | None = None
@@ -36,20 +38,22 @@ class TopicPorts:
         self._write = None
 
     def changed(self) -> bool:
-        """Tell whether the row has changed since the last call. Raises PortAssignmentError."""
+        """Read the row; tell whether it has changed since the last call."""
         row = self._history().rows.get(PORTS_KEY)
         if row == self._row:
             return False
         self._row = row
         try:
-            self._positions = read_ports(self._history().rows)
+            self._positions, self._damage = read_ports(self._history().rows), ""
         except DecodeError as error:
-            raise PortAssignmentError(str(error)) from error
+            self._damage = str(error)
         return True
 
     def position(self, broker: int) -> int:
         """See `Ports.position`. An active instance assigns a missing position; it is valid when it has been read."""
         self.changed()
+        if self._damage:
+            raise PortAssignmentError(self._damage)
         if broker not in self._positions:
             if self._write is not None and broker not in self._assigned:
                 self._assign(broker, self._write)
