@@ -28,7 +28,7 @@ from protocol.schema import Request, Response
 
 log = logging.getLogger(__name__)
 
-BUSY_SECONDS, IDLE_SECONDS = 0.2, 1.0
+BUSY_SECONDS, IDLE_SECONDS = 0.2, 0.5
 """Pause between two probes of a broker, while something moves and otherwise."""
 MOST_PER_SECOND = 100
 """Probes of all brokers together. In a large cluster each broker is probed less often."""

@@ -36,14 +36,15 @@ class Comparisons:
 
         Return whether one has ended that has found another idle level.
         """
-        if self._end is None and now - self._ended >= LEAST_PAUSE and any(map(_is_stale, windows)):
+        may = now - self._ended >= LEAST_PAUSE
+        if self._end is None and may and any(map(_is_stale, windows)):
             self.request(now)
         if self._end is not None:
             if now >= self._end:
                 return self._finish(now, windows)
             if now < self._end - COMPARE_SECONDS + SETTLE_SECONDS:
                 _forget_recent(windows)
-        elif now >= self._next or any(window.idle is None for window in windows):
+        elif now >= self._next or (may and any(window.idle is None for window in windows)):
             self._end = now + COMPARE_SECONDS
             _forget_recent(windows)
         elif self._next == NEVER:

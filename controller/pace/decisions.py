@@ -26,6 +26,7 @@ def pace_measured(d: Decision, event: PaceMeasured) -> None:
     state.pacer.tick(event, state.pace, loads(state), shrunk_brokers(state))
     rows = state.pacer.brokers.values()
     state.backlog.pace({row.broker: row.window for row in rows if row.window is not None})
+    state.pace_history.add(d.now_ms, rows)
     state.paced_rates = {row.broker: row.rate for row in rows if row.rate is not None}
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 FLOOR = 1 / 16
 """The least effort."""
-START = 2.0
+START = 1.0
 MOST = 4096.0
 """An effort above all limits in use."""
 CALM = 0.8
@@ -22,7 +22,7 @@ SLOW_TICKS = 2
 """Consecutive slow seconds after which the effort is reduced, if the target is missed by less than VERY_SLOW."""
 SETTLE_SECONDS = 3.0
 """How long a change needs until latencies show it."""
-GROW_SECONDS = 2.0
+START_SECONDS, GROW_SECONDS = 2.0, 2.0
 HARD_PAUSE_SECONDS = 5.0
 FIRST_PROBE_SECONDS, LAST_PROBE_SECONDS = 8.0, 240.0
 SAME_LIMIT = 1.5
@@ -109,7 +109,7 @@ class Effort:
         if limit is None:
             self.activity = Activity.STARTING
             self._move(min(2 * before, MOST))
-            self._grow_at = now
+            self._grow_at = now + START_SECONDS
         elif before < CALM * limit:
             self.activity = Activity.GROWING
             self._move(min(CALM * limit, before * 1.5))

@@ -60,6 +60,14 @@ class _Chosen(NamedTuple):
     reason: str
 
 
+class _Told(NamedTuple):
+    """What `news` has told."""
+
+    stopped: frozenset[int] = frozenset()
+    problem: str = ""
+    comparing: bool = False
+
+
 class Pacer:
     """Follows the readings."""
 
@@ -75,6 +83,7 @@ class Pacer:
         self._shrunk: Set[int] = frozenset()
         self._stuck_since: dict[int, float] = {}
         self._at = self._moved_at = float("-inf")
+        self._told = _Told()
 
     @property
     def comparing(self) -> bool:
@@ -116,6 +125,24 @@ class Pacer:
                 chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
             self.brokers[broker] = self._row(broker, reading, settings, load, chosen)
         self.problem = reading.problem or self._unreached(settings)
+
+    def news(self) -> list[str]:
+        """Return what is worth a line in the log since the last call: problems, comparisons, and stops of brokers."""
+        stopped = {
+            broker
+            for broker, row in self.brokers.items()
+            if row.effort == FLOOR and row.activity is Activity.BACKING_OFF
+        }
+        lines = [
+            f"broker {broker} moves as little as possible: {self.brokers[broker].reason}"
+            for broker in sorted(stopped - self._told.stopped)
+        ]
+        if self.problem != self._told.problem:
+            lines.append(self.problem or "the target can be kept again")
+        if self.comparing and not self._told.comparing:
+            lines.append("little moves for some seconds, to measure the latency without the move")
+        self._told = _Told(frozenset(stopped), self.problem, self.comparing)
+        return lines
 
     # ---- measurements -----------------------------------------------------------------------------------------
 

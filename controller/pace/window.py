@@ -17,7 +17,7 @@ ENOUGH_SHORT = 4
 ENOUGH_LONG = 40
 IDLE_SECONDS = 120.0
 """How many seconds without a move are kept."""
-ENOUGH_IDLE = 10
+ENOUGH_IDLE = 5
 LEAST_MS = 0.05
 """A level below this is measured as this one: clocks are not more exact."""
 
@@ -61,9 +61,8 @@ class LatencyWindow:
         self._idle_levels = None
 
     def take_as_idle(self) -> None:
-        """Take the short window as the idle level."""
-        rows = [row for row in self._recent if self._recent and row[0] > self._recent[-1][0] - SHORT_SECONDS]
-        self._idle = deque(rows)
+        """Take the recent latencies as those without a move."""
+        self._idle = deque(self._recent)
         self._idle_levels = None
 
     @property

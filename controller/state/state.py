@@ -41,6 +41,7 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.profile import EMBEDDED, ClusterProfile
+from controller.pace.history import History
 from controller.pace.pacer import Pacer
 from controller.pace.settings import PaceSettings, pace_settings
 from controller.schedule.openings import ANY_TIME, STALE, Opening
@@ -99,6 +100,7 @@ class State(UpstreamState):
     """None while `reassignment.pace` is off."""
     pacer: Pacer = field(default_factory=Pacer)
     """What pace has measured and does. Not durable: after a start it learns anew, from small efforts."""
+    pace_history: History = field(default_factory=History)
     paced_rates: Mapping[int, int] = field(default_factory=dict)
     """The throttle of pace by broker. Brokers without one are absent."""
     leased_rates: Mapping[int, int] = field(default_factory=dict)

@@ -39,6 +39,7 @@ _BEGINNINGS = {
     "outside of the schedule": SCHEDULE,
     "the cluster is unhealthy": HEALTH,
     "limit ": LIMIT,
+    "pace: ": LIMIT,
     "waits for its turn": TURN,
     "offline: ": BROKER,
     "the partition has no leader": NO_LEADER,

@@ -26,7 +26,10 @@ def job_numbers(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
 def limit_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the names of limits, each with `=`: the letters first, then the configs, also those of KIP-435."""
     letters = [CompletionItem(f"{letter}=", help=MEANING[letter]) for letter in LETTERS.values()]
-    configs = [CompletionItem(f"{name}=") for name in ("throttle", *CONFIGS, *ALIASES)]
+    configs = [
+        CompletionItem(f"{name}=")
+        for name in ("throttle", "pace", "pace.ms", "pace.factor", *CONFIGS, *ALIASES)
+    ]
     return [item for item in (*letters, *configs) if item.value.lower().startswith(incomplete.lower())]
 
 

@@ -25,6 +25,7 @@ from server.api.resources import (
     instances,
     jobs,
     limits,
+    pace,
     placement,
     proposals,
     queue,
@@ -71,6 +72,7 @@ def _encoded_document(version: str) -> bytes:
 ENDPOINTS: tuple[Endpoint, ...] = (
     *status.ENDPOINTS,
     *throughput.ENDPOINTS,
+    *pace.ENDPOINTS,
     *jobs.ENDPOINTS,
     *reviews.ENDPOINTS,
     *reassignments.ENDPOINTS,

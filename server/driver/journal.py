@@ -18,6 +18,7 @@ from controller.messages.upstream_events import Submitted, Unreachable, Upstream
 from controller.model.cluster import Config, Deleted, Ending, Job, JobKind
 from controller.model.configs import ConfigName
 from controller.model.errors import Outcome
+from controller.pace.readings import PaceMeasured
 from controller.state.decision import Decision
 from controller.state.state import State
 from controller.views.jobs import PartState, totals
@@ -198,6 +199,12 @@ def _prioritized(_: State, event: job_events.Prioritize, d: Decision) -> None:
         log.info("job %d has priority %d", event.job, event.priority, extra=what)
 
 
+def _paced(state: State, _: PaceMeasured, __: Decision) -> None:
+    """Log what has changed since the last reading."""
+    for line in state.pacer.news():
+        log.info("pace: %s", line)
+
+
 def _configs_altered(_: State, __: events.AlterConfigs, d: Decision) -> None:
     changed = []
     for change in d.changes:
@@ -251,6 +258,7 @@ _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
     events.AlterConfigs: _configs_altered,
+    PaceMeasured: _paced,
     events.CreateTopics: _topics_created,
     events.DeleteTopics: _topics_deleted,
     events.CreatePartitions: _partitions_created,

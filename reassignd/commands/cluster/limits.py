@@ -7,6 +7,7 @@ import click
 
 from common.counted import counted
 from common.rates import read_rate
+from controller.configs.names import PACE
 from controller.scheduling.plan_limits import MEANING
 from reassignd.commands.completion import limit_names
 from reassignd.commands.options import FORMAT, JSON, with_client
@@ -16,21 +17,32 @@ from reassignd.printable import as_json
 if TYPE_CHECKING:
     from reassignd.client import Client
 
+Value = int | float | str | None
+
 NO_LIMIT = {"none", "unlimited"}
 
 MEANINGS = {**MEANING, "throttle": "bytes per second to, and from, each broker"}
 
 
-def _changes(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, int | None]:
-    changes: dict[str, int | None] = {}
+def _changes(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, Value]:
+    changes: dict[str, Value] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.BadParameter(f"'{text}', expected NAME=NUMBER or NAME=none")
         if name in changes:
             raise click.BadParameter(f"'{name}' is given twice")
-        changes[name] = None if value in NO_LIMIT else _number(text, name, value)
+        changes[name] = None if value in NO_LIMIT else _value(text, name, value)
     return changes
+
+
+def _value(text: str, name: str, value: str) -> Value:
+    if not name.lower().startswith(("pace", PACE)):
+        return _number(text, name, value)
+    try:
+        return float(value)
+    except ValueError:
+        return value
 
 
 def _number(text: str, name: str, value: str) -> int:
@@ -49,11 +61,12 @@ def _number(text: str, name: str, value: str) -> int:
 @click.option("--dry-run", is_flag=True, help="Only show which steps the change would start now.")
 @FORMAT
 @with_client
-def limits(client: "Client", output_format: str, changes: dict[str, int | None], dry_run: bool) -> None:
+def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_run: bool) -> None:
     """Show the limits, or change some of them. If one value is invalid, none is changed.
 
     NAME is R, P, L, C, B, throttle, or the name of the config, also one of KIP-435. VALUE is a number from 1, or
     none; that of the throttle may have a unit: throttle=50MB.
+    pace=auto moves as fast as producers permit; pace.ms=10 or pace.factor=1.5 is the latency that they may see.
     A change applies from the next step on; steps in flight are not affected.
     """
     if dry_run:
@@ -67,6 +80,8 @@ def limits(client: "Client", output_format: str, changes: dict[str, int | None],
         return
     for line in columns(("name", "limit", "used", "from", "what", "config"), map(_cells, answer["limits"])):
         echo(line)
+    if answer["pace"] is not None:
+        echo(f"pace=auto: produces take at most {answer['pace']}")
     if answer["brokers"]:
         echo("")
         rows = ((each["id"], each["incoming"], each["outgoing"]) for each in answer["brokers"])

@@ -3,6 +3,7 @@
 import shutil
 import sys
 import time
+from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,7 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
         _moves(status),
         _limits(status["limits"]),
         _throttle(status["throttle"]),
+        *_pace(status["pace"]),
         *([f"Schedule  {in_words(status['schedule'])}"] if status["schedule"] else []),
     ]
     if width is not None:
@@ -116,6 +118,9 @@ def _cluster(status: dict[str, Any]) -> str:
         f" {counted(partitions['total'], 'partition')}, {', '.join(troubles) or 'all in sync'}"
     )
 
+
+PACED = 3
+"""Brokers that the line of pace names."""
 
 _GUARD = {0: "only repairs start", 1: "one step at a time", None: "the guard is off"}
 
@@ -151,6 +156,24 @@ def _limits(limits: list[dict[str, Any]]) -> str:
 def _throttle(throttle: dict[str, Any]) -> str:
     rate = throttle["bytes_per_second"]
     return "Throttle  " + ("none" if rate is None else f"{rate:,} bytes/s")
+
+
+def _pace(pace: dict[str, Any]) -> list[str]:
+    """Return one line, and one more if there is a problem; none while pace is off."""
+    if pace["mode"] == "off":
+        return []
+    measured = [each for each in pace["brokers"] if each["latency_ms"] is not None]
+    slowest = max(measured, key=lambda each: float(each["latency_ms"]), default=None)
+    now = ["nothing is measured yet"]
+    if slowest is not None:
+        now = [f"now {slowest['latency_ms']:.3g} ms at broker {slowest['id']}"]
+    if pace["comparing"]:
+        now.append("moves little to measure the latency without the move")
+    else:
+        slowed = (each for each in pace["brokers"] if each["activity"] == "backing off")
+        now += [f"broker {each['id']} backs off: {each['reason']}" for each in islice(slowed, PACED)]
+    line = f"Pace      at most {pace['target']}; {'; '.join(now)}"
+    return [line, *([f"Pace      {pace['problem']}"] if pace["problem"] else [])]
 
 
 def spark_line(spark: dict[str, Any]) -> str:

@@ -40,6 +40,7 @@ class Limits(Struct):
         int | None,
         Meta(description="Bytes per second of a broker that forecasts assume without a throttle."),
     ] = None
+    pace: Annotated[str | None, Meta(description="The target of pace in words; null while it is off.")] = None
 
 
 class LimitEffect(Struct):
@@ -84,10 +85,10 @@ class LimitPreview(Struct):
 
 
 LimitChanges: TypeAlias = Annotated[
-    dict[str, int | None],
+    dict[str, int | float | str | None],
     Meta(
         title="LimitChanges",
         min_length=1,
-        description="New values by name: R, P, L, C, B, throttle, or a config. Null removes the limit.",
+        description="New values by name: R, P, L, C, B, throttle, pace, pace.ms, pace.factor, or a config. Null removes the limit.",
     ),
 ]

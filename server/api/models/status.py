@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from server.api.models.jobs import Job
 from server.api.models.limits import Limit
+from server.api.models.pace import PaceState
 from server.api.models.schedule import ScheduleState
 from server.api.models.shared import (
     CopiedBytes,
@@ -114,6 +115,7 @@ class Status(Struct):
     other_reasons: OtherReasons
     limits: list[Limit]
     throttle: Throttle
+    pace: PaceState
     schedule: Annotated[ScheduleState | None, Meta(description="Null without a schedule.")]
     cancel_mode: Annotated[
         Literal["rollback", "stop"],

@@ -3,8 +3,8 @@
 from difflib import get_close_matches
 
 from common.json.text import abbreviated
-from controller.configs.keys import BROKER_KEYS
-from controller.configs.names import THROTTLE
+from controller.configs.keys import BROKER_KEYS, ConfigType
+from controller.configs.names import PACE, PACE_CONFIGS, PACE_FACTOR, PACE_MS, THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
@@ -31,7 +31,21 @@ from server.api.views.rows import limit_rows, origin
 SHORT_NAMES = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
 """Short name, in lower case -> config."""
 
-NAMES = {**SHORT_NAMES, **ALIASES, **{config: config for config in (*CONFIGS, THROTTLE)}}
+PACE_NAMES = {"pace": PACE, "pace.ms": PACE_MS, "pace.factor": PACE_FACTOR}
+
+NAMES = {
+    **SHORT_NAMES,
+    **PACE_NAMES,
+    **ALIASES,
+    **{config: config for config in (*CONFIGS, THROTTLE, *PACE_CONFIGS)},
+}
+
+
+_TYPES: dict[ConfigType, tuple[tuple[type, ...], str]] = {
+    ConfigType.STRING: ((str,), "a text"),
+    ConfigType.DOUBLE: ((int, float), "a number"),
+}
+"""Types in JSON of the configs that are not whole numbers, and what to call them."""
 
 
 async def limits(call: Call) -> Limits:
@@ -41,7 +55,9 @@ async def limits(call: Call) -> Limits:
     throttle = Limit("throttle", THROTTLE, None if rate is None else int(rate), None, origin(state, THROTTLE))
     loads = [BrokerLoad(*load) for load in broker_loads(state)]
     reviews = call.services.reviews
-    return Limits([*limit_rows(state), throttle], loads, None if reviews is None else reviews.bandwidth())
+    bandwidth = None if reviews is None else reviews.bandwidth()
+    pace = None if state.pace is None else state.pace.text
+    return Limits([*limit_rows(state), throttle], loads, bandwidth, pace)
 
 
 async def change(call: Call) -> Limits:
@@ -96,14 +112,17 @@ def _change(name: str, value: object) -> ConfigChange:
     if config is None:
         similar = get_close_matches(name[:100].lower(), NAMES, 1)
         shown = [each.upper() if len(each) == 1 else each for each in similar]
-        hint = f"did you mean {shown[0]}?" if shown else "known: R, P, L, C, B, throttle and their configs"
+        hint = (
+            f"did you mean {shown[0]}?" if shown else "known: R, P, L, C, B, throttle, pace and their configs"
+        )
         raise HttpError(400, f"unknown limit {abbreviated(name)}; {hint}")
     if value is None:
         return ConfigChange(config, ConfigOp.DELETE, None)
-    text = abbreviated(value)
+    text = value if isinstance(value, str) and config in PACE_CONFIGS else abbreviated(value)
     expected = BROKER_KEYS[config].check(text)
-    if type(value) is not int or expected is not None:
-        raise HttpError(400, f"{name} is {text}: it must be {expected or 'a whole number'}")
+    types, kind = _TYPES.get(BROKER_KEYS[config].type, ((int,), "a whole number"))
+    if type(value) not in types or expected is not None:
+        raise HttpError(400, f"{name} is {text}: it must be {expected or kind}")
     return ConfigChange(config, ConfigOp.SET, text)
 
 

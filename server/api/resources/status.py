@@ -19,6 +19,7 @@ from server.api.models.status import (
     Throttle,
     Totals,
 )
+from server.api.resources.pace import pace_state
 from server.api.resources.schedule import state_of
 from server.api.table import Endpoint
 from server.api.views.rows import job_rows, limit_rows, other_reasons, reason_rows, tally
@@ -50,6 +51,7 @@ async def status(call: Call) -> Status:
         other_reasons=other_reasons(reasons),
         limits=limit_rows(state),
         throttle=Throttle(throttle_rate(state), len(state.leases)),
+        pace=pace_state(state),
         schedule=None if state.schedule is None else state_of(state.schedule, state.opening),
         cancel_mode="stop" if state.cancel_stops else "rollback",
         spark=call.services.spark(),

@@ -18,7 +18,7 @@ def follow(effort: Effort, ratio: float, seconds: range) -> None:
 
 def test_a_calm_broker_starts_slowly_and_doubles() -> None:
     effort = Effort()
-    follow(effort, 0.3, range(3))
+    follow(effort, 0.3, range(5))
     assert effort.level == START * 8
     assert effort.activity is Activity.STARTING
 
@@ -72,7 +72,7 @@ def test_a_stop_goes_to_the_floor_and_pauses() -> None:
 
 def test_after_a_back_off_it_rests_below_the_limit_until_a_probe() -> None:
     effort = Effort()
-    follow(effort, 0.3, range(3))
+    follow(effort, 0.3, range(7))
     effort.follow(10, 3, 16)
     follow(effort, 0.6, range(13, 19))
     assert effort.level == CALM * 16
@@ -97,7 +97,7 @@ def test_probes_that_find_the_same_limit_become_rare() -> None:
 def test_a_broker_that_becomes_much_faster_is_used_at_once() -> None:
     effort = Effort()
     effort.follow(0, 3, 2)
-    follow(effort, 0.2, range(3, 20))
+    follow(effort, 0.2, range(3, 40))
     assert effort.level > 4 * START
 
 
@@ -105,5 +105,5 @@ def test_when_the_load_has_changed_the_limit_is_forgotten() -> None:
     effort = Effort()
     effort.follow(0, 3, 2)
     effort.reconsider()
-    follow(effort, 0.7, range(3, 6))
+    follow(effort, 0.7, range(3, 8))
     assert effort.level > START

@@ -30,7 +30,7 @@ class Server(StubClient):
     def ask(self, method: str, path: str, body: object) -> Any:
         assert (method, path) in {("PUT", "/v1/limits"), ("POST", "/v1/limits/preview")}
         self.sent = body
-        return {"limits": [], "brokers": []} if method == "PUT" else PREVIEW
+        return {"limits": [], "brokers": [], "pace": None} if method == "PUT" else PREVIEW
 
 
 @pytest.fixture
@@ -67,3 +67,8 @@ def test_a_dry_run_shows_what_would_start(server: Server, capsys: pytest.Capture
 def test_a_dry_run_without_a_change_is_refused(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["limits", "--dry-run"]) == 2
     assert "--dry-run needs a change" in capsys.readouterr().err
+
+
+def test_pace_is_switched_on_by_name_and_its_target_is_a_number(server: Server) -> None:
+    assert main(["limits", "pace=auto", "pace.ms=12.5", "pace.factor=none"]) == 0
+    assert server.sent == {"pace": "auto", "pace.ms": 12.5, "pace.factor": None}

@@ -56,6 +56,7 @@ def status(**health: Any) -> dict[str, Any]:
         "health": {"problems": [], "trouble": None, "holds": None} | health,
         "paused": False,
         "schedule": None,
+        "pace": {"mode": "off"},
         "reassignments": {"ongoing": 92_500, "moving": 10, "waiting": 0, "queued": 92_490}
         | {"pending": 0, "others": 0},
         "jobs": [job | {"copied": copied}],
@@ -102,3 +103,35 @@ def test_the_schedule_is_one_line() -> None:
     reason = "outside of the schedule until 22:00 (UTC)"
     now = {"open": False, "throttle": 5_000_000, "until_ms": 1, "reason": reason}
     assert f"Schedule  {reason}, throttle 5,000,000 bytes/s" in lines(status() | {"schedule": now})
+
+
+def paced(**values: Any) -> list[str]:
+    """Return the lines of pace, with brokers 1 and 3."""
+    broker = {"id": 1, "latency_ms": 4.2, "activity": "holding", "reason": "calm"}
+    slow = {
+        "id": 3,
+        "latency_ms": 9.5,
+        "activity": "backing off",
+        "reason": "the latency is 1.6 times the target",
+    }
+    pace = {"mode": "auto", "target": "10 ms", "comparing": False, "problem": None, "brokers": [broker, slow]}
+    return [line for line in lines(status() | {"pace": pace | values}) if line.startswith("Pace")]
+
+
+def test_pace_is_one_line_with_the_slowest_broker_and_those_that_back_off() -> None:
+    assert paced() == [
+        (
+            "Pace      at most 10 ms; now 9.5 ms at broker 3; "
+            "broker 3 backs off: the latency is 1.6 times the target"
+        )
+    ]
+
+
+def test_a_comparison_and_a_problem_of_pace_are_shown() -> None:
+    assert paced(brokers=[], comparing=True, problem="the canary is refused") == [
+        (
+            "Pace      at most 10 ms; nothing is measured yet; "
+            "moves little to measure the latency without the move"
+        ),
+        "Pace      the canary is refused",
+    ]

@@ -68,7 +68,7 @@ async def test_use_is_shown_by_broker() -> None:
         ({"P": 2**31}, "P is 2147483648: it must be a whole number from 1 to 2147483647"),
         ({"P": True}, "P is true: it must be a whole number from 1 to 2147483647"),
         ({"P": "5"}, 'P is "5": it must be a whole number from 1 to 2147483647'),
-        ({"Q": 5}, 'unknown limit "Q"; known: R, P, L, C, B, throttle and their configs'),
+        ({"Q": 5}, 'unknown limit "Q"; known: R, P, L, C, B, throttle, pace and their configs'),
         ({}, "the body is {}, expected an object of limits"),
         ([], "the body is [], expected an object of limits"),
     ],
