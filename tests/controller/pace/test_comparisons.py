@@ -60,3 +60,12 @@ def test_comparisons_have_a_least_pause() -> None:
     comparisons.request(5)
     run(comparisons, rows, 9, range(5, 11))
     assert True not in run(comparisons, rows, 4, range(11, 11 + int(LEAST_PAUSE) - 2))
+
+
+def test_a_comparison_that_measures_too_little_is_repeated_after_a_pause() -> None:
+    comparisons, rows = Comparisons(), [LatencyWindow()]
+    ran = []
+    for at in range(60):
+        comparisons.follow(at, rows)
+        ran.append(comparisons.running)
+    assert sum(ran) == 3 * COMPARE_SECONDS
