@@ -151,7 +151,7 @@ class Login:
             )
             raise self._refused(frame, text, f"{text} ({error})") from error
         lifetime = self._complete(self._exchange, now)
-        return self._encoded(frame, SaslAuthenticateResponse(0, None, answer, lifetime), 0)
+        return self._encoded(frame, SaslAuthenticateResponse(0, "", answer, lifetime), 0)
 
     def _take_raw(self, token: bytes, exchange: Exchange, now: float) -> bytes:
         try:

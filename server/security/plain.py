@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Callable, Mapping
 
-from server.security.mechanisms import OTHER_AUTHORIZATION_ID, InvalidTokenError, RefusedError
+from server.security.mechanisms import OTHER_AUTHORIZATION_ID, RefusedError
 
 PLAIN = "PLAIN"
 
@@ -23,10 +23,13 @@ class PlainExchange:
     def evaluate(self, token: bytes) -> bytes:
         parts = token.decode(errors="replace").split("\0")
         if len(parts) != 3:
-            raise InvalidTokenError(f"a PLAIN token of {len(parts)} parts, where 3 are expected")
+            # Kafka stops counting at the fourth.
+            count = min(len(parts), 4)
+            raise RefusedError(f"Invalid SASL/PLAIN response: expected 3 tokens, got {count}")
         authorization_id, user, password = parts
-        if not user or not password:
-            raise InvalidTokenError("a PLAIN token without a user name or password")
+        for name, value in (("username", user), ("password", password)):
+            if not value:
+                raise RefusedError(f"Authentication failed: {name} not specified")
         # Unknown users are compared too, so that the time does not tell whether a user exists.
         known = self._passwords().get(user, "")
         if not hmac.compare_digest(known.encode(), password.encode()) or not known:

@@ -102,7 +102,7 @@ def test_a_client_asks_for_versions_chooses_a_mechanism_and_logs_in() -> None:
     assert (offered.error_code, offered.mechanisms) == (0, ("PLAIN", "TEST", "EXPIRES"))
     assert client.send(b"more").auth_bytes == b"challenge"
     assert client.principal() is None
-    assert client.send(b"anna") == SaslAuthenticateResponse(0, None, b"welcome", 0)
+    assert client.send(b"anna") == SaslAuthenticateResponse(0, "", b"welcome", 0)
     assert client.principal() == "User:anna"
     assert client.take(METADATA) is None
     assert client.counted == [(17, 0), (36, 0), (36, 0)]
