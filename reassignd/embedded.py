@@ -20,6 +20,7 @@ from common.clock import Clock, ManualClock, RealClock
 from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply
 from controller.messages.events import CreateTopics, NewTopic
+from controller.model.cluster import Partition, TopicPartition
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.config import Assignment, resolve
@@ -28,6 +29,7 @@ from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded import EmbeddedAdapter
 from reassignd.runtime.storage.identity import cluster_id, new_id
 from reassignd.runtime.storage.records import load, open_store
+from reassignd.testing import expectations
 from server.driver.driver import DriverStoppedError
 from server.metrics.stats import Counters
 
@@ -54,7 +56,7 @@ class EmbeddedCluster:
         own = {"embedded.brokers": str(brokers), "listener": f"127.0.0.1:{port}"}
         self._settings = resolve(_assignments({**own, **(settings or {})}))
         self._data_dir = None if data_dir is None else Path(data_dir)
-        self._clock = clock
+        self.clock = clock or RealClock()
         self._stack = AsyncExitStack()
         self._assembly: Assembly
         self._adapter: EmbeddedAdapter
@@ -98,6 +100,29 @@ class EmbeddedCluster:
         if error:
             raise ValueError(f"topic {name}: {message or error.name}")
 
+    async def wait_until_done(self, *topics: str, seconds: float = 30.0) -> None:
+        """Return when no reassignment of the topics is left; see `reassignd.testing.expectations`."""
+        await expectations.wait_until_done(self.state, self.clock, topics, seconds)
+
+    async def expect_moving(
+        self,
+        topic: str,
+        partition: int = 0,
+        *,
+        adding: Sequence[int] | None = None,
+        removing: Sequence[int] | None = None,
+        seconds: float = 5.0,
+    ) -> Partition:
+        """Wait until a step of the partition is in flight; see `reassignd.testing.expectations`."""
+        key = TopicPartition(topic, partition)
+        return await expectations.expect_moving(self.state, key, adding, removing, seconds)
+
+    async def advance(self, seconds: float) -> None:
+        """Advance the clock, which must be a `ManualClock`."""
+        if not isinstance(self.clock, ManualClock):
+            raise TypeError("only a ManualClock can be advanced: EmbeddedCluster(clock=ManualClock())")
+        await self.clock.advance(seconds)
+
     async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
         """Stop a broker. A `controlled` stop moves its leaderships away first; otherwise it stops as in a crash."""
         await self._adapter.cluster.stop_broker(broker, controlled=controlled)
@@ -122,7 +147,7 @@ class EmbeddedCluster:
             state, identity = await load(store), cluster_id(self._data_dir)
 
         def build(hooks: Hooks) -> EmbeddedAdapter:
-            self._adapter = EmbeddedAdapter(self._settings, state, hooks, clock=self._clock)
+            self._adapter = EmbeddedAdapter(self._settings, state, hooks, clock=self.clock)
             return self._adapter
 
         parts = ProcessParts(stack.enter_context(closing(WorkerThread())), Counters())

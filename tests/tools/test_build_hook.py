@@ -1,9 +1,11 @@
 """The wheel has one import root."""
 
+import os
 import subprocess
 import sys
 import textwrap
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,28 @@ def test_the_fixture_works_beside_packages_of_the_same_names(python: Path, proje
     command = [str(python), "-W", "error", "-c", textwrap.dedent(program)]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr
+
+
+@pytest.mark.whole
+def test_the_pytest_plugin_works_beside_packages_of_the_same_names(python: Path, project: Path) -> None:
+    (project / "test_it.py").write_text(
+        "import server\n\ndef test_a_topic(reassignd_cluster):\n"
+        "    assert server.MINE\n    reassignd_cluster.create_topic('orders', [[1, 2]])\n"
+    )
+    borrowed = project / "borrowed"  # pytest alone, from the environment of this test
+    borrowed.mkdir()
+    for name in ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments"):
+        found = find_spec(name)
+        assert found is not None
+        path = Path(str(found.origin))
+        path = path.parent if path.name == "__init__.py" else path
+        (borrowed / path.name).symlink_to(path)
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    env = {**os.environ, "PYTHONPATH": f"{borrowed}{os.pathsep}{project}"}
+    done = subprocess.run(
+        command, cwd=project, env=env, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.whole

@@ -1,0 +1,1 @@
+"""Test fixtures for other projects: a pytest plugin around `reassignd.embedded.EmbeddedCluster`."""

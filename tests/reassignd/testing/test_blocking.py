@@ -1,0 +1,36 @@
+import threading
+
+import pytest
+
+from reassignd.embedded import EmbeddedCluster, ManualClock
+from reassignd.errors import CommandError
+from reassignd.testing.blocking import BlockingCluster
+
+
+def test_brokers_can_be_stopped_slowed_and_damaged() -> None:
+    with BlockingCluster(lambda: EmbeddedCluster(2, clock=ManualClock())) as cluster:
+        cluster.create_topic("orders", [[1, 2]])
+        cluster.stop_broker(2)
+        assert cluster.read(lambda state: set(state.live)) == {1}
+        cluster.start_broker(2)
+        cluster.slow_broker(2, 0.5)
+        cluster.fail_log_dir(2, "/embedded/broker-2/logs-0")
+        cluster.advance(1)
+        assert cluster.read(lambda state: set(state.live)) == {1, 2}
+
+
+def test_errors_of_the_cluster_reach_the_test() -> None:
+    with BlockingCluster(lambda: EmbeddedCluster(1)) as cluster:
+        with pytest.raises(ValueError, match="topic bad name"):
+            cluster.create_topic("bad name", [[1]])
+        with pytest.raises(AssertionError, match="there is no such partition"):
+            cluster.expect_moving("orders", seconds=0)
+
+
+def test_a_cluster_that_cannot_start_leaves_no_thread() -> None:
+    with BlockingCluster(lambda: EmbeddedCluster(1)) as cluster:
+        port = int(cluster.bootstrap_servers.rpartition(":")[2])
+        before = threading.active_count()
+        with pytest.raises(CommandError, match=f"port {port} is in use"):
+            BlockingCluster(lambda: EmbeddedCluster(1, port=port)).__enter__()
+        assert threading.active_count() == before

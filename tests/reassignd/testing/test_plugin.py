@@ -1,0 +1,126 @@
+"""The plugin runs in test runs of other projects, which pytester starts."""
+
+from collections.abc import Callable
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+Run = Callable[..., pytest.RunResult]
+
+ADMIN = """
+    from kafka import TopicPartition
+    from kafka.admin import KafkaAdminClient
+
+    def move(servers, topic, replicas):
+        admin = KafkaAdminClient(bootstrap_servers=servers)
+        answers = admin.alter_partition_reassignments({TopicPartition(topic, 0): replicas})
+        admin.close()
+        assert set(answers.values()) == {None}
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a file of tests with the plugin and pytest-asyncio only."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+
+    def run(source: str, ini: str = "") -> pytest.RunResult:
+        pytester.makeini(f"[pytest]\n{ini}")
+        pytester.makepyfile(client=ADMIN, test_it=source)
+        plugins = ("-p", "pytest_asyncio.plugin", "-p", "reassignd.testing.plugin")
+        return pytester.runpytest_subprocess(*plugins, timeout=120)
+
+    return run
+
+
+def test_a_blocking_client_moves_a_partition(run: Run) -> None:
+    result = run(
+        """
+        from client import move
+
+        def test_a_move(reassignd_cluster):
+            reassignd_cluster.create_topic("orders", [[1, 2]])
+            move(reassignd_cluster.bootstrap_servers, "orders", [3, 2])
+            reassignd_cluster.wait_until_done("orders")
+            assert reassignd_cluster.read(lambda state: state.partition("orders", 0).replicas) == (3, 2)
+    """,
+        "reassignd_partition_bytes = 1000",
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_an_async_test_has_the_cluster_on_its_loop(run: Run) -> None:
+    result = run("""
+        import asyncio, pytest
+        from client import move
+
+        @pytest.mark.asyncio
+        @pytest.mark.reassignd(partition_bytes=1000, brokers=4)
+        async def test_a_move(reassignd_cluster_async):
+            await reassignd_cluster_async.create_topic("orders", [[1, 2]])
+            await asyncio.to_thread(move, reassignd_cluster_async.bootstrap_servers, "orders", [4, 2])
+            await reassignd_cluster_async.wait_until_done()
+            assert reassignd_cluster_async.state.partition("orders", 0).replicas == (4, 2)
+    """)
+    result.assert_outcomes(passed=1)
+
+
+def test_with_a_manual_clock_a_move_waits_for_the_test(run: Run) -> None:
+    result = run("""
+        import pytest
+        from client import move
+
+        @pytest.mark.reassignd(clock="manual")
+        def test_a_fault(reassignd_cluster):
+            reassignd_cluster.create_topic("orders", [[1, 2]])
+            reassignd_cluster.slow_broker(3, 0)
+            move(reassignd_cluster.bootstrap_servers, "orders", [3, 2])
+            reassignd_cluster.expect_moving("orders", adding=[3], removing=[1])
+            with pytest.raises(TimeoutError, match=r"1 not done: orders-0 is at .*copies to \\[3\\]"):
+                reassignd_cluster.wait_until_done(seconds=20)
+            reassignd_cluster.slow_broker(3, 1)
+            reassignd_cluster.wait_until_done(seconds=600)
+    """)
+    result.assert_outcomes(passed=1)
+
+
+def test_the_shared_cluster_is_one_for_all_tests(run: Run) -> None:
+    result = run("""
+        import pytest
+        seen = set()
+
+        @pytest.mark.parametrize("number", range(50))
+        def test_a_topic(reassignd_shared_cluster, number):
+            reassignd_shared_cluster.create_topic(f"orders-{number}", [[1]])
+            seen.add(reassignd_shared_cluster.bootstrap_servers)
+            assert len(seen) == 1
+    """)
+    result.assert_outcomes(passed=50)
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("broker=4", "the marker reassignd has no argument broker; it has brokers, "),
+        ("4", r"takes named arguments only: reassignd\(brokers=4\)"),
+        ("clock='fast'", "the clock of reassignd is real or manual, not 'fast'"),
+        ("settings={'tick': '1'}", "unknown key 'tick'"),
+    ],
+)
+def test_a_wrong_marker_is_named(run: Run, marker: str, message: str) -> None:
+    result = run(f"""
+        import pytest
+
+        @pytest.mark.reassignd({marker})
+        def test_it(reassignd_cluster):
+            pass
+    """)
+    result.assert_outcomes(errors=1)
+    result.stdout.re_match_lines([f".*{message}"])
+
+
+def test_a_wrong_option_is_named(run: Run) -> None:
+    result = run("def test_it(reassignd_cluster): pass", "reassignd_brokers = many")
+    result.stdout.fnmatch_lines(["*the option reassignd_brokers must be a number, not 'many'*"])
