@@ -58,7 +58,8 @@ clean:
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
 
-.venv/test.done: requirements/test.txt .venv/run.done
+# The tests build a release, too.
+.venv/test.done: requirements/test.txt .venv/dist.done
 	$(PIP) install --require-hashes -r requirements/test.txt
 	touch $@
 

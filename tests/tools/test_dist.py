@@ -41,7 +41,6 @@ def test_the_chart_is_packed_with_the_same_bytes_each_time(tmp_path: Path) -> No
 
 
 def test_the_components_are_a_cyclonedx_document(tmp_path: Path) -> None:
-    pytest.importorskip("cyclonedx", reason="cyclonedx-python-lib is not installed (requirements/dist.txt)")
     path = dist.components(tmp_path, TIME)
     text = path.read_text("utf-8")
     document = json.loads(text)
