@@ -39,6 +39,6 @@ def test_each_instance_lists_both_and_a_hand_over_changes_their_roles(
     assert "becomes active" in command(second, "hand-over")
     eventually(lambda: [role(instance) for instance in pair], ["role: standby", "role: active"])
     assert [metric(instance, "reassignd_instance_changes_total") for instance in pair] == ["1.0", "1.0"]
-    assert float(metric(second, "reassignd_state_commit_seconds_count")) > 0
-    assert float(metric(second, "reassignd_instance_lease_seconds")) > 0
+    eventually(lambda: float(metric(second, "reassignd_state_commit_seconds_count")) > 0, True)
+    eventually(lambda: float(metric(second, "reassignd_instance_lease_seconds")) > 0, True)
     assert metric(first, "reassignd_state_lag_records") == "0.0"
