@@ -108,6 +108,11 @@ def test_the_http_api_of_the_standby_answers_for_the_active_instance(
     active, standby = instances
     assert standby.get("/v1/status")["version"] == active.get("/v1/status")["version"]
     assert standby.get("/v1/whoami") == active.get("/v1/whoami")
+    assert "reassignd_" in standby.text("/metrics")
+    ready, role, leader, lag = standby.text("/readyz").splitlines()
+    assert (ready, role) == ("ready", "role: standby")
+    assert leader.startswith("active: ")
+    assert lag.startswith("lag: ")
     with pytest.raises(urllib.error.HTTPError) as refused:
         standby.get("/v1/jobs/999999")
     assert refused.value.code == 404

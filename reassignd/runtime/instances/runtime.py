@@ -22,6 +22,7 @@ from backends.upstream.counters import UpstreamCounters
 from backends.zookeeper.term.backoff import Backoff
 from common.address import Address
 from common.clock import BootClock, Clock, within
+from common.counted import counted
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.ports import StoreLostError
@@ -282,7 +283,8 @@ class InstancesRuntime:
         claim = self._history.claim
         if self._switch.is_active or claim is None or self._switch.peer is None:
             return f"role: {'active' if self._switch.is_active else 'standby, no instance is active'}\n"
-        return f"role: standby\nactive: {claim.instance} at {claim.peer}, term {claim.term}\n"
+        active = f"{claim.instance} at {claim.peer}, term {claim.term}"
+        return f"role: standby\nactive: {active}\nlag: {counted(self._presence.lag, 'record')}\n"
 
     def _new_claim(self, last: Claim | None, producer: Producer) -> Claim:
         return Claim(
