@@ -46,7 +46,8 @@ class RecordingProxy:
         """Rows of steps."""
         self.late: list[LateRow] = []
         self.traps: dict[int, Callable[[], None]] = {}
-        """Called once, when the process sends its next commit: its answer then waits in the process's socket."""
+        """Called once, when the process sends its next steps: their answer then waits in its socket, and the steps after
+        them wait for the answer."""
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._started = threading.Event()
@@ -130,12 +131,12 @@ class RecordingProxy:
         )
         if key == ApiKey.PRODUCE and (found := CLAIM.search(payload)) is not None:
             claims[correlation] = version, int(found[2])
-        elif key == ApiKey.PRODUCE and (trap := self.traps.pop(pid, None)) is not None:
-            trap()
         elif key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:
             request = decode_request(parse_request(payload), AlterPartitionReassignmentsRequest)
             rows = sum(len(topic.partitions or ()) for topic in request.topics or ())
             self.rows += rows
+            if rows and (trap := self.traps.pop(pid, None)) is not None:
+                trap()
             if rows and pid != self.active:
                 self.late.append(LateRow(pid, rows, self.term))
 

@@ -209,7 +209,7 @@ class Survival:
         await self._active()
 
     async def _suspend(self, instance: Instance) -> None:
-        """Suspend the process, mostly while a commit is in flight: its steps follow when the answer has come."""
+        """Suspend the process, mostly while steps are in flight: others follow when the answer has come."""
         suspended = threading.Event()
 
         def suspend() -> None:
