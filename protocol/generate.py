@@ -35,6 +35,7 @@ BORROWED_APIS = (
     "DeleteAcls",
     "DeleteTopics",
     "DescribeAcls",
+    "DescribeClientQuotas",
     "DescribeCluster",
     "DescribeConfigs",
     "DescribeLogDirs",

@@ -44,6 +44,7 @@ DIFFERENCES: Mapping[int, str] = {
     44: "Topics and brokers only. Adds the limits `reassignment.*`.",
     45: "Runs in steps under limits, and more: see [Differences](differences.md). Null topics or partitions cancel.",
     46: "Null partitions mean all of a topic; tagged field 435 has the step in flight (KIP-435).",
+    48: "There are no quotas: the list is empty.",
     50: "None known.",
     51: "One request may change both mechanisms of a user.",
     56: "Kafka's brokers do not serve it to clients, only the controller to brokers.",
