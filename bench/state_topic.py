@@ -139,7 +139,7 @@ async def compare(stores: dict[str, Store]) -> None:
         seconds, held = median(each for each, _ in plans), max(each for _, each in plans)
         p95 = quantiles(times, n=20)[-1]
         print(
-            f"{name:12}{median(times):>15.1f} ms{p95:>7.1f} ms{seconds:>14.2f} s{held * 1000:>9.0f} ms",
+            f"{name:12}{median(times):>15.2f} ms{p95:>7.1f} ms{seconds:>14.2f} s{held * 1000:>9.0f} ms",
             flush=True,
         )
 
