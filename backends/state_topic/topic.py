@@ -9,7 +9,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
+from common.clock import Clock
 from common.error_codes import ErrorCode, error_name
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
 from controller.model.configs import ResourceType
@@ -24,6 +26,9 @@ REPLICATION_SETTING = "state.topic.replication.factor"
 
 CLEANUP, COMPRESSION, LARGEST = "cleanup.policy", "compression.type", "max.message.bytes"
 NEEDED_BATCH_BYTES = 1_000_000
+
+WATCH_SECONDS = 60.0
+"""Between two looks at the configs of the topic."""
 
 ATTEMPTS, PAUSE_SECONDS = 100, 0.1
 """Looks for a topic that was just created, and the time between two of them."""
@@ -125,6 +130,25 @@ def check_configs(name: str, replication: int, configs: Mapping[str, str]) -> Se
             f"the state topic {name} has {UNCLEAN_ELECTION}=true, which can lose records: set it to false"
         )
     return warnings
+
+
+async def watch_configs(client: BrokerClient, name: str, clock: Clock) -> None:
+    """Log a line when the configs of the topic become unsafe while instances run, until cancelled."""
+    said: set[str] = set()
+    while True:
+        await clock.sleep(WATCH_SECONDS)
+        try:
+            topic = await find_topic(client, name)
+            if topic is None:
+                continue
+            found = set(check_configs(name, topic.replication, await _configs(client, name)))
+        except BrokerError:
+            continue
+        except StateTopicError as error:
+            found = {str(error)}
+        for line in sorted(found - said):
+            log.error("%s", line)
+        said = found
 
 
 async def create_topic(

@@ -6,7 +6,7 @@ from backends.audit_topic.topic import audit_topic, open_audit_topic
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import Caller
 from backends.state_topic.kafka_log import KafkaStateLog
-from backends.state_topic.topic import StateTopicError, open_topic
+from backends.state_topic.topic import StateTopicError, open_topic, watch_configs
 from backends.upstream.client import UpstreamClient
 from common.address import Address
 from common.clock import Clock
@@ -65,6 +65,10 @@ class InstanceConnection:
         """Check the topic; create it if it does not exist. Raises StateTopicError and BrokerError."""
         settings = self._settings
         await open_topic(self.client, settings.state_topic, settings.state_topic_replication_factor)
+
+    async def watch_topic(self) -> None:
+        """Log a line when the topic becomes unsafe, until cancelled."""
+        await watch_configs(self.client, self._settings.state_topic, self._clock)
 
     async def open_audit_topic(self) -> None:
         """Create the audit topic if it does not exist. Raises StateTopicError and BrokerError."""

@@ -130,7 +130,10 @@ class InstancesRuntime:
         self._peer_address = await self._peers.open()
         publish(HttpContent("no instance is active yet"))
         self._tasks = [spawn(self._run_terms(), "terms"), spawn(self._follow_brokers(), "brokers")]
-        self._tasks.append(spawn(self._audit.run(), "audit log"))
+        self._tasks += [
+            spawn(self._audit.run(), "audit log"),
+            spawn(self._connection.watch_topic(), "state topic"),
+        ]
         await self._ready.wait()
 
     async def wait_for_failure(self) -> None:

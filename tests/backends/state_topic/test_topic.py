@@ -1,11 +1,14 @@
 """The state topic is created with safe settings, and an unsafe one is refused or warned of."""
 
+import asyncio
 import logging
 
 import pytest
 
+from backends.client.errors import UnreachableError
 from backends.state_topic import topic as topic_module
 from backends.state_topic.topic import SETTINGS, StateTopic, StateTopicError, check_configs, open_topic
+from common.clock import ManualClock
 from common.error_codes import ErrorCode
 from protocol.messages.create_topics_request import CreateTopicsRequest
 from protocol.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
@@ -168,3 +171,26 @@ async def test_a_new_topic_that_no_broker_knows_is_named(monkeypatch: pytest.Mon
     cluster.answers[MetadataRequest] = lambda *_: MetadataResponse(topics=(unknown,))
     with pytest.raises(StateTopicError, match="was created, but no broker knows it yet: try again"):
         await open_topic(cluster, "state", 3)
+
+
+async def test_configs_that_become_unsafe_are_named_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, cluster = ManualClock(), Cluster()
+    watching = asyncio.create_task(topic_module.watch_configs(cluster, "state", clock))
+    await clock.advance(topic_module.WATCH_SECONDS)
+    assert not caplog.messages
+    monkeypatch.setitem(SAFE, "cleanup.policy", "compact,delete")
+    await clock.advance(3 * topic_module.WATCH_SECONDS)
+    assert len(caplog.messages) == 1
+    assert "cleanup.policy=compact,delete, which deletes records: set it to compact" in caplog.text
+    watching.cancel()
+
+
+async def test_a_watch_goes_on_while_no_broker_answers(caplog: pytest.LogCaptureFixture) -> None:
+    clock, cluster = ManualClock(), Cluster()
+    cluster.answers[MetadataRequest] = lambda *_: UnreachableError("no broker")
+    watching = asyncio.create_task(topic_module.watch_configs(cluster, "state", clock))
+    await clock.advance(3 * topic_module.WATCH_SECONDS)
+    assert not watching.done()
+    watching.cancel()
