@@ -7,7 +7,7 @@ the other end of a connection is found by its sockets.
 import asyncio
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,9 +45,6 @@ class RecordingProxy:
         self.rows = 0
         """Rows of steps."""
         self.late: list[LateRow] = []
-        self.traps: dict[int, Callable[[], None]] = {}
-        """Called once, when the process sends its next steps: their answer then waits in its socket, and the steps after
-        them wait for the answer."""
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._started = threading.Event()
@@ -135,8 +132,6 @@ class RecordingProxy:
             request = decode_request(parse_request(payload), AlterPartitionReassignmentsRequest)
             rows = sum(len(topic.partitions or ()) for topic in request.topics or ())
             self.rows += rows
-            if rows and (trap := self.traps.pop(pid, None)) is not None:
-                trap()
             if rows and pid != self.active:
                 self.late.append(LateRow(pid, rows, self.term))
 

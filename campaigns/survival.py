@@ -10,11 +10,11 @@ their lease, and the campaign must fail.
 
 import argparse
 import asyncio
+import os
 import random
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +28,7 @@ from backends.state_topic.history import History
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.upstream.client import UpstreamClient
 from campaigns.recording_proxy import RecordingProxy
+from campaigns.suspended_instance import STOP_FILE, WITHOUT_LEASE
 from common.address import Address
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -136,9 +137,10 @@ class Survival:
             f"127.0.0.2:{kafka.address(broker, WATCHED).rpartition(':')[2]}" for broker in kafka.brokers
         )
         self.instances = [Instance(kafka, folder, name, STATE_TOPIC, servers) for name in ("first", "second")]
-        if without_lease:
-            for instance in self.instances:
-                instance.use_module("campaigns.without_lease")
+        self._stop_file = folder / "stop"
+        os.environ |= {STOP_FILE: str(self._stop_file), WITHOUT_LEASE: "yes" if without_lease else "no"}
+        for instance in self.instances:
+            instance.use_module("campaigns.suspended_instance")
         self.orders = Orders(PARTITIONS, self._rng)
         self.counts = self.orders.counts
         self._client = UpstreamClient([address(kafka.bootstrap)])
@@ -209,19 +211,15 @@ class Survival:
         await self._active()
 
     async def _suspend(self, instance: Instance) -> None:
-        """Suspend the process, mostly while steps are in flight: others follow when the answer has come."""
-        suspended = threading.Event()
-
-        def suspend() -> None:
-            instance.send(signal.SIGSTOP)
-            suspended.set()
-
+        """Suspend the process, mostly right before it sends steps (`campaigns.suspended_instance`)."""
         if self._rng.random() < 0.8:
-            self.proxy.traps[instance.pid] = suspend
-            await asyncio.to_thread(suspended.wait, 5)
-        if not suspended.is_set():
-            self.proxy.traps.clear()
-            suspend()
+            self._stop_file.touch()
+            for _ in range(50):
+                if not self._stop_file.exists():
+                    return
+                await asyncio.sleep(0.1)
+            self._stop_file.unlink(missing_ok=True)
+        instance.send(signal.SIGSTOP)
 
     async def _active(self) -> Instance:
         deadline = time.monotonic() + TAKE_OVER_SECONDS
