@@ -181,6 +181,15 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             ("sum by (direction) (rate(reassignd_relayed_bytes_total$[5m]))", "{{direction}}"),
         ),
     ),
+    "Instances with a state topic": (
+        graph("Active", "none", ("max by (instance) (reassignd_instance_active$)", "{{instance}}")),
+        graph("Lag", "none", ("max by (instance) (reassignd_state_lag_records$)", "{{instance}}")),
+        graph(
+            "Changes of the active instance",
+            "none",
+            ("max(increase(reassignd_instance_changes_total$[1h]))", "changes in an hour"),
+        ),
+    ),
     "reassignd itself": (
         graph(
             "Requests",
