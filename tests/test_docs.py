@@ -72,12 +72,14 @@ def parse(text: str) -> None:
     command: click.Command = cli
     words = filter(None, shlex.split(text, comments=True))
     arguments = list(takewhile(lambda word: word[0] not in "|>&;", words))
+    # Commands keep the help option of their first context, which needs the settings of the whole program.
+    context = click.Context(cli, **cli.context_settings)
     while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
-        found = command.get_command(click.Context(command), arguments[0])
+        found = command.get_command(context, arguments[0])
         assert found is not None, f"reassignd {text}: there is no command {arguments[0]}"
         command, arguments = found, arguments[1:]
     try:
-        command.make_parser(click.Context(command)).parse_args(arguments)
+        command.make_parser(click.Context(command, parent=context)).parse_args(arguments)
     except click.UsageError as error:
         raise AssertionError(f"reassignd {text}: {error.format_message()}") from error
 

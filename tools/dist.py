@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CHART = ROOT / "deploy" / "helm" / "reassignd"
 CONTAINER = ROOT / "deploy" / "container"
 REQUIREMENTS = ROOT / "requirements" / "run.txt"
-BASE = "docker.io/library/python:3.13-slim"
+BASE = "python:3.13-slim"
 
 _PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)(?:\s*;\s*([^\\]+?))?\s*\\?$")
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
