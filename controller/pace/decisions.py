@@ -10,7 +10,9 @@ from collections.abc import Set
 from controller.model.cluster import TopicPartition
 from controller.pace.pacer import Load
 from controller.pace.readings import PaceMeasured
+from controller.pace.settings import FIRST_WINDOW
 from controller.scheduling.limits import Capacity, LimitKind
+from controller.scheduling.steps import UNLIMITED
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -25,7 +27,8 @@ def pace_measured(d: Decision, event: PaceMeasured) -> None:
         return
     state.pacer.tick(event, state.pace, loads(state), shrunk_brokers(state))
     rows = state.pacer.brokers.values()
-    state.backlog.pace({row.broker: row.window for row in rows if row.window is not None})
+    windows = {row.broker: UNLIMITED if row.window is None else row.window for row in rows}
+    state.backlog.pace(windows, FIRST_WINDOW)
     state.pace_history.add(d.now_ms, rows)
     state.paced_rates = {row.broker: row.rate for row in rows if row.rate is not None}
 

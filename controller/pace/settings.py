@@ -8,6 +8,8 @@ from controller.configs.names import PACE, PACE_FACTOR, PACE_MS, PACE_UNREACHABL
 AUTO, OFF = "auto", "off"
 CONTINUE, HOLD = "continue", "hold"
 DEFAULT_FACTOR = 1.5
+FIRST_WINDOW = 1
+"""Replicas that may move to and from a broker before its first measurement, as after a restart."""
 
 
 class PaceSettings(NamedTuple):

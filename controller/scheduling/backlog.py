@@ -153,10 +153,10 @@ class Backlog:
         self.usage.set_limits(limits, most_bytes, self.usage.held)
         self.usage.freed.update(self._parked.heaps)
 
-    def pace(self, windows: Mapping[int, int]) -> None:
+    def pace(self, windows: Mapping[int, int], unmeasured: int | None) -> None:
         """Limit the replicas that move to and from single brokers, in addition to B. Steps in flight continue."""
-        if windows != self.usage.paced:
-            self.usage.pace(windows)
+        if windows != self.usage.paced or unmeasured != self.usage.unmeasured:
+            self.usage.pace(windows, unmeasured)
             self.usage.freed.update(self._parked.heaps)
 
     def hold(self, steps: int | None) -> None:

@@ -133,6 +133,8 @@ class Usage:
     def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
         self.paced: Mapping[int, int] = {}
         """By broker: how many replicas pace lets move to it, and from it; 0 starts nothing."""
+        self.unmeasured: int | None = None
+        """The same for brokers that are not in `paced`; None while pace is off."""
         self.set_limits(limits, UNLIMITED_BYTES, None)
         self.freed: set[Capacity] = set()
         """Capacities of which something may be free again. The backlog removes those that it has used up."""
@@ -154,20 +156,20 @@ class Usage:
         }
         self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
 
-    def pace(self, windows: Mapping[int, int]) -> None:
+    def pace(self, windows: Mapping[int, int], unmeasured: int | None) -> None:
         """Set the limits of single brokers, which apply in addition to B."""
-        self.paced = windows
+        self.paced, self.unmeasured = windows, unmeasured
 
     def exhausted(self, amounts: Amounts) -> Capacity | None:
         """Return the first capacity whose limit the amounts would exceed, or None.
 
         A step that exceeds a limit by itself may run alone, unless the health guard or pace holds it.
         """
-        if self.unlimited and not self.paced:
+        if self.unlimited and self.unmeasured is None:
             return None
         for capacity, amount in amounts:
             taken = self._taken.get(capacity, 0)
-            most = self.limit(capacity) if self.paced else self._limits[capacity.kind]
+            most = self._limits[capacity.kind] if self.unmeasured is None else self.limit(capacity)
             if taken + amount > most and (taken or capacity is _HEALTH or not most):
                 return capacity
         return None
@@ -175,12 +177,13 @@ class Usage:
     def limit(self, capacity: Capacity) -> int:
         """Return the limit of the capacity."""
         most = self._limits[capacity.kind]
-        return min(most, self.paced.get(capacity.broker, most)) if self.paced else most
+        if self.unmeasured is None or capacity.broker < 0:
+            return most
+        return min(most, self.paced.get(capacity.broker, self.unmeasured))
 
     def is_paced(self, capacity: Capacity) -> bool:
         """Return whether the limit of the capacity is that of pace."""
-        paced = self.paced.get(capacity.broker)
-        return paced is not None and paced < self._limits[capacity.kind]
+        return self.limit(capacity) < self._limits[capacity.kind]
 
     def count(self, cost: Cost, steps: int) -> None:
         """Add the cost of this number of steps that start. The number is negative for steps that have ended."""

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, cast
 
 from controller.access.index import AclIndex
-from controller.configs.names import MIN_ISR, PACE, SCHEDULE, THROTTLE
+from controller.configs.names import MIN_ISR, PACE, RATES, SCHEDULE, THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
@@ -43,7 +43,7 @@ from controller.model.cluster import (
 from controller.model.profile import EMBEDDED, ClusterProfile
 from controller.pace.history import History
 from controller.pace.pacer import Pacer
-from controller.pace.settings import PaceSettings, pace_settings
+from controller.pace.settings import FIRST_WINDOW, PaceSettings, pace_settings
 from controller.schedule.openings import ANY_TIME, STALE, Opening
 from controller.schedule.periods import Schedule, read_schedule
 from controller.scheduling.backlog import Backlog
@@ -251,9 +251,19 @@ class State(UpstreamState):
             yield from partitions
 
     def stop_pace(self) -> None:
-        """Forget what pace has measured, and what it permits."""
+        """Forget what pace has measured, and what it permits. If it is on, little moves until it has measured.
+
+        The rates of leases, which an earlier process may have set, stay until then.
+        """
         self.pacer, self.paced_rates = Pacer(), {}
-        self.backlog.pace({})
+        self.backlog.pace({}, None if self.pace is None else FIRST_WINDOW)
+        if self.pace is not None:
+            for lease in self.leases.values():
+                self._keep_rate(lease)
+
+    def _keep_rate(self, lease: Lease) -> None:
+        if lease.config in RATES and lease.owned and not self.pacer.brokers:
+            self.paced_rates = {**self.paced_rates, int(lease.name): int(lease.owned[-1])}
 
     def _put_epoch(self, record: ControllerEpoch) -> None:
         self.controller_epoch = record.epoch
@@ -379,6 +389,8 @@ class State(UpstreamState):
 
     def _put_lease(self, record: Lease) -> None:
         self.leases[record.key] = record
+        if self.pace is not None:
+            self._keep_rate(record)
 
     def _put_scram_credential(self, record: ScramCredential) -> None:
         self.scram_credentials[record.key] = record

@@ -17,6 +17,7 @@ SCRIPTS = (
     "jobs",
     "limits",
     "overview",
+    "pace",
     "page",
     "parts",
     "schedule",

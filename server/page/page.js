@@ -8,6 +8,7 @@ import { count, counted } from "./format.js";
 import { cancelLines, jobTable, pauseLines, rollbackLines } from "./jobs.js";
 import { limitTable } from "./limits.js";
 import { newOverview, showPill } from "./overview.js";
+import { showPace } from "./pace.js";
 import { Parts } from "./parts.js";
 import { changeSchedule, readSchedule } from "./schedule.js";
 import { readThroughput } from "./throughput.js";
@@ -107,6 +108,7 @@ async function readAll(paced) {
   for (const id of ["pause-all", "change-schedule"]) setHidden(element(id), !context.mayChange);
   showOverview(status, entries);
   limits.show(rows);
+  await showPace(status.pace);
   showJobs(listed);
   setHidden(element("detail"), !detail || number !== parts.job);
   if (detail && number === parts.job) showDetail(detail, listed.jobs.find(({ id }) => id === detail.job.id) ?? detail.job);

@@ -1,10 +1,11 @@
 from controller.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, PACE, THROTTLE
+from controller.messages.events import ControllerStarted
 from controller.model.configs import ResourceType
 from controller.pace.decisions import loads, shrunk_brokers
 from controller.pace.effort import FLOOR
 from controller.pace.readings import PaceMeasured, Probe, Source
 from controller.throttle.desired import broker_rate, desired_throttle
-from tests.builders import InMemoryController, partition
+from tests.builders import InMemoryController, partition, records, registration
 from tests.controller.kraft import Gateway
 
 
@@ -103,7 +104,6 @@ def test_a_lower_throttle_of_operators_stays_in_force() -> None:
 
 def test_a_gateway_throttles_only_the_paced_brokers() -> None:
     gateway = Gateway(*((f"foo-{number}", (1, 2)) for number in range(4)))
-    gateway.default(PACE, "auto")
     gateway.alter({f"foo-{number}": (1, 3) for number in range(4)})
     gateway.state.paced_rates = {3: 5_000}
     throttle = desired_throttle(gateway.state)
@@ -128,3 +128,18 @@ def test_replicas_out_of_the_isr_show_slow_brokers_unless_the_partition_moves_or
     controller.alter({"foo-0": [1, 5]})
     controller.state.live.discard(4)
     assert not shrunk_brokers(controller.state)
+
+
+def test_after_a_restart_little_moves_and_throttles_stay_until_something_is_measured() -> None:
+    controller = paced()
+    learn(controller)
+    move(controller)
+    measure(controller, 10, 4.0, timeouts=1)
+    rates = dict(controller.state.paced_rates)
+    other = InMemoryController(())
+    other.put(*records(controller.state))
+    assert rates
+    assert other.state.paced_rates == rates
+    other.do(ControllerStarted([registration(broker) for broker in range(1, 7)]))
+    assert len(other.state.in_flight) == 1
+    assert other.state.leases

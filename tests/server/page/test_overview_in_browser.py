@@ -119,3 +119,14 @@ def test_the_throughput_of_each_broker_is_drawn_against_the_throttle(site: Site)
     assert received == "M0.0 56V56.0H100.0V56ZM100.0 56V42.5H200.0V56ZM200.0 56V29.0H300.0V56Z"
     throttle = page.run("document.querySelector('#throughput .throttle').getAttribute('d')")
     assert throttle == "M100.0 2.0H200.0V2.0H300.0"
+
+
+def test_pace_is_shown_with_a_drawing_for_each_broker_while_it_is_on(site: Site) -> None:
+    page = site.open("", FAST)
+    page.wait("!document.getElementById('content').hidden")
+    assert page.run("document.getElementById('pace').closest('section').hidden")
+    assert site.api.put("limits", json={"pace": "auto"}).status_code == 200
+    page.wait("document.querySelectorAll('#pace figure').length > 0")
+    page.wait("document.getElementById('pace-brokers').innerText.includes('ms')")
+    assert "1.5 times the idle latency, measured by canary produces" in page.text("#pace-now")
+    page.wait("document.querySelector('#pace figcaption').innerText.includes('target')")
