@@ -57,6 +57,11 @@ def test_without_a_server_there_are_no_jobs(context: click.Context, monkeypatch:
 
 
 def test_limits_have_letters_and_the_names_of_kip_435(context: click.Context) -> None:
-    assert [item.value for item in limit_names(context, PARAMETER, "p")] == ["P="]
+    assert [item.value for item in limit_names(context, PARAMETER, "p")] == [
+        "P=",
+        "pace=",
+        "pace.ms=",
+        "pace.factor=",
+    ]
     names = [item.value for item in limit_names(context, PARAMETER, "reassignment.parallel.part")]
     assert names == ["reassignment.parallel.partition.count="]
