@@ -20,6 +20,7 @@ SCRIPTS = (
     "pace",
     "page",
     "parts",
+    "rates",
     "schedule",
     "svg",
     "throughput",

@@ -39,7 +39,10 @@ export function duration(seconds) {
     .join(" ");
 }
 
-export const list = (replicas) => (replicas ? `[${replicas.join(", ")}]` : "");
+const ONE_LINE = 4; // replicas that are not broken into lines
+
+export const list = (replicas) =>
+  (replicas ? `[${replicas.join(replicas.length > ONE_LINE ? ", " : `,${SPACE}`)}]` : "");
 
 // The date is left out today.
 export function time(ms) {

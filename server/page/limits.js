@@ -44,8 +44,9 @@ async function changeLimit(limit, context) {
   const waits = context.status.reasons
     .filter(({ reason }) => reason.startsWith(`limit ${limit.name}:`))
     .reduce((sum, { partitions }) => sum + partitions, 0);
+  const [now, ofIt] = limit.limit === null ? ["There is no limit now.", ""] : [`It is ${limitValue(limit)}.`, " of it"];
   const lines = [
-    `It is ${limitValue(limit)}.${limit.used === null ? "" : ` Steps in flight use ${count(limit.used)} of it, and continue.`}`,
+    `${now} ${limit.used === null ? "" : `Steps in flight use ${count(limit.used)}${ofIt}, and continue.`}`,
     limit.name !== "throttle" && `${counted(waits, "partition")} wait for it.`,
   ];
   const [unit, read] = limit.name === "throttle" ? ["Rate, such as 50MB", readRate] : ["Limit", wholeNumber(1, 2 ** 31 - 1, true)];

@@ -2,9 +2,10 @@
 "use strict";
 
 import { Table, buttons, element, link, progress, setHidden, setText } from "./dom.js";
-import { bytes, count, counted, duration, list, time } from "./format.js";
+import { bytes, count, counted, duration, list, rate, time } from "./format.js";
 import { howFar, stateOf } from "./jobs.js";
 import { reasonTable } from "./overview.js";
+import { Rates } from "./rates.js";
 
 const ROWS = 100;
 const OLD_MS = 5000; // from this age on, the time at which the partitions were read is shown
@@ -20,7 +21,7 @@ const copied = progress((part) => ({
   label: `${bytes(part.copied ?? 0)} of ${bytes(part.bytes ?? 0)} copied of ${nameOf(part)}`,
 }));
 
-function partTable(context) {
+function partTable(context, rates) {
   const cancel = (part) => ["Cancel…", `Cancel ${nameOf(part)}`, () => context.run.cancelPartition(part)];
   return new Table("parts", [
     { label: "partition", text: nameOf },
@@ -29,6 +30,7 @@ function partTable(context) {
     { label: "step", text: (part) => list(part.step) },
     { label: "target", text: (part) => list(part.target) },
     { label: "copied", ...copied },
+    { label: "rate", number: true, text: (part) => rate(rates.of(nameOf(part))) },
     { label: "from broker", number: true, text: (part) => (part.state === "moving" ? part.leader ?? "none" : "") },
     { label: "reason", wide: true, text: (part) => part.reason },
     { label: "action", ...buttons((part) => (context.mayChange && ONGOING.has(part.state) ? [cancel(part)] : [])) },
@@ -38,7 +40,8 @@ function partTable(context) {
 export class Parts {
   constructor(context) {
     this.context = context;
-    this.table = partTable(context);
+    this.rates = new Rates();
+    this.table = partTable(context, this.rates);
     this.showReasons = reasonTable("job-reasons");
     this.offset = 0;
     this.form = element("filters");
@@ -72,6 +75,7 @@ export class Parts {
     const back = job.rolled_back_by ? `. Rolled back by job ${job.rolled_back_by}` : "";
     setText(element("summary"), `${stateOf(job, this.context.status?.paused)}: ${howFar(job).text}${copy}${back}.`);
     this.showReasons(reasons, others);
+    this.rates.add(partitions, nameOf, read);
     this.table.show(partitions);
     const pages = element("parts-pages");
     const [previous, next] = pages.querySelectorAll("button");

@@ -12,6 +12,18 @@ from tools.processes import Reassignd
 
 MARKUP = "<img src=x onerror='document.title=1'>"
 
+WITH_MARKUP = f"""
+const json = Response.prototype.json;
+const names = new Set(["principal", "reason", "client_id", "rack"]);
+const marked = (name, value) => (names.has(name) ? {json.dumps(MARKUP)} : value);
+Response.prototype.json = async function () {{
+  const answer = JSON.parse(JSON.stringify(await json.call(this)), marked);
+  if (answer.health) answer.health.problems = [{json.dumps(MARKUP)}];
+  return answer;
+}};
+"""
+"""Puts markup in place of names and reasons in the answers of the server."""
+
 
 class Site:
     """A server and a browser."""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.server.page.site import MARKUP, Site
+from tests.server.page.site import MARKUP, WITH_MARKUP, Site
 from tools.chromium import MISSING, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
@@ -83,10 +83,11 @@ def test_entries_are_paged(site: Site) -> None:
 
 
 def test_names_with_markup_are_shown_as_text(site: Site) -> None:
-    site.submit(range(3), headers={"user-agent": MARKUP})
-    page = site.page("history.html")
+    site.submit(range(3))
+    page = site.page("history.html", WITH_MARKUP)
     shown(page, 2)
     assert page.text("#entries tbody tr td:last-child") == MARKUP
+    assert page.text("#entries tbody tr td:nth-child(5)") == MARKUP
     assert page.run("document.images.length") == 0
 
 

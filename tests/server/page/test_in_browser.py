@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from common.counted import counted
-from tests.server.page.site import FAST, MARKUP, Open, Site, refreshed
+from tests.server.page.site import FAST, MARKUP, WITH_MARKUP, Open, Site, refreshed
 from tools.chromium import MISSING, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
@@ -239,10 +239,26 @@ def test_tables_and_bars_have_names_for_screen_readers(site: Site) -> None:
     assert page.run("document.querySelector('#jobs progress').ariaLabel").startswith(f"Job {job}: ")
 
 
+def test_a_moving_partition_has_a_rate(start: Open) -> None:
+    site = start(**{"embedded.network.bytes.per.second": "5000"})
+    job = site.submit(range(1))
+    page = site.open(f"#job-{job}")
+    rate = "document.querySelector('#parts [data-label=rate]')"
+    page.wait(f"/^[1-9].*B.s$/.test({rate}?.innerText)")
+
+
 def test_values_with_markup_are_shown_as_text(site: Site) -> None:
     site.submit(range(5), headers={"user-agent": MARKUP})
     page = site.open()
     assert MARKUP in page.text("#jobs tbody")
+    assert page.run("document.images.length") == 0
+
+
+def test_answers_with_markup_are_shown_as_text(site: Site) -> None:
+    job = site.submit(range(5))
+    page = site.open(f"#job-{job}", WITH_MARKUP)
+    for selector in ("#jobs", "#job-reasons", "#parts", "#reasons", "#problems"):
+        page.wait(f"document.querySelector('{selector}').innerText.includes({json.dumps(MARKUP)})")
     assert page.run("document.images.length") == 0
 
 

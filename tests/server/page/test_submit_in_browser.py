@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.page.site import FAST, MARKUP, Open, Site
+from tests.server.page.site import FAST, MARKUP, WITH_MARKUP, Open, Site
 from tools.chromium import MISSING, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
@@ -74,7 +74,9 @@ def test_the_throttle_of_the_job_changes_the_forecast(site: Site) -> None:
     page = reviewed(site, rows(range(24)))
     page.run("document.querySelector('#start [name=throttle]').focus()")
     page.type("1KB")
-    page.wait("document.getElementById('summary').innerText.includes('at 1,000 B/s to and from each broker')")
+    page.wait(
+        "document.getElementById('summary').innerText.includes('at 1,000\\u00a0B/s to and from each broker')"
+    )
     page.run("document.querySelector('#start [name=throttle]').select()")
     page.type("fast")
     page.wait(WRONG)
@@ -164,6 +166,14 @@ def test_names_with_markup_are_shown_as_text(site: Site) -> None:
     enter(page, rows(range(1), topic=MARKUP))
     page.wait(WRONG)
     assert MARKUP[:20] in page.text("#plan-state")
+    assert page.run("document.images.length") == 0
+
+
+def test_racks_with_markup_are_shown_as_text(site: Site) -> None:
+    page = site.page("submit.html", WITH_MARKUP)
+    enter(page, rows(range(3)))
+    page.wait(VALID)
+    assert MARKUP in page.text("#figures")
     assert page.run("document.images.length") == 0
 
 
