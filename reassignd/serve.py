@@ -5,6 +5,7 @@ last, so that `/readyz` can name the obstacle.
 """
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
@@ -65,8 +66,7 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
         async with _http(settings, [*root_routes(routes), *routes], access) as http:
             try:
                 await runtime.start(publish)
-                addresses = ",".join(map(str, runtime.addresses))
-                print(f"ready: {runtime.kind} {addresses}, http {http}, {runtime.records_place}", flush=True)
+                print(ready_line(settings.ready_format, runtime, http), flush=True)
                 manager.ready()
                 await runtime.wait_for_failure()
             finally:
@@ -75,6 +75,15 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
                 await runtime.stop()
     finally:
         await cancel(*background)
+
+
+def ready_line(form: str, runtime: Runtime, http: str) -> str:
+    """Return the line that says where requests are served: plain text, or a JSON object."""
+    addresses = [str(address) for address in runtime.addresses]
+    if form == "json":
+        ready = {"kind": runtime.kind, "bootstrap_servers": ",".join(addresses), "addresses": addresses}
+        return json.dumps(ready | {"http": http, "records": runtime.records_place})
+    return f"ready: {runtime.kind} {','.join(addresses)}, http {http}, {runtime.records_place}"
 
 
 @asynccontextmanager

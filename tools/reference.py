@@ -137,9 +137,11 @@ written to stderr too. The [guide](guide.md#complete-commands-with-the-tab-key) 
 All commands except `serve`, `plan` and `zk` use the [JSON API](api.md) of a running server: at the URL of
 `--url`, else of `REASSIGND_URL`, else http://127.0.0.1:9080. The [guide](guide.md) shows how to use them.
 
-`reassignd serve` prints one line on stdout when it serves requests; the line begins with `ready: `. The first
-SIGTERM or SIGINT stops the server within 5 seconds with exit code 0: requests in progress complete, unless
-they take longer. The second signal ends it immediately. Acknowledged changes are on disk in either case.
+`reassignd serve` prints one line on stdout when it serves requests; the line begins with `ready: `. With
+`--ready-format json` the line is an object with the fields `kind`, `bootstrap_servers`, `addresses`, `http` and
+`records`. The first SIGTERM or SIGINT stops the server within 5 seconds with exit code 0: requests in progress
+complete, unless they take longer. The second signal ends it immediately. Acknowledged changes are on disk in
+either case.
 
 `python -m reassignd` runs the same command. In a folder that has a package named `server`, use the
 `reassignd` script.

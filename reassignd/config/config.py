@@ -45,6 +45,7 @@ FLAGS = {
     "--http": "http.listener",
     "--state": "state",
     "--log-format": "log.format",
+    "--ready-format": "ready.format",
     "--bootstrap-server": "upstream.bootstrap.servers",
     "--command-config": "upstream.command.config",
 }
@@ -180,6 +181,12 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
         choice("plain", "json"),
         "plain",
         "Format of log lines: `plain` as of log4j, or `json` with one object per line.",
+    )
+    ready_format = Key(
+        choice("plain", "json"),
+        "plain",
+        "Format of the line on stdout when requests are served: `plain` for people, or `json`, an object with the addresses for "
+        "programs.",
     )
     log_level = Key(choice("DEBUG", "INFO", "WARN", "ERROR"), "INFO", "Minimum level of log lines.")
     metrics_kafka_names = Key(

@@ -1,5 +1,6 @@
 """`reassignd serve` as its users have it: a process with a data directory, an exit code and lines to read."""
 
+import json
 import resource
 import signal
 import socket
@@ -24,6 +25,15 @@ def test_the_ready_line_names_listeners_http_and_data(start: Start, tmp_path: Pa
         host, port = place.split(":")
         socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS).close()
     assert data == f"data in {tmp_path / 'data'}"
+
+
+def test_programs_get_the_addresses_as_json(start: Start, tmp_path: Path) -> None:
+    ready = json.loads(start("--ready-format", "json").line)
+    assert ready["bootstrap_servers"] == ",".join(ready["addresses"])
+    assert (ready["kind"], len(ready["addresses"])) == ("brokers", 2)
+    assert ready["records"] == f"data in {tmp_path / 'data'}"
+    host, port = ready["http"].removeprefix("http://").split(":")
+    socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS).close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
