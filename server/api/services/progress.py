@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from math import ceil
+from math import ceil, inf
 from typing import NamedTuple
 
 from common.clock import Clock, RealClock, wall_clock
@@ -28,7 +28,7 @@ from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from server.api.services.meter import Meter, rounded, seconds_left
 from server.api.services.stalled_steps import StalledSteps
-from server.api.services.throughput import Copied, Throughput
+from server.api.services.throughput import SAMPLE_SECONDS, Copied, Throughput
 from server.api.streams import in_slices
 from server.ports import Sizes
 
@@ -134,6 +134,9 @@ class Progress:
         self._sources: dict[tuple[TopicPartition, int], int] = {}
         """The leader from which a replica that was added was copied, as it was first measured."""
         self._new_sources: dict[tuple[TopicPartition, int], int] = {}
+        self._unknown_since: dict[tuple[TopicPartition, int], float] = {}
+        """Since when the size of an adding replica has been unknown; -inf if since the first measurement."""
+        self._new_unknown_since: dict[tuple[TopicPartition, int], float] = {}
 
     async def run(self) -> None:
         """Measure until cancelled. A measurement costs nothing while no job is open."""
@@ -149,12 +152,12 @@ class Progress:
         jobs = {number: _Copied() for number in recent if number in self._state.jobs}
         rows = 0
         self._stalled.begin_round()
-        self._new_sources = {}
+        self._new_sources, self._new_unknown_since = {}, {}
         async for _ in in_slices(self._rows(jobs)):
             rows += 1
         self._stalled.end_round()
         self._mean, self._left = {}, None
-        self._sources = self._new_sources
+        self._sources, self._unknown_since = self._new_sources, self._new_unknown_since
         self._keep_totals(jobs)
         before, self._last = self._last, _Measurement(self._clock.now(), open_jobs, jobs)
         if before is not None:
@@ -346,7 +349,7 @@ class Progress:
                 arrived = self._sizes.arrived(key, broker)
                 received = min(size, arrived or 0)
                 source = self._source(key, broker, reassignment.original)
-                if not size or arrived is None:
+                if (not size or arrived is None) and self._stays_unknown(key, broker):
                     copied.unknown_in.add(broker)
                     copied.unknown_out.add(source)
                 copied.moved[broker] += received
@@ -361,6 +364,19 @@ class Progress:
             elif broker not in reassignment.original:
                 copied.moved[broker] += size
                 copied.sent[self._source(key, broker, reassignment.original)] += size
+
+    def _stays_unknown(self, key: TopicPartition, broker: int) -> bool:
+        """Whether bytes that the broker receives cannot be assigned to a sample.
+
+        The bytes of a replica whose size becomes known soon are those of the same sample, unless they may be from before the
+        first measurement. A broker that is down receives nothing.
+        """
+        if broker not in self._state.live:
+            return False
+        now = self._clock.now()
+        since = self._unknown_since.get((key, broker), now if self._last is not None else -inf)
+        self._new_unknown_since[key, broker] = since
+        return now - since >= SAMPLE_SECONDS
 
     def _source(self, key: TopicPartition, broker: int, original: Replicas) -> int:
         """Return the leader from which the broker copied the partition: it does not change with later leaders."""

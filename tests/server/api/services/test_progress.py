@@ -274,6 +274,23 @@ async def test_what_was_copied_before_it_was_first_measured_is_no_jump() -> None
     assert await sample(client) == ({}, {})
 
 
+async def test_a_step_whose_size_becomes_known_soon_leaves_no_gap() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await measure(client)
+    await client.post("/v1/jobs", plan(foo_0=[1, 2, 4]))
+    await measure(client, 1)
+    client.sizes.received_bytes["foo-0", 4] = 28
+    assert await sample(client) == ({4: 2}, {1: 2})
+
+
+async def test_a_broker_that_is_down_receives_nothing() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", plan(foo_0=[1, 2, 4]))
+    client.controller.stop(4)
+    await measure(client)
+    assert await sample(client) == ({}, {})
+
+
 async def test_the_throttle_of_a_sample_is_that_of_its_end() -> None:
     client = ApiClient()
     await measure(client)
