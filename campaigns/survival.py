@@ -5,36 +5,29 @@ Run it with `python -m campaigns.survival --rounds 100`.
 A client sends orders to both instances all the time. A proxy between the instances and Kafka records the steps and the
 claims. In the end each partition must have the replicas of its last acknowledged order, no partition may be blocked,
 and no instance may have sent a step after the claim of another one. With --without-lease the instances do not check
-their lease, and the campaign must fail.
+their lease, and the campaign must fail. After a failure the logs of the instances and of Kafka are kept.
 """
 
 import argparse
 import asyncio
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from math import inf
 from pathlib import Path
-from typing import Any
 
-from backends.client.errors import BrokerError, NotSentError
 from backends.state_topic.history import History
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.upstream.client import UpstreamClient
+from campaigns.orders import CHOICES, TOPIC, Orders, SurvivalError
 from campaigns.recording_proxy import RecordingProxy
 from campaigns.suspended_instance import STOP_FILE, WITHOUT_LEASE
 from common.address import Address
-from protocol.messages.alter_partition_reassignments_request import (
-    AlterPartitionReassignmentsRequest,
-    ReassignablePartition,
-    ReassignableTopic,
-)
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -51,78 +44,23 @@ from tools.instances import SESSION_MS, Instance
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import SOON_FENCED, WATCHED, Spec
 
-TOPIC, STATE_TOPIC = "moved", "__reassignd_state"
+STATE_TOPIC = "__reassignd_state"
 BROKERS = 3
 PARTITIONS, SENDERS = 120, 3
 """Partitions, and tasks that send orders to each instance."""
 
 SPEC = Spec(BROKERS, "4.1", controllers=1, watched=True, settings=SOON_FENCED)
-CHOICES = [(1, 2), (2, 3), (3, 1), (2, 1), (3, 2), (1, 3)]
 ACTIVE = "role: active"
-TAKE_OVER_SECONDS = 60.0
-END_SECONDS = 120.0
-LATEST_SECONDS = 30.0
-"""An order without an answer is carried out within this time, or never: instances hold it for 15 s at most."""
+TAKE_OVER_SECONDS = 120.0
+END_SECONDS = 60.0
+"""Longest time without progress in the end."""
 LIMIT = "reassignment.max.concurrent.partition.movements"
-
-Replicas = tuple[int, ...]
-
-
-class SurvivalError(Exception):
-    """Something was lost."""
 
 
 def address(text: str) -> Address:
     """Return the parts of HOST:PORT."""
     host, _, port = text.rpartition(":")
     return Address(host, int(port))
-
-
-class Orders:
-    """Sends random orders, and knows which replicas each partition may have in the end."""
-
-    def __init__(self, partitions: int, rng: random.Random) -> None:
-        self.wanted: list[set[Replicas]] = [{CHOICES[0]} for _ in range(partitions)]
-        """Of each partition the target of the last acknowledged order, and of later orders without an answer."""
-        self.counts: Counter[str] = Counter()
-        self._rng = rng
-        self._free_from = [0.0] * partitions
-        """When the partition can be ordered again. Of two orders at once it would be unknown which one was the last."""
-
-    async def send(self, client: UpstreamClient) -> None:
-        """Order a few partitions to random targets."""
-        free = [number for number, time_ in enumerate(self._free_from) if time_ <= time.monotonic()]
-        chosen = self._rng.sample(free, min(len(free), self._rng.randint(1, 10)))
-        targets = {partition: self._rng.choice(CHOICES) for partition in chosen}
-        rows = [ReassignablePartition(partition, target) for partition, target in targets.items()]
-        request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)])
-        self._free(chosen, inf)
-        try:
-            response = await client.ask(request, timeout_seconds=20)
-        except NotSentError:
-            self.counts["orders not sent"] += 1
-            self._free(chosen, 0.0)
-            await asyncio.sleep(0.2)
-            return
-        except BrokerError:
-            self.counts["orders without an answer"] += 1
-            self._free(chosen, time.monotonic() + LATEST_SECONDS)
-            for partition, target in targets.items():
-                self.wanted[partition].add(target)
-            return
-        self._free(chosen, 0.0)
-        if response.error_code:
-            self.counts[f"orders refused with {response.error_code}"] += 1
-            return
-        self.counts["orders acknowledged"] += 1
-        for row in response.responses[0].partitions:
-            if row.error_code:
-                raise SurvivalError(f"an order was refused: {row}")
-            self.wanted[row.partition_index] = {targets[row.partition_index]}
-
-    def _free(self, partitions: Sequence[int], from_: float) -> None:
-        for partition in partitions:
-            self._free_from[partition] = from_
 
 
 class Survival:
@@ -144,6 +82,7 @@ class Survival:
         self.orders = Orders(PARTITIONS, self._rng)
         self.counts = self.orders.counts
         self._client = UpstreamClient([address(kafka.bootstrap)])
+        self._ending = asyncio.Event()
 
     async def run(self, rounds: int, say: Callable[[str], None], kills: float = 0.5) -> None:
         """Run the rounds, of which a part are kills, and check the end. Raises SurvivalError."""
@@ -156,11 +95,10 @@ class Survival:
             await asyncio.sleep(self._rng.uniform(0.5, 3))
             await self._round(kill=self._rng.random() < kills)
             self._check(sending)
-            if number % 10 == 0:
-                say(f"{number} rounds, {self.proxy.rows} steps, {dict(self.counts)}")
-        for each in sending:
-            each.cancel()
-        await asyncio.gather(*sending, return_exceptions=True)
+            say(f"{number} rounds, {self.proxy.rows} steps, {dict(self.counts)}")
+        # The last orders get their answers: those that are given up may be carried out or not.
+        self._ending.set()
+        await asyncio.gather(*sending)
         await self._check_end()
 
     def end(self) -> None:
@@ -184,11 +122,13 @@ class Survival:
             raise SurvivalError(f"an instance did not start: {instance.log[-2000:]}")
 
     async def _send(self, instance: Instance) -> None:
-        while True:
+        while not self._ending.is_set():
             client = UpstreamClient([address(instance.bootstrap)])
             try:
                 for _ in range(10):
-                    await self.orders.send(client)
+                    if self._ending.is_set():
+                        break
+                    await self.orders.send(client, instance.bootstrap)
                     await asyncio.sleep(self._rng.uniform(0, 0.1))
             finally:
                 await client.close()
@@ -255,27 +195,34 @@ class Survival:
         self._check([])
         await self._active()
         await self._limit("100")
-        deadline = time.monotonic() + END_SECONDS
-        while left := await self._differences():
-            if time.monotonic() > deadline:
-                raise SurvivalError(f"partitions without the replicas of their last order: {left}")
+        before, since = await self._differences(), time.monotonic()
+        while before:
             await asyncio.sleep(0.5)
+            left = await self._differences()
+            if left != before:
+                before, since = left, time.monotonic()
+            elif time.monotonic() > since + END_SECONDS:
+                raise SurvivalError(
+                    "partitions without the replicas of their last order:\n" + "\n".join(left)
+                )
         self._check([])
         foreign = (await self._history()).foreign_batches
         if foreign:
             raise SurvivalError(f"{foreign} batches of an earlier instance after a claim")
 
-    async def _differences(self) -> dict[int, Any]:
+    async def _differences(self) -> list[str]:
+        """Return what is not as ordered, one line per partition."""
         listed = await self._client.ask(ListPartitionReassignmentsRequest())
-        if listed.topics:
-            return {-1: "reassignments in progress"}
+        moving = [
+            f"partition {row.partition_index} moves" for topic in listed.topics for row in topic.partitions
+        ]
         response = await self._client.ask(MetadataRequest([MetadataRequestTopic(name=TOPIC)]))
         now = {row.partition_index: tuple(row.replica_nodes) for row in response.topics[0].partitions}
-        return {
-            partition: (now[partition], wanted)
-            for partition, wanted in enumerate(self.orders.wanted)
-            if now[partition] not in wanted
-        }
+        return moving + [
+            f"partition {number} has {now[number]} instead of {wanted}: {self.orders.history(number)}"
+            for number, wanted in enumerate(self.orders.wanted)
+            if now[number] not in wanted
+        ]
 
     async def _history(self) -> History:
         log = KafkaStateLog(STATE_TOPIC, self._client, self._client)
@@ -321,20 +268,18 @@ def main() -> int:
     )
     parser.add_argument("--without-lease", action="store_true")
     options = parser.parse_args()
-    begun = time.monotonic()
-    with (
-        tempfile.TemporaryDirectory() as name,
-        survival(Path(name), options.seed, without_lease=options.without_lease) as run,
-    ):
+    begun, folder = time.monotonic(), Path(tempfile.mkdtemp())
+    with survival(folder, options.seed, without_lease=options.without_lease) as run:
         try:
             asyncio.run(run.run(options.rounds, lambda line: print(line, flush=True), options.kills))
         except SurvivalError as error:
-            print(f"seed {options.seed}: {error}", file=sys.stderr)
+            print(f"seed {options.seed}, logs in {folder}: {error}", file=sys.stderr)
             return 1
         print(
             f"{options.rounds} rounds in {time.monotonic() - begun:.0f} s, seed {options.seed}: nothing lost"
         )
         print(f"{run.proxy.rows:,} steps, {len(run.proxy.claims)} claims, {dict(run.counts)}")
+    shutil.rmtree(folder)
     return 0
 
 
