@@ -31,8 +31,12 @@ IN_FLIGHT = 256
 LARGEST_REQUESTS = 2 * MAX_FRAME
 """Bytes of the requests of one instance that are incomplete, and of those in progress."""
 
-IDLE_SECONDS = 30.0
-"""A connection without a sign of life for this time is closed."""
+IDLE_SECONDS = 5.0
+"""A connection on which nothing arrives for this time is closed: peers send a sign of life each second.
+
+What arrives later was delayed by the network or by this process. The client of such a request may have given it up
+and sent another one elsewhere, so it is not executed. Its instance sends it again if the client still waits.
+"""
 
 RETRY_SECONDS = 0.5
 """Pause after accepting failed, usually because the process has no free file descriptor."""
@@ -158,8 +162,7 @@ class _Connection:
         """Answer until the connection ends. Raises OSError, DecodeError."""
         try:
             while True:
-                async with asyncio.timeout(IDLE_SECONDS):
-                    message = await self._stream.receive()
+                message = await self._stream.receive(IDLE_SECONDS)
                 if message.kind == Kind.PING:
                     self._on_status(self._stream.peer.instance, message.data)
                     await self._stream.send(Message(Kind.PONG, message.id, b""))

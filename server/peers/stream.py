@@ -63,10 +63,14 @@ class PeerStream:
             if len(frame) >= LARGEST_FRAME:
                 await asyncio.sleep(0)
 
-    async def receive(self) -> Message:
-        """Return the next message. Raises OSError at the end of the connection, DecodeError for anything else."""
+    async def receive(self, silence: float | None = None) -> Message:
+        """Return the next message. Raises OSError at the end of the connection, DecodeError for anything else.
+
+        Raises TimeoutError, which is an OSError, after `silence` seconds without a frame of a message.
+        """
         while True:
-            frame = await _read(self._reader, SMALLEST_FRAME, LARGEST_FRAME)
+            async with asyncio.timeout(silence):
+                frame = await _read(self._reader, SMALLEST_FRAME, LARGEST_FRAME)
             message = self._opener.open(frame)
             if message is not None:
                 return message

@@ -2,17 +2,22 @@
 
 import asyncio
 import logging
+import time
+from contextlib import suppress
 
 import pytest
 
 from common.address import Address
 from server.peers import listener as module
-from server.peers.messages import Kind
+from server.peers.links import PING_SECONDS, SILENCE_SECONDS
+from server.peers.messages import Client, Kind, encode_forwarded
 from server.peers.ports import NotActiveError
 from server.peers.sealing import Message
 from server.peers.stream import connect
 from tests.server.peers.sockets import Echo, linked, listening, security
 from tests.server.peers.test_links import Hanging, request
+
+ORDER = encode_forwarded(request().frame, Client("User:alice", "10.0.0.9:4711", 1))
 
 
 async def raw(address: Address, data: bytes) -> bytes:
@@ -70,6 +75,38 @@ async def test_an_unexpected_error_is_logged_and_not_told(caplog: pytest.LogCapt
         with pytest.raises(Exception, match="the active instance could not answer it"):
             await links.forward(address, request())
     assert "a forwarded request could not be answered" in caplog.text
+
+
+async def test_a_request_after_a_silence_is_not_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client may have given it up, and have sent another one to another instance."""
+    assert 3 * PING_SECONDS < module.IDLE_SECONDS <= SILENCE_SECONDS
+    monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
+    echo = Echo()
+    async with listening(echo) as address:
+        stream = await connect(address, security("standby"), 1000)
+        with pytest.raises(ConnectionResetError):
+            await stream.receive()
+        with suppress(OSError):
+            await stream.send(Message(Kind.REQUEST, 1, ORDER))
+        stream.close()
+    assert echo.asked == []
+
+
+async def test_a_process_that_was_suspended_does_not_execute_what_has_arrived_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "IDLE_SECONDS", 0.5)
+    echo = Echo()
+    async with listening(echo) as address:
+        stream = await connect(address, security("standby"), 1000)
+        await stream.send(Message(Kind.PING, 0, b""))
+        assert (await stream.receive()).kind == Kind.PONG
+        await stream.send(Message(Kind.REQUEST, 1, ORDER))
+        time.sleep(1)  # noqa: ASYNC251 - the event loop of the listener is suspended
+        with pytest.raises(ConnectionResetError):
+            await stream.receive()
+        stream.close()
+    assert echo.asked == []
 
 
 async def test_too_many_requests_are_to_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,22 @@ async def test_a_request_that_hangs_at_a_peer_goes_to_the_next_active_instance(p
     assert await pair.answered_by(asked) == "peer:9401"
 
 
+@pytest.mark.parametrize("held", [False, True])
+async def test_a_request_is_not_sent_again_after_its_client_has_gone(pair: Pair, held: bool) -> None:
+    """The client may have sent another one since, which it would undo."""
+    if not held:
+        pair.first.lead(pair.second)
+        pair.peers.hanging = True
+    asked = pair.ask()
+    await settle()
+    asked.cancel()
+    await settle()
+    pair.peers.hanging = False
+    pair.first.lead(pair.second)
+    await pair.clock.advance(HOLD_SECONDS)
+    assert pair.first.own.answered == []
+
+
 async def test_an_answer_waits_until_the_lease_is_renewed(pair: Pair) -> None:
     pair.second.lead()
     pair.second.lease.valid = False

@@ -226,6 +226,14 @@ async def test_a_lost_client_closes_the_broker_connection_after_its_requests(rig
     assert not rig.upstreams.transport.aborted
 
 
+async def test_an_answer_in_progress_is_given_up_when_the_client_is_lost(rig: Rig) -> None:
+    rig.ask(request(LATER, 1))
+    rig.reply(answer(1))
+    rig.relay.connection_lost(None)
+    await settle()
+    assert rig.later.cancelled()
+
+
 async def test_a_connection_is_counted_until_both_ends_are_closed(rig: Rig) -> None:
     rig.relay.connection_lost(None)
     assert rig.host.gone == []
