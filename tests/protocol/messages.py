@@ -87,4 +87,10 @@ def _scalar(kind: str) -> st.SearchStrategy[Any]:
         return st.integers(*LIMITS[kind])
     if kind == "uuid":
         return st.binary(min_size=16, max_size=16)
-    return {"bool": st.booleans(), "string": st.text(max_size=5), "bytes": st.binary(max_size=5)}[kind]
+    others: dict[str, st.SearchStrategy[Any]] = {
+        "bool": st.booleans(),
+        "bytes": st.binary(max_size=5),
+        "float64": st.floats(allow_nan=False),
+        "string": st.text(max_size=5),
+    }
+    return others[kind]
