@@ -2,7 +2,7 @@
 
 A request that is forwarded again, because the connection was lost before its answer, gets the answer of the first
 attempt. So within a term a forwarded request is executed once. After a change of the active instance it is executed
-again.
+again. A request whose client has gone is given up, unless the driver has it already.
 """
 
 import asyncio
@@ -43,6 +43,12 @@ class PeerEndpoint:
             task.add_done_callback(lambda done: self._answered(key, done))
         # The request goes on when the connection on which it came is lost.
         return await asyncio.shield(task)
+
+    def give_up(self, instance: str, number: int) -> None:
+        """Do not execute the request, if that has not happened: its client has gone."""
+        task = self._answers.get((instance, number))
+        if task is not None:
+            task.cancel()
 
     def _answer(self, instance: str, frame: RequestFrame, client: Client) -> Coroutine[Any, Any, bytes]:
         broker = cast(BrokerPort, RelayedBroker(client.listener))

@@ -68,6 +68,11 @@ class PeerLinks:
             link = await asyncio.shield(self._connection_to(peer))
         return await link.ask(request)
 
+    def give_up(self, request: ForwardedRequest) -> None:
+        """See `Forwarder.give_up`."""
+        for link in self._links.values():
+            link.give_up(request)
+
     async def close(self) -> None:
         """Close all links; their requests fail with OSError."""
         following = [] if self._following is None else [self._following]
@@ -144,6 +149,15 @@ class PeerLink:
                 del self._waiting[request.id]
             if self._retired and not self._waiting:
                 self._end("")
+
+    def give_up(self, request: ForwardedRequest) -> None:
+        """See `PeerLinks.give_up`. The peer ignores a request that it does not know, or has answered."""
+        if not self._closed:
+            _ = spawn(self._tell(Message(Kind.GIVE_UP, request.id, b"")), "request that is given up")
+
+    async def _tell(self, message: Message) -> None:
+        with suppress(OSError):
+            await self._stream.send(message)
 
     def retire(self) -> None:
         """Close the link as soon as the peer owes no answer."""

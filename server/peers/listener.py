@@ -50,6 +50,8 @@ class Endpoint(Protocol):
 
     async def answer(self, instance: str, number: int, frame: RequestFrame, client: Client) -> bytes: ...
 
+    def give_up(self, instance: str, number: int) -> None: ...
+
 
 OnStatus = Callable[[str, bytes], None]
 """Called with the id of an instance and what it tells about itself (see `server.peers.links.PeerLinks`)."""
@@ -166,6 +168,9 @@ class _Connection:
                 if message.kind == Kind.PING:
                     self._on_status(self._stream.peer.instance, message.data)
                     await self._stream.send(Message(Kind.PONG, message.id, b""))
+                elif message.kind == Kind.GIVE_UP:
+                    await asyncio.sleep(0)  # The endpoint gets to know the requests before it.
+                    self._endpoint.give_up(self._stream.peer.instance, message.id)
                 elif message.kind != Kind.REQUEST:
                     raise DecodeError(f"a message of kind {message.kind}")
                 elif self._too_many(message):

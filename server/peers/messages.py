@@ -1,4 +1,4 @@
-"""The messages of peers: a forwarded request with its client, its answer, and signs of life."""
+"""The messages of peers: a forwarded request with its client, its answer or its end, and signs of life."""
 
 from enum import IntEnum
 from struct import Struct, error
@@ -26,6 +26,8 @@ class Kind(IntEnum):
     PING = 5
     """A sign of life, with what the instance tells about itself."""
     PONG = 6
+    GIVE_UP = 7
+    """The client of the request has gone: it should not be executed any more."""
 
 
 class Client(NamedTuple):

@@ -43,3 +43,7 @@ class Forwarder(Protocol):
         Raises NotActiveError, and OSError without an answer: it is then unknown whether the request was executed.
         """
         ...
+
+    def give_up(self, request: ForwardedRequest, /) -> None:
+        """Ask whoever has got the request not to execute it, because its client has gone."""
+        ...

@@ -3,7 +3,8 @@
 The runtime of the instance turns it. A request waits while no instance is active, up to its own timeout and
 HOLD_SECONDS, and is then refused with NOT_CONTROLLER, as by a Kafka controller that has resigned. A request
 whose answer was lost is sent again to the next active instance. That is harmless: the same targets are
-accepted again and change nothing, and so do the same configs.
+accepted again and change nothing, and so do the same configs. When its client has gone, it is not sent again, and
+who has got it is told so: the client may send another request elsewhere, which this one must not undo.
 """
 
 import asyncio
@@ -153,8 +154,17 @@ class Switch:
         self, frame: RequestFrame, caller: Caller, role: Role, first: bytes | Awaitable[bytes] | None
     ) -> bytes:
         """Try until there is an answer, or no time left. `first` is the answer of an attempt that has begun."""
-        until = self._clock.now() + hold_seconds(frame)
         request = ForwardedRequest(next(self._ids), frame, caller)
+        try:
+            return await self._answer_in_time(request, role, first)
+        except asyncio.CancelledError:
+            self._forwarder.give_up(request)
+            raise
+
+    async def _answer_in_time(
+        self, request: ForwardedRequest, role: Role, first: bytes | Awaitable[bytes] | None
+    ) -> bytes:
+        until = self._clock.now() + hold_seconds(request.frame)
         while True:
             answer = await self._attempt(role, request, first)
             if answer is not None:
@@ -165,7 +175,7 @@ class Switch:
             pause = left if role.active is None else min(left, RETRY_SECONDS)
             await within(self._clock, pause, role.over)
             role = self._role
-        refusal = self._refuse(frame, ErrorCode.NOT_CONTROLLER, NOBODY)
+        refusal = self._refuse(request.frame, ErrorCode.NOT_CONTROLLER, NOBODY)
         return refusal if isinstance(refusal, bytes) else await refusal
 
     async def _attempt(

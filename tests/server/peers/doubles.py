@@ -36,6 +36,7 @@ class FakePeers:
         self.hanging = False
         """Whether requests get no answer."""
         self.followed: list[Address | None] = []
+        self.given_up: list[ForwardedRequest] = []
 
     def follow(self, peer: Address | None) -> None:
         self.followed.append(peer)
@@ -51,6 +52,9 @@ class FakePeers:
             self.lost -= 1
             raise ConnectionResetError
         return answer
+
+    def give_up(self, request: ForwardedRequest) -> None:
+        self.given_up.append(request)
 
 
 class Instance:

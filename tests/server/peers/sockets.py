@@ -36,6 +36,9 @@ class Echo:
             raise self.error
         return b"answer to " + bytes(frame.body) + b"." * self.larger
 
+    def give_up(self, instance: str, number: int) -> None:
+        pass
+
 
 @asynccontextmanager
 async def listening(

@@ -55,6 +55,25 @@ async def test_a_request_goes_on_when_its_connection_is_lost(active: Instance) -
     assert len(active.own.answered) == 1
 
 
+async def test_a_request_that_is_given_up_is_not_executed(active: Instance) -> None:
+    endpoint = PeerEndpoint(active.switch)
+    asked = asyncio.create_task(endpoint.answer("standby", 1, FRAME, CLIENT))
+    await asyncio.sleep(0)
+    endpoint.give_up("standby", 1)
+    endpoint.give_up("standby", 2)
+    await settle()
+    assert asked.cancelled()
+    assert active.own.answered == []
+
+
+async def test_giving_up_an_executed_request_changes_nothing(active: Instance) -> None:
+    endpoint = PeerEndpoint(active.switch)
+    first = await endpoint.answer("standby", 1, FRAME, CLIENT)
+    endpoint.give_up("standby", 1)
+    assert await endpoint.answer("standby", 1, FRAME, CLIENT) == first
+    assert len(active.own.answered) == 1
+
+
 async def test_a_request_that_was_not_executed_can_be_sent_again(active: Instance) -> None:
     endpoint = PeerEndpoint(active.switch)
     active.switch.nobody()

@@ -135,16 +135,31 @@ async def test_a_link_to_the_followed_peer_is_kept_and_tells_about_the_instance(
         links.follow(None)
 
 
+async def test_a_peer_is_told_that_a_request_is_given_up() -> None:
+    hanging = Hanging()
+    async with listening(hanging) as active, linked() as links:
+        asked = asyncio.create_task(links.forward(active, request(7)))
+        await hanging.asked.wait()
+        asked.cancel()
+        links.give_up(request(7))
+        assert await hanging.given_up == ("standby", 7)
+        hanging.go_on.set()
+
+
 class Hanging:
     """An endpoint that answers when it may go on."""
 
     def __init__(self) -> None:
         self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+        self.given_up: asyncio.Future[tuple[str, int]] = asyncio.get_running_loop().create_future()
 
     async def answer(self, *_: object) -> bytes:
         self.asked.set()
         await self.go_on.wait()
         return b"late"
+
+    def give_up(self, instance: str, number: int) -> None:
+        self.given_up.set_result((instance, number))
 
 
 def open_links(links: PeerLinks) -> set[Address]:

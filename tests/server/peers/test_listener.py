@@ -109,6 +109,18 @@ async def test_a_process_that_was_suspended_does_not_execute_what_has_arrived_me
     assert echo.asked == []
 
 
+async def test_a_request_can_be_given_up_while_it_is_on_its_way() -> None:
+    hanging = Hanging()
+    async with listening(hanging) as active:
+        stream = await connect(active, security("standby"), 1000)
+        await stream.send(Message(Kind.REQUEST, 7, ORDER))
+        await stream.send(Message(Kind.GIVE_UP, 7, b""))
+        assert await hanging.given_up == ("standby", 7)
+        assert hanging.asked.is_set()
+        hanging.go_on.set()
+        stream.close()
+
+
 async def test_too_many_requests_are_to_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "IN_FLIGHT", 1)
     hanging = Hanging()

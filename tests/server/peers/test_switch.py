@@ -144,6 +144,7 @@ async def test_a_request_is_not_sent_again_after_its_client_has_gone(pair: Pair,
     pair.first.lead(pair.second)
     await pair.clock.advance(HOLD_SECONDS)
     assert pair.first.own.answered == []
+    assert [request.id for request in pair.peers.given_up] == [1]
 
 
 async def test_an_answer_waits_until_the_lease_is_renewed(pair: Pair) -> None:
