@@ -21,6 +21,8 @@ CLAIM = re.compile(rb'\["claim"\].*?"instance":"([^"]+)","term":([0-9]+)', re.DO
 
 HEADER = 4
 CHUNK = 65_536
+ATTEMPTS = 10
+"""Attempts to find the process at the other end of a connection."""
 
 
 class LateRow(NamedTuple):
@@ -87,7 +89,7 @@ class RecordingProxy:
     async def _relay(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: Address
     ) -> None:
-        pid = owner_of(writer.get_extra_info("peername")[1], self.pids)
+        pid = await self._owner(writer)
         claims: dict[int, tuple[int, int]] = {}
         """Correlation id -> API version and term of a claim that is in flight."""
         try:
@@ -105,6 +107,16 @@ class RecordingProxy:
             await asyncio.gather(up, down, return_exceptions=True)
             writer.close()
             broker_writer.close()
+
+    async def _owner(self, writer: asyncio.StreamWriter) -> int:
+        """Return the process at the other end, or 0. The kernel's list can lack sockets while others are opened."""
+        ports = writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1]
+        for _ in range(ATTEMPTS):
+            pids = tuple(self.pids)
+            if (pid := owner_of(*ports, pids)) or not pids:
+                return pid
+            await asyncio.sleep(0.05)
+        return 0
 
     async def _requests(
         self,
@@ -159,12 +171,15 @@ class RecordingProxy:
             self.claims.append((term, pid))
 
 
-def owner_of(port: int, pids: Iterable[int]) -> int:
-    """Return the process among `pids` that has a connection from this port of 127.0.0.1; 0 if none has."""
+def owner_of(port: int, to: int, pids: Iterable[int]) -> int:
+    """Return the process among `pids` that has a connection from `port` to the port `to`; 0 if none has.
+
+    Connections to different ports can come from the same one.
+    """
     inodes = {
         fields[9]
         for fields in (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
-        if int(fields[1].rpartition(":")[2], 16) == port
+        if [int(end.rpartition(":")[2], 16) for end in fields[1:3]] == [port, to]
     }
     sockets = {f"socket:[{inode}]" for inode in inodes}
     for pid in pids:

@@ -189,7 +189,11 @@ class Survival:
             if each.done():
                 each.result()
         if self.proxy.late:
-            raise SurvivalError(f"steps after the claim of another instance: {self.proxy.late}")
+            pids = [each.pid for each in self.instances]
+            raise SurvivalError(
+                f"steps after the claim of another instance: {self.proxy.late};"
+                f" claims (term, process): {self.proxy.claims}; instances now: {pids}"
+            )
 
     async def _check_end(self) -> None:
         self._check([])

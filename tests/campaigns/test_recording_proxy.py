@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -73,6 +75,37 @@ def test_the_process_of_a_connection_is_found() -> None:
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()) as connected,
     ):
-        port = connected.getsockname()[1]
-        assert owner_of(port, [os.getpid()]) == os.getpid()
-        assert owner_of(port, []) == 0
+        ports = connected.getsockname()[1], server.getsockname()[1]
+        assert owner_of(*ports, [os.getpid()]) == os.getpid()
+        assert owner_of(*ports, []) == 0
+
+
+CONNECT_FROM = """
+import socket, sys
+port, to = map(int, sys.argv[1:])
+connection = socket.socket()
+connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+connection.bind(("127.0.0.1", port))
+connection.connect(("127.0.0.1", to))
+print("connected", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_two_processes_may_connect_from_the_same_port() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as one,
+        socket.create_server(("127.0.0.1", 0)) as other,
+        socket.socket() as connected,
+    ):
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        connected.bind(("127.0.0.1", 0))
+        connected.connect(one.getsockname())
+        port, to = connected.getsockname()[1], other.getsockname()[1]
+        command = [sys.executable, "-c", CONNECT_FROM, str(port), str(to)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"connected\n"
+            both = [process.pid, os.getpid()]
+            assert owner_of(port, one.getsockname()[1], both) == os.getpid()
+            assert owner_of(port, to, both[::-1]) == process.pid
