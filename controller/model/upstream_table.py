@@ -150,6 +150,7 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     # the end of the step before the cancel, is included.
     (UNDOING, _Seen.REVERTED): _rule(Action.END, ENDED),
     (UNDONE, _Seen.REVERTED): _rule(Action.END, ENDED),
+    (UNDONE, _Seen.AT_BASE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     (UNDOING, _Seen.ELSEWHERE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     (UNDONE, _Seen.ELSEWHERE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     (UNDOING, _Seen.OUTDATED): _rule(Action.END, ENDED, after=_Not.OUTDATED),

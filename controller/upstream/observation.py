@@ -111,6 +111,9 @@ def _observe_move(step: UpstreamStep, move: UpstreamMove) -> Observation:
 def _observe_undo(step: UpstreamStep, polled: UpstreamPartition) -> Observation:
     if _is_reverted(step, polled):
         return Observation.REVERTED
+    if step.stage is Stage.UNDONE and polled.replicas == step.base and polled.leader_epoch > step.epoch:
+        # Most likely reverted. But a change of leader that no poll has shown gives the list from before the step a later epoch.
+        return Observation.AT_BASE
     return Observation.OUTDATED if may_be_outdated(step, polled) else Observation.ELSEWHERE
 
 
@@ -122,13 +125,10 @@ def _is_reverted(step: UpstreamStep, polled: UpstreamPartition) -> bool:
         return polled.replicas != step.base and not may_be_outdated(step, polled)
     if reverts_to_base_only(step):
         return True  # Metadata need not show it
-    if polled.replicas == step.base:
-        # A cancel may lead to the base list or to another order of it. Lagging Metadata shows the base list, too,
-        # and with a later leader epoch after a change of leader that no poll has shown.
-        return False
     drops_replicas = bool(set(step.following) - set(step.base))
     # Kafka starts a leader epoch when it drops replicas. A cancel that drops none can only change the order.
-    return polled.replicas in step.ways_back and (polled.leader_epoch > step.epoch or not drops_replicas)
+    is_later = polled.leader_epoch > step.epoch or not drops_replicas
+    return is_later and polled.replicas != step.base and polled.replicas in step.ways_back
 
 
 def _observe_target(expected: Replicas, partition: Partition) -> Observation:

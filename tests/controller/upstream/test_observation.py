@@ -95,7 +95,7 @@ def test_a_confirmed_undo_with_two_possible_results_needs_a_later_epoch() -> Non
 def test_the_base_list_proves_no_undo_that_may_have_reordered_it() -> None:
     """A leader may have changed before the step, unseen, which gives the old list a later epoch."""
     known, now = step(Stage.UNDONE, base=(2, 1)), partition("foo-0", (3, 4, 1, 2))
-    assert observe(known, now, shown((2, 1), epoch=8), None) is Observation.OUTDATED
+    assert observe(known, now, shown((2, 1), epoch=8), None) is Observation.AT_BASE
 
 
 def test_any_epoch_may_be_outdated_after_a_confirmed_undo() -> None:
