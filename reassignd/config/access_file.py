@@ -5,11 +5,11 @@ have several lines with one role, for example while a token is replaced.
 """
 
 import hmac
-import os
 import re
 from pathlib import Path
 from typing import NamedTuple
 
+from reassignd.config.secret_files import read_lines
 from reassignd.config.token import read_token
 from reassignd.errors import CommandError
 from server.api.roles import Grants, Identity, Role
@@ -35,20 +35,12 @@ def single_token(path: Path) -> Grants:
 
 def read_grants(path: Path) -> Grants:
     """Return the grants of an access file. Raises CommandError that names the line; it never shows a token."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise CommandError(f"cannot read {path}: {reason}") from error
-    if len(lines) > MAX_LINES:
-        raise CommandError(f"{path} has more than {MAX_LINES:,} lines")
     reader = _Reader()
-    for number, text in enumerate(lines, 1):
-        if text.strip() and not text.lstrip().startswith("#"):
-            try:
-                reader.add(_parse(text))
-            except ValueError as error:
-                raise CommandError(f"{path}:{number}: {error}") from error
+    for number, text in read_lines(path, MAX_LINES).items():
+        try:
+            reader.add(_parse(text))
+        except ValueError as error:
+            raise CommandError(f"{path}:{number}: {error}") from error
     return Grants(reader.tokens, reader.certificates)
 
 
