@@ -17,7 +17,7 @@ NUMBERS = count()
 @pytest.fixture
 def topic(kafka: KafkaCluster) -> Iterator[str]:
     """The name of a new state topic with three replicas."""
-    name = f"__reassignd_state_{next(NUMBERS)}"
+    name = f"__reassignd_state_log_{next(NUMBERS)}"
     create(kafka, name)
     yield name
     with admin(kafka) as client:
