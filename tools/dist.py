@@ -1,8 +1,8 @@
-"""Build what is released: `make dist`, or `python -m tools.dist [--image [--base IMAGE]] [--folder dist]`.
+"""Build what is released: `make dist`, or `python -m tools.dist [--image] [--spark] [--base IMAGE] [--folder dist]`.
 
 The wheel, the source distribution, the Helm chart, a list of the components (CycloneDX), and SHA256SUMS of all of them.
 The same commit gives the same bytes: all times are those of the commit, or SOURCE_DATE_EPOCH. `--image` also builds the
-container image with buildah or podman, into an archive of the OCI format.
+container image with buildah or podman, into an archive that they and Docker load, and `--spark` the image with Spark.
 """
 
 import argparse
@@ -26,6 +26,11 @@ ROOT = Path(__file__).resolve().parent.parent
 CHART = ROOT / "deploy" / "helm" / "reassignd"
 CONTAINER = ROOT / "deploy" / "container"
 REQUIREMENTS = ROOT / "requirements" / "run.txt"
+IMAGE_REQUIREMENTS = {
+    "slim": ROOT / "requirements" / "image.txt",
+    "spark": ROOT / "requirements" / "image-spark.txt",
+}
+"""What is in the image, by target of the Containerfile."""
 BASE = "python:3.13-slim"
 
 _PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)(?:\s*;\s*([^\\]+?))?\s*\\?$")
@@ -107,7 +112,7 @@ def components(folder: Path, time: int) -> Path:
     return path
 
 
-def image(folder: Path, time: int, base: str, extras: str = "", *, offline: bool = False) -> Path:
+def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: bool = False) -> Path:
     """Build the image into an archive that `podman load` and `docker load` read.
 
     With `offline` the wheels of the dependencies are fetched before the build, by this Python: that of the base must have
@@ -118,35 +123,34 @@ def image(folder: Path, time: int, base: str, extras: str = "", *, offline: bool
         raise SystemExit(
             "tools.dist: buildah or podman is needed for --image (Debian: apt-get install buildah)"
         )
-    [wheel] = folder.glob(f"reassignd-{__version__}-*.whl")
-    tag = f"{__version__}{'-spark' if extras else ''}"
+    target = "spark" if spark else "slim"
+    tag = f"{__version__}-spark" if spark else __version__
     path = folder / f"reassignd-image-{tag}.tar"
     path.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="reassignd-image-") as scratch:
         context = Path(scratch)
-        for name in ("Containerfile", "health.py"):
-            shutil.copy(CONTAINER / name, context)
+        for source in (*CONTAINER.iterdir(), IMAGE_REQUIREMENTS[target]):
+            shutil.copy(source, context)
         wheels = context / "wheels"
         wheels.mkdir()
-        shutil.copy(REQUIREMENTS, context / "requirements.txt")
+        [wheel] = folder.glob(f"reassignd-{__version__}-*.whl")
         shutil.copy(wheel, wheels)
         if offline:
-            fetch_wheels(wheels, wheel, extras)
-        arguments = [f"BASE={base}", f"VERSION={__version__}", f"EXTRAS={extras}"]
+            _pip(
+                "wheel", "--wheel-dir", str(wheels), "--require-hashes", "-r", str(IMAGE_REQUIREMENTS[target])
+            )
+        arguments = [
+            f"BASE={base}",
+            f"VERSION={__version__}",
+            f"REQUIREMENTS={IMAGE_REQUIREMENTS[target].name}",
+        ]
         arguments += ["OFFLINE=yes"] if offline else []
         build = [program, "bud" if program.endswith("buildah") else "build", "--timestamp", str(time)]
-        build += ["--format", "docker", "--target", "spark" if extras else "slim"]
+        build += ["--format", "docker", "--target", target]
         build += [part for argument in arguments for part in ("--build-arg", argument)]
         subprocess.run([*build, "--tag", f"reassignd:{tag}", str(context)], check=True)
     subprocess.run([program, "push", "--quiet", f"reassignd:{tag}", f"docker-archive:{path}"], check=True)
     return path
-
-
-def fetch_wheels(folder: Path, wheel: Path, extras: str) -> None:
-    """Put the wheels of the dependencies into the folder; a package without one is built."""
-    _pip("wheel", "--wheel-dir", str(folder), "--require-hashes", "-r", str(REQUIREMENTS))
-    if extras:
-        _pip("wheel", "--wheel-dir", str(folder), "--find-links", str(folder), f"{wheel}{extras}")
 
 
 def _pip(*arguments: str) -> None:
@@ -184,7 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.image:
         image(folder, time, given.base, offline=given.offline)
     if given.spark:
-        image(folder, time, given.base, "[spark]", offline=given.offline)
+        image(folder, time, given.base, spark=True, offline=given.offline)
     checksums(folder)
     for path in sorted(folder.iterdir()):
         print(f"{path.stat().st_size:>12,}  {path.name}")

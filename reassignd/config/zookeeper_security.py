@@ -1,6 +1,7 @@
 """The security of the ZooKeeper session: TLS, login (SASL, digest) and ACLs, from the settings in `zookeeper_keys`."""
 
 import ssl
+from importlib.util import find_spec
 from pathlib import Path
 
 from backends.zookeeper.session.security import SaslLogin, ZookeeperSecurity
@@ -59,6 +60,8 @@ def _login(settings: Keys) -> SaslLogin | None:
     for name in SaslLogin._fields:
         if not login.options.get(name):
             raise _error(settings, key, f'expected {name}="..." in the section {SECTION}')
+    if find_spec("puresasl") is None:
+        raise ConfigError(f"{key.name} needs a further package: pip install 'reassignd[zookeeper-sasl]'")
     return SaslLogin(*(login.options[name] for name in SaslLogin._fields))
 
 

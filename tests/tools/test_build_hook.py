@@ -47,12 +47,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with only the wheel and its dependencies at run time."""
+    """The interpreter of an environment with only the wheel and its dependencies at run time, of which none is built here."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
     requirements = ROOT / "requirements" / "run.txt"
-    pip("install", "--quiet", "--require-hashes", "-r", str(requirements), python=python)
+    wheels = ["--only-binary", ":all:", "--require-hashes", "-r", str(requirements)]
+    pip("install", "--quiet", *wheels, python=python)
     pip("install", "--quiet", "--no-deps", str(wheel), python=python)
     return python
 

@@ -1,5 +1,6 @@
 import ssl
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -48,6 +49,15 @@ def test_a_login_of_the_brokers(file: Path) -> None:
     file.write_text(f"// Brokers have it too.\nServer {{ a.B required; }};\n{JAAS}")
     found = security_of({"zookeeper.jaas.file": file, "zookeeper.set.acl": "true"})
     assert found == ZookeeperSecurity(login=SaslLogin("ann", "a-secret"), set_acl=True)
+
+
+def test_a_login_without_the_package_for_it_names_the_extra(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(JAAS)
+    monkeypatch.setitem(sys.modules, "puresasl", None)
+    text = refusal({"zookeeper.jaas.file": file})
+    assert text == "zookeeper.jaas.file needs a further package: pip install 'reassignd[zookeeper-sasl]'"
 
 
 @pytest.mark.parametrize(
