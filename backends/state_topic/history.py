@@ -9,13 +9,16 @@ a reader that has seen no claim yet accepts all batches.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from backends.state_topic.claim import CLAIM_KEY, Claim, decode_claim
 from protocol.errors import DecodeError
-from protocol.record_batch import Batch, BatchRecord
+from protocol.record_batch import Batch, BatchRecord, Producer
 
 log = logging.getLogger(__name__)
+
+Values = Mapping[bytes | None, bytes | None]
+"""Values by key. A value of None deletes the row."""
 
 SEQUENCES = 2**31
 """Sequences of a producer begin with 0 again after this number."""
@@ -37,8 +40,8 @@ class History:
         """Number of batches that the order rule has dropped."""
         self._sequence: int | None = None
         """The sequence after the last batch of the claim's producer; None before its first one."""
-        self._open: dict[int, list[BatchRecord]] = {}
-        """Records of transactions without a marker, by producer id."""
+        self._open: dict[int, dict[bytes | None, bytes | None]] = {}
+        """Rows of transactions without a marker, by producer id."""
         self._repairs: set[bytes] = set()
 
     @property
@@ -73,66 +76,63 @@ class History:
 
     def _apply_batch(self, batch: Batch) -> None:
         header = batch.header
-        claim = self.claim
-        if not header.control and claim is not None and header.producer == claim.producer:
-            self._count(batch)
         if header.control:
-            held = self._open.pop(header.producer.id, [])
-            if held and batch.commits():
+            held = self._open.pop(header.producer.id, {})
+            # It is a plan, or a claim again, which keeps the transactional id from expiring.
+            if held and batch.commits() and not self._claims(header.producer, held):
                 self._put(held)
             return
+        self._apply_rows(batch)
+        if self.claim is not None and header.producer == self.claim.producer:
+            self._sequence = (header.sequence + header.last_offset - header.offset + 1) % SEQUENCES
+
+    def _apply_rows(self, batch: Batch) -> None:
+        header = batch.header
         foreign = self.claim is not None and header.producer != self.claim.producer
         try:
-            records = [record for _, record in batch.records()]
+            rows = {record.key: record.value for _, record in batch.records()}
         except DecodeError as error:
             if not foreign:
                 raise
             self._drop_unreadable(error)
             return
-        if self._claims(batch, records):
+        if not header.transactional and self._claims(header.producer, rows):
             return
         if foreign:
-            self._drop(records)
+            self._drop(rows)
         elif header.transactional:
-            self._open.setdefault(header.producer.id, []).extend(records)
+            self._open.setdefault(header.producer.id, {}).update(rows)
         else:
-            self._put(records)
+            self._put(rows)
 
-    def _claims(self, batch: Batch, records: list[BatchRecord]) -> bool:
-        """Apply a claim; return whether the batch is one."""
-        if batch.header.transactional or len(records) != 1 or records[0].key != CLAIM_KEY:
+    def _claims(self, producer: Producer, rows: Values) -> bool:
+        """Apply a claim; return whether the rows are one."""
+        if len(rows) != 1 or CLAIM_KEY not in rows:
             return False
-        claim = decode_claim(records[0].value or b"")
-        if claim is None or claim.producer != batch.header.producer or not claim.follows(self.claim):
+        claim, last = decode_claim(rows[CLAIM_KEY] or b""), self.claim
+        if claim is None or claim.producer != producer or not claim.follows(last):
             return False
-        if self.claim is not None and claim.producer != self.claim.producer:
+        if last is not None and claim.producer != last.producer:
             for held in self._open.values():
                 self._drop(held)
             self._open.clear()
-            self.last_term = self.claim.term
-        if self.claim is None or claim.producer != self.claim.producer:
-            self.claim = claim
-            self._count(batch)
+            self.last_term = last.term
         self.claim = claim
         return True
 
-    def _count(self, batch: Batch) -> None:
-        offset, last_offset, _, _, sequence, *_ = batch.header
-        self._sequence = (sequence + last_offset - offset + 1) % SEQUENCES
-
-    def _put(self, records: list[BatchRecord]) -> None:
-        for key, value in records:
+    def _put(self, rows: Values) -> None:
+        self._repairs -= rows.keys()
+        for key, value in rows.items():
             if key is None or key == CLAIM_KEY:
                 raise DecodeError("a row of the state topic has no key, or that of the claim")
-            self._repairs.discard(key)
             if value is None:
                 self.rows.pop(key, None)
             else:
                 self.rows[key] = value
 
-    def _drop(self, records: list[BatchRecord]) -> None:
+    def _drop(self, rows: Values) -> None:
         self.foreign_batches += 1
-        self._repairs.update(key for key, _ in records if key is not None)
+        self._repairs.update(key for key in rows if key is not None)
 
     def _drop_unreadable(self, error: DecodeError) -> None:
         """Drop a batch whose keys are unknown: any row may have to be repaired."""

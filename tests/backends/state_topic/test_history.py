@@ -55,6 +55,17 @@ def test_an_aborted_transaction_has_no_rows() -> None:
     assert (read(log).rows, read(log).foreign_batches) == ({}, 0)
 
 
+def test_a_claim_in_a_transaction_is_a_beat() -> None:
+    beat = Log().claim(a_claim()).add(a_claim().encode(), attributes=TRANSACTIONAL).marker(commit=True)
+    assert (read(beat).rows, read(beat).claim, read(beat).foreign_batches) == ({}, a_claim(), 0)
+
+
+def test_compaction_can_leave_only_the_claim_in_a_transaction() -> None:
+    log = Log().add(a_claim(4).encode(), attributes=TRANSACTIONAL)
+    assert read(log).claim is None
+    assert read(log.marker(commit=True)).claim == a_claim(4)
+
+
 def test_a_claim_ends_the_open_transaction_of_another_producer_id() -> None:
     other = Producer(8, 0)
     log = Log().claim(a_claim()).add(row("a"), attributes=TRANSACTIONAL)

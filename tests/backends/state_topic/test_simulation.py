@@ -27,6 +27,7 @@ async def test_acknowledged_rows_stay_and_only_one_instance_sends_steps(
     monkeypatch: pytest.MonkeyPatch, batch_bytes: int, forgets: float, seed: int
 ) -> None:
     monkeypatch.setattr("backends.state_topic.writer.MAX_BATCH_BYTES", batch_bytes)
+    monkeypatch.setattr("backends.state_topic.writer.TRANSACTION_SECONDS", 3.0)
     simulation = Simulation(Random(seed), forgets=forgets)
     await simulation.run(ACTIONS)
     rows = replayed(simulation).rows
