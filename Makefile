@@ -7,9 +7,10 @@ BIN := .venv/bin
 # What needs no other program but Python, or a Spark of its own; and as many tests at once as there are cores.
 ALONE := --ignore tests/clients --ignore tests/upstream --ignore tests/zookeeper
 AT_ONCE := --numprocesses auto --dist worksteal
+SITE := $(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/site
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup run reset test check bench dist clean
+.PHONY: setup run reset test check docs bench dist clean
 
 setup: .venv/test.done
 	$(BIN)/python -m tools.java
@@ -39,7 +40,12 @@ check: .venv/test.done
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.draw_states --check
 	$(BIN)/python -m tools.dashboard --check
+	$(SITE)
 	$(BIN)/python -m pytest $(ALONE) -m 'not whole and not spark' $(AT_ONCE) --cov --cov-report=
+
+# The documentation as a site: build/site/index.html
+docs: .venv/test.done
+	$(SITE)
 
 bench: setup
 	$(BIN)/python -m bench
@@ -49,7 +55,7 @@ dist: .venv/dist.done
 	$(BIN)/python -m tools.dist $(DIST_ARGS)
 
 clean:
-	rm -rf .venv .cache .reassignd .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf .venv .cache .reassignd .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build
 
 .venv/run.done: requirements/run.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("reassignd needs Python 3.11 or later: make PYTHON=...")'

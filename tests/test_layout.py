@@ -99,7 +99,7 @@ OF_MANY_MODULES = {
 }
 """Test files that do not belong to a single module. Those in WHOLE test the whole server or a whole backend."""
 
-WHOLE = [ROOT / "tests" / name for name in ("clients", "deploy", "upstream", "zookeeper")]
+WHOLE = [ROOT / "tests" / name for name in ("clients", "deploy", "documents", "upstream", "zookeeper")]
 
 
 def written(folder: Path) -> Iterator[Path]:
