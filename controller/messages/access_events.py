@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from controller.access.filters import AclFilter
-from controller.messages.event import Event
+from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
 from controller.model.access import Acl, ScramCredential
 from controller.model.errors import Outcome
 
@@ -15,6 +15,7 @@ class CreateAcls(Event[list[Outcome]]):
     """CreateAcls (30). The reply has one outcome per ACL. An ACL that exists is accepted."""
 
     acls: Sequence[Acl]
+    requester: Requester = UNKNOWN_REQUESTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class DeleteAcls(Event[list[list[Acl]]]):
     """
 
     filters: Sequence[AclFilter]
+    requester: Requester = UNKNOWN_REQUESTER
 
 
 class UserChange(NamedTuple):
@@ -39,3 +41,4 @@ class AlterScramCredentials(Event[list[Outcome]]):
     """AlterUserScramCredentials (51). The reply has one outcome per user."""
 
     users: Sequence[UserChange]
+    requester: Requester = UNKNOWN_REQUESTER

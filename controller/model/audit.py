@@ -23,6 +23,8 @@ class AuditAction(StrEnum):
     RESUME = "resume"
     LIMITS = "limits"
     PRIORITY = "priority"
+    ACLS = "acls"
+    USERS = "users"
 
 
 class AuditEntry(NamedTuple):

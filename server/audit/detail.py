@@ -4,6 +4,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+NAMED = 10
+"""Topics, ACLs or credentials that an entry names."""
+LENGTH = 250
+"""Characters of a config's value or of an ACL in an entry."""
+
 
 class AuditDetail(Struct, omit_defaults=True):
     """The numbers of a request. A field that does not apply is missing."""
@@ -29,11 +34,16 @@ class AuditDetail(Struct, omit_defaults=True):
     topic_count: Annotated[int, Meta(description="Number of topics of the request.")] = 0
     configs: Annotated[
         dict[str, str | None],
-        Meta(description="Changed configs with their new values; null for a reset to the default."),
+        Meta(
+            description="Changed configs with their new values, null for a reset to the default; or the first SCRAM credentials by user, null for a removal."
+        ),
     ] = {}
     before: Annotated[
         dict[str, str | None],
         Meta(
-            description="Values before the change: of each config in `configs`, null for the default, or of `priority`."
+            description="Values before the change: of each config in `configs`, null for the default or no credential, or of `priority`."
         ),
     ] = {}
+    created: Annotated[list[str], Meta(description="The first ACLs that the request created.")] = []
+    deleted: Annotated[list[str], Meta(description="The first ACLs that the request deleted.")] = []
+    changed: Annotated[int, Meta(description="Number of changed ACLs or SCRAM credentials.")] = 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from controller.messages import events, job_events
+from controller.messages import access_events, events, job_events
 from controller.messages.event import AnyEvent
 from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import ResourceType
@@ -18,12 +18,8 @@ from controller.model.errors import Outcome
 from controller.scheduling.limits import ALIASES
 from controller.state.decision import Decision
 from controller.state.state import State
-from server.audit.detail import AuditDetail
-
-NAMED = 10
-"""Topics that an entry names."""
-LENGTH = 250
-"""Characters of a config's value in an entry."""
+from server.audit.access import acl_detail, credentials_before, user_detail
+from server.audit.detail import LENGTH, NAMED, AuditDetail
 
 _target = attrgetter("replicas")
 
@@ -66,7 +62,7 @@ class AuditTrail:
         `before` has the values before the decision, by config or `priority`.
         """
         make = _MAKERS.get(type(event))
-        fields = None if make is None else make(self._state, event, decision.reply)
+        fields = None if make is None else make(self._state, event, decision)
         if fields is None:
             return None
         action, principal, client_id, job, detail = fields
@@ -84,7 +80,8 @@ class AuditTrail:
         return AuditEntry(self._last_id, self._last_ms, action, principal, client_id, job, text)
 
 
-def _altered(state: State, event: events.AlterReassignments, reply: job_events.AlterReply) -> _Made | None:
+def _altered(state: State, event: events.AlterReassignments, decision: Decision) -> _Made | None:
+    reply: job_events.AlterReply = decision.reply
     rows = sum(len(answer.rows) for answer in reply.topics)
     partitions = state.jobs[reply.job].total if reply.job else 0
     # Usually each row is a target, and counting cancels would visit all of them.
@@ -116,7 +113,8 @@ def _cancelled(event: events.AlterReassignments, reply: job_events.AlterReply) -
     return count
 
 
-def _queued(state: State, event: job_events.Queue, reply: job_events.AlterReply) -> _Made | None:
+def _queued(state: State, event: job_events.Queue, decision: Decision) -> _Made | None:
+    reply: job_events.AlterReply = decision.reply
     if not reply.job:
         return None
     detail = AuditDetail(
@@ -130,9 +128,8 @@ def _queued(state: State, event: job_events.Queue, reply: job_events.AlterReply)
     return AuditAction.QUEUE, event.principal, event.client_id, reply.job, detail
 
 
-def _rolled_back(
-    state: State, event: job_events.RollBackJob, reply: job_events.RollBackReply
-) -> _Made | None:
+def _rolled_back(state: State, event: job_events.RollBackJob, decision: Decision) -> _Made | None:
+    reply: job_events.RollBackReply = decision.reply
     if not reply.outcome.ok:
         return None
     detail = AuditDetail(
@@ -141,29 +138,41 @@ def _rolled_back(
     return AuditAction.ROLLBACK, event.principal, event.client_id, reply.job, detail
 
 
-def _paused(state: State, event: job_events.Pause, reply: Outcome) -> _Made | None:
+def _paused(state: State, event: job_events.Pause, decision: Decision) -> _Made | None:
+    reply: Outcome = decision.reply
     action = AuditAction.PAUSE if event.paused else AuditAction.RESUME
     left = state.open.get(event.job, 0) if event.job else sum(state.open.values())
     return (action, *event.requester[:2], event.job or 0, AuditDetail(left=left)) if reply.ok else None
 
 
-def _prioritized(_: State, event: job_events.Prioritize, reply: Outcome) -> _Made | None:
+def _prioritized(_: State, event: job_events.Prioritize, decision: Decision) -> _Made | None:
+    reply: Outcome = decision.reply
     detail = AuditDetail(priority=event.priority)
     return (AuditAction.PRIORITY, *event.requester[:2], event.job, detail) if reply.ok else None
 
 
-def _configs_altered(_: State, event: events.AlterConfigs, reply: Sequence[Outcome]) -> _Made | None:
+def _configs_altered(_: State, event: events.AlterConfigs, decision: Decision) -> _Made | None:
     if event.validate_only:
         return None
     accepted = (
         resource
-        for resource, outcome in zip(event.resources, reply, strict=True)
+        for resource, outcome in zip(event.resources, decision.reply, strict=True)
         if outcome.ok and resource.resource is ResourceType.BROKER
     )
     configs = dict(_changed_configs(accepted))
     if not configs:
         return None
     return AuditAction.LIMITS, *event.requester[:2], 0, AuditDetail(configs=configs)
+
+
+def _acls_changed(
+    _: State, event: access_events.CreateAcls | access_events.DeleteAcls, decision: Decision
+) -> _Made | None:
+    return AuditAction.ACLS, *event.requester[:2], 0, acl_detail(decision.changes)
+
+
+def _users_altered(_: State, event: access_events.AlterScramCredentials, decision: Decision) -> _Made | None:
+    return AuditAction.USERS, *event.requester[:2], 0, user_detail(decision.changes)
 
 
 def _priority_before(state: State, event: job_events.Prioritize) -> dict[str, str | None]:
@@ -200,17 +209,21 @@ def _topics(answers: Sequence[job_events.TopicOutcomes]) -> dict[str, Any]:
     return {"topics": list(islice(names, NAMED)), "topic_count": len(names)}
 
 
-_MAKERS: dict[type, Callable[[State, Any, Any], _Made | None]] = {
+_MAKERS: dict[type, Callable[[State, Any, Decision], _Made | None]] = {
     events.AlterReassignments: _altered,
     events.AlterConfigs: _configs_altered,
     job_events.Queue: _queued,
     job_events.RollBackJob: _rolled_back,
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
+    access_events.CreateAcls: _acls_changed,
+    access_events.DeleteAcls: _acls_changed,
+    access_events.AlterScramCredentials: _users_altered,
 }
 
 _BEFORE: dict[type, Callable[[State, Any], dict[str, str | None]]] = {
     events.AlterConfigs: _configs_before,
     job_events.Prioritize: _priority_before,
+    access_events.AlterScramCredentials: credentials_before,
 }
 """Read what the event replaces, before its decision."""

@@ -49,7 +49,8 @@ async def handle(
             refusals.append(None)
         except ApiError as error:
             refusals.append((error.code, error.message))
-    outcomes = await context.services.driver.submit(AlterScramCredentials(accepted))
+    event = AlterScramCredentials(accepted, context.requester)
+    outcomes = await context.services.driver.submit(event)
     return _response(users, merged(refusals, outcomes))
 
 

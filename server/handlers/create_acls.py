@@ -30,5 +30,5 @@ async def handle(request: CreateAclsRequest, context: Context) -> CreateAclsResp
     if not context.services.manages_acls:
         raise ApiError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
     acls = [acl_of(creation) for creation in request.creations]
-    outcomes = await context.services.driver.submit(CreateAcls(acls))
+    outcomes = await context.services.driver.submit(CreateAcls(acls, context.requester))
     return CreateAclsResponse(results=[AclCreationResult(*outcome) for outcome in outcomes])

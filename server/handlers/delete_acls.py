@@ -34,7 +34,8 @@ async def handle(request: DeleteAclsRequest, context: Context) -> DeleteAclsResp
     if not context.services.manages_acls:
         raise ApiError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
     filters = [filter_of(message) for message in request.filters]
-    found = await context.services.driver.submit(DeleteAcls([each for each in filters if each is not None]))
+    known = [each for each in filters if each is not None]
+    found = await context.services.driver.submit(DeleteAcls(known, context.requester))
     matching = iter(found)
     return DeleteAclsResponse(
         filter_results=[

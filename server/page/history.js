@@ -36,8 +36,10 @@ const LIMITS = {
   "reassignment.throttle.bytes.per.second": "throttle",
 };
 
+const isCredential = (name) => name.startsWith("user ");
+
 function valueOf(name, value) {
-  if (value === null) return LIMITS[name] ? "none" : "default";
+  if (value === null) return LIMITS[name] || isCredential(name) ? "none" : "default";
   return LIMITS[name] === "throttle" ? rate(Number(value)) : value;
 }
 
@@ -47,6 +49,15 @@ const change = (name, before, value) =>
 
 const configs = ({ configs: changes = {}, before = {} }) =>
   Object.entries(changes).map(([name, value]) => change(name, before, value)).join(", ");
+
+// A large request names its first ACLs or credentials only.
+function access(detail) {
+  const { created = [], deleted = [], configs: credentials = {}, changed = 0 } = detail;
+  const parts = [...created.map((acl) => `created ${acl}`), ...deleted.map((acl) => `deleted ${acl}`)];
+  if (Object.keys(credentials).length) parts.push(configs(detail));
+  const more = changed - created.length - deleted.length - Object.keys(credentials).length;
+  return parts.join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
+}
 
 const pause = ({ job, detail }) =>
   `${job === null ? "everything" : `job ${job}`}${detail.left ? `, ${counted(detail.left, "partition")} left` : ""}`;
@@ -68,6 +79,8 @@ const WHAT = {
   pause: pause,
   resume: pause,
   limits: ({ detail }) => configs(detail),
+  acls: ({ detail }) => access(detail),
+  users: ({ detail }) => access(detail),
   priority: ({ job, detail }) => `job ${job}: ${change("priority", detail.before ?? {}, detail.priority ?? 0)}`,
 };
 

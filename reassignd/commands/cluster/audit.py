@@ -42,7 +42,7 @@ def _time(_: click.Context, __: click.Parameter, text: str | None) -> int | None
 @click.option(
     "--action",
     metavar="ACTION,...",
-    help="Only these: order, queue, cancel, rollback, pause, resume, limits, priority.",
+    help="Only these: order, queue, cancel, rollback, pause, resume, limits, priority, acls, users.",
 )
 @click.option(
     "--principal", metavar="NAME", help="Only requests of this principal, for example ann or Local:root."
@@ -116,7 +116,9 @@ def _cells(entry: Row) -> tuple[object, ...]:
 
 def _what(entry: Row) -> str:
     detail = entry["detail"]
-    return ", ".join(part for part in (*_counts(detail), *_settings(entry["action"], detail)) if part)
+    return ", ".join(
+        part for part in (*_counts(detail), *_settings(entry["action"], detail), *_access(detail)) if part
+    )
 
 
 def _counts(detail: Row) -> Iterator[str]:
@@ -142,6 +144,16 @@ def _settings(action: str, detail: Row) -> Iterator[str]:
         yield f"priority {_from(before, 'priority')}{detail.get('priority', 0)}"
     for name, value in detail.get("configs", {}).items():
         yield f"{name}={_from(before, name)}{_value(value)}"
+
+
+def _access(detail: Row) -> Iterator[str]:
+    for verb in ("created", "deleted"):
+        for acl in detail.get(verb, ()):
+            yield f"{verb} {acl}"
+    named = sum(len(detail.get(field, ())) for field in ("created", "deleted", "configs"))
+    more = detail.get("changed", named) - named
+    if more:
+        yield f"and {more:,} more"
 
 
 def _from(before: Row, name: str) -> str:

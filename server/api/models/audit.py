@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from server.audit.detail import AuditDetail
 
 AuditActionName: TypeAlias = Literal[
-    "order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority"
+    "order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users"
 ]
 
 

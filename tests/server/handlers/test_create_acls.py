@@ -20,7 +20,7 @@ async def test_the_outcome_of_each_acl_is_returned() -> None:
     driver = FakeDriver([DONE, Outcome(ErrorCode.INVALID_REQUEST, "no")])
     asked = context(3, driver=driver, authorizer=AclAuthorizer(AclIndex()))
     response = encodable(await answer(handle, REQUEST, asked), 30)
-    assert driver.events == [CreateAcls([acl(), acl("other")])]
+    assert driver.events == [CreateAcls([acl(), acl("other")], asked.requester)]
     assert [tuple(row) for row in response.results] == [(0, None), (42, "no")]
 
 

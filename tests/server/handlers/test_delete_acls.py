@@ -21,7 +21,7 @@ async def test_the_deleted_acls_are_listed_by_filter() -> None:
     asked = context(3, driver=driver, authorizer=AclAuthorizer(AclIndex()))
     request = DeleteAclsRequest([ALL, UNKNOWN, ALL._replace(host_filter="h")])
     response = encodable(await answer(handle, request, asked), 31)
-    assert driver.events == [DeleteAcls([AclFilter(), AclFilter(host="h")])]
+    assert driver.events == [DeleteAcls([AclFilter(), AclFilter(host="h")], asked.requester)]
     first, unknown, last = response.filter_results
     assert [row.resource_name for row in first.matching_acls] == ["orders"]
     assert unknown.error_code == ErrorCode.INVALID_REQUEST

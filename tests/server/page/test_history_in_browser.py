@@ -3,9 +3,19 @@
 import json
 
 import pytest
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    ResourcePattern,
+    ResourceType,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 
-from tests.server.page.site import MARKUP, WITH_MARKUP, Site
+from tests.server.page.site import MARKUP, WITH_MARKUP, Open, Site
 from tools.chromium import MISSING, Page, chromium
+from tools.kafka_cluster import admin_client
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
@@ -43,6 +53,27 @@ def test_each_entry_says_who_did_what_in_numbers(site: Site) -> None:
     ]
     user = site.api.get("whoami").json()["principal"]
     assert page.text("#entries tbody tr td:nth-child(5)") == user
+
+
+def test_changes_of_acls_and_users_are_described(start: Open) -> None:
+    site = start(
+        **{
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": "true",
+        }
+    )
+    orders = ResourcePattern(ResourceType.TOPIC, "orders")
+    with admin_client(site.server.bootstrap) as admin:
+        admin.create_acls([ACL("User:ann", "*", ACLOperation.READ, ACLPermissionType.DENY, orders)])
+        ann = [UserScramCredentialUpsertion("ann", ScramMechanism.SCRAM_SHA_256, "ann-secret")]
+        admin.alter_user_scram_credentials(ann)
+    page = site.page("history.html")
+    assert shown(page, 2) == [
+        "users||user ann: SCRAM-SHA-256 none → iterations=4096",
+        "acls||created DENY READ on TOPIC orders (LITERAL) to User:ann from *",
+    ]
+    filter_by(page, "action", "acls")
+    assert len(shown(page, 1)) == 1
 
 
 def test_entries_are_filtered_and_exported(site: Site) -> None:
