@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from controller.configs.names import OWN_PREFIX
+from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
@@ -68,8 +69,8 @@ async def alter(
         if error is None:
             accepted.append(ResourceChanges(ResourceType(kind), name, changes or (), replace))
         refusals.append(error)
-    event = AlterConfigs(accepted, validate_only, context.requester)
-    outcomes = await context.services.driver.submit(event)
+    requester = Requester(context.principal, context.client_id, context.via)
+    outcomes = await context.services.driver.submit(AlterConfigs(accepted, validate_only, requester))
     remaining = iter(outcomes)
     return [
         row(*(next(remaining) if error is None else error), kind, name)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from common.worker_thread import WorkerThread
-from controller.messages.event import Requester
 from controller.model.cluster import Broker
 from controller.ports import Submitter
 from controller.state.state import State
@@ -67,11 +66,6 @@ class Context(NamedTuple):
         Any live broker is valid: all listeners lead to the same controller.
         """
         return min(self.state.live, default=-1)
-
-    @property
-    def requester(self) -> Requester:
-        """The caller as the audit log names it."""
-        return Requester(self.principal, self.client_id, self.via)
 
     async def yield_to_loop(self, done: int) -> None:
         """Let other tasks run after every `ROWS_PER_YIELD` rows; `done` counts the rows."""

@@ -7,6 +7,7 @@ DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND.
 """
 
 from controller.messages.access_events import AlterScramCredentials, UserChange
+from controller.messages.event import Requester
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.alter_user_scram_credentials_request import AlterUserScramCredentialsRequest
@@ -49,7 +50,8 @@ async def handle(
             refusals.append(None)
         except ApiError as error:
             refusals.append((error.code, error.message))
-    event = AlterScramCredentials(accepted, context.requester)
+    requester = Requester(context.principal, context.client_id, context.via)
+    event = AlterScramCredentials(accepted, requester)
     outcomes = await context.services.driver.submit(event)
     return _response(users, merged(refusals, outcomes))
 

@@ -7,6 +7,7 @@ Errors by ACL: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED (no authorizer is
 
 from common.error_codes import ErrorCode
 from controller.messages.access_events import CreateAcls
+from controller.messages.event import Requester
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.create_acls_request import CreateAclsRequest
@@ -30,5 +31,6 @@ async def handle(request: CreateAclsRequest, context: Context) -> CreateAclsResp
     if not context.services.manages_acls:
         raise ApiError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
     acls = [acl_of(creation) for creation in request.creations]
-    outcomes = await context.services.driver.submit(CreateAcls(acls, context.requester))
+    requester = Requester(context.principal, context.client_id, context.via)
+    outcomes = await context.services.driver.submit(CreateAcls(acls, requester))
     return CreateAclsResponse(results=[AclCreationResult(*outcome) for outcome in outcomes])

@@ -8,6 +8,7 @@ INVALID_REQUEST.
 
 from common.error_codes import ErrorCode
 from controller.messages.access_events import DeleteAcls
+from controller.messages.event import Requester
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.delete_acls_request import DeleteAclsRequest
@@ -35,7 +36,8 @@ async def handle(request: DeleteAclsRequest, context: Context) -> DeleteAclsResp
         raise ApiError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
     filters = [filter_of(message) for message in request.filters]
     known = [each for each in filters if each is not None]
-    found = await context.services.driver.submit(DeleteAcls(known, context.requester))
+    requester = Requester(context.principal, context.client_id, context.via)
+    found = await context.services.driver.submit(DeleteAcls(known, requester))
     matching = iter(found)
     return DeleteAclsResponse(
         filter_results=[

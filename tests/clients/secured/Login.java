@@ -20,7 +20,8 @@ import org.apache.kafka.common.resource.ResourceType;
 /**
  * Logins of Kafka's Java Admin client. A line {"bootstrap": ..., "config": FILE} on stdin is answered by a line
  * {"topics": [...]}, or {"error": CLASS, "message": TEXT}. With "matching": TOPIC, the answer has the number of
- * ACLs that apply to the topic instead.
+ * ACLs that apply to the topic instead; with "seconds", the client lists topics for so long, and the answer has the
+ * numbers of its connections and of its later logins.
  */
 public class Login {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -37,6 +38,10 @@ public class Login {
         try (FileReader file = new FileReader(request.get("config").asText())) {
             properties.load(file);
         }
+        // The client refuses other places of tokens.
+        String place = properties.getProperty("sasl.oauthbearer.token.endpoint.url", "");
+        System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls", place);
+        System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.files", place.replace("file://", ""));
         properties.put("bootstrap.servers", request.get("bootstrap").asText());
         properties.put("default.api.timeout.ms", "20000");
         properties.put("request.timeout.ms", "10000");
@@ -47,6 +52,10 @@ public class Login {
                     new ResourcePatternFilter(ResourceType.TOPIC, request.get("matching").asText(), PatternType.MATCH);
                 AccessControlEntryFilter any = new AccessControlEntryFilter(null, null, AclOperation.ANY, AclPermissionType.ANY);
                 outcome.put("acls", admin.describeAcls(new AclBindingFilter(topic, any)).values().get().size());
+            } else if (request.has("seconds")) {
+                listFor(request.get("seconds").asInt(), admin);
+                outcome.put("connections", total(admin, "connection-creation-total"));
+                outcome.put("logins", total(admin, "successful-reauthentication-total"));
             } else {
                 outcome.put("topics", List.copyOf(admin.listTopics().names().get()).stream().sorted().toList());
             }
@@ -55,5 +64,20 @@ public class Login {
             outcome.put("message", String.valueOf(failed.getCause().getMessage()));
         }
         return outcome;
+    }
+
+    private static void listFor(int seconds, Admin admin) throws Exception {
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        while (System.nanoTime() < end) {
+            admin.listTopics().names().get();
+            Thread.sleep(50);
+        }
+    }
+
+    private static double total(Admin admin, String name) {
+        return admin.metrics().values().stream()
+            .filter(metric -> metric.metricName().name().equals(name) && metric.metricName().group().equals("admin-client-metrics"))
+            .mapToDouble(metric -> (Double) metric.metricValue())
+            .sum();
     }
 }

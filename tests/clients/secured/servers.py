@@ -1,9 +1,10 @@
 """Secured servers under test: one with SASL over TLS and an authorizer, one with client certificates."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from kafka.admin import KafkaAdminClient, NewTopic
 
@@ -29,6 +30,22 @@ class SecuredServer:
     def file(self, name: str) -> Path:
         """Return the path of a certificate: `ca.pem` or `USER.pem`."""
         return self.folder / name
+
+    def token_properties(self, token: str) -> Path:
+        """Return a file with the configuration of Kafka's Java clients, which read the token from another file."""
+        written = self.folder / f"{abs(hash(token))}.jwt"
+        written.write_text(token)
+        handler = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+        properties = [
+            client_properties(self.protocol, "", TOKENS, self.folder).replace(
+                'unsecuredLoginStringClaim_sub=""', ""
+            ),
+            f"sasl.login.callback.handler.class={handler}",
+            f"sasl.oauthbearer.token.endpoint.url={written.as_uri()}",
+        ]
+        path = written.with_suffix(".properties")
+        path.write_text("\n".join(properties) + "\n")
+        return path
 
     def properties(self, user: str, mechanism: str = "PLAIN", secret: str = "") -> Path:
         """Return a file with the configuration of Kafka's Java clients; `secret` replaces the password."""
@@ -59,10 +76,12 @@ def settings(protocol: str, folder: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def running(protocol: str, folder: Path) -> Iterator[SecuredServer]:
-    """Run a server with three brokers and the topic."""
+def running(
+    protocol: str, folder: Path, more: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[SecuredServer]:
+    """Run a server with three brokers, the topic, and more settings."""
     certificates.make(folder, ("server", "admin", "alice"))
-    reassignd = Reassignd(folder / "data", settings(protocol, folder), 3)
+    reassignd = Reassignd(folder / "data", {**settings(protocol, folder), **more}, 3)
     reassignd.start()
     server = SecuredServer(protocol, reassignd.bootstrap, folder)
     create_topic(server)

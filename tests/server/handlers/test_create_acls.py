@@ -5,6 +5,7 @@ import pytest
 from common.error_codes import ErrorCode
 from controller.access.index import AclIndex
 from controller.messages.access_events import CreateAcls
+from controller.messages.event import Requester
 from controller.model.errors import DONE, Outcome
 from protocol.errors import ApiError
 from protocol.messages.create_acls_request import AclCreation, CreateAclsRequest
@@ -20,7 +21,7 @@ async def test_the_outcome_of_each_acl_is_returned() -> None:
     driver = FakeDriver([DONE, Outcome(ErrorCode.INVALID_REQUEST, "no")])
     asked = context(3, driver=driver, authorizer=AclAuthorizer(AclIndex()))
     response = encodable(await answer(handle, REQUEST, asked), 30)
-    assert driver.events == [CreateAcls([acl(), acl("other")], asked.requester)]
+    assert driver.events == [CreateAcls([acl(), acl("other")], Requester("User:ANONYMOUS", "me"))]
     assert [tuple(row) for row in response.results] == [(0, None), (42, "no")]
 
 

@@ -6,6 +6,7 @@ from common.error_codes import ErrorCode
 from controller.access.filters import AclFilter
 from controller.access.index import AclIndex
 from controller.messages.access_events import DeleteAcls
+from controller.messages.event import Requester
 from protocol.errors import ApiError
 from protocol.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from server.handlers.delete_acls import handle, refuse
@@ -21,7 +22,9 @@ async def test_the_deleted_acls_are_listed_by_filter() -> None:
     asked = context(3, driver=driver, authorizer=AclAuthorizer(AclIndex()))
     request = DeleteAclsRequest([ALL, UNKNOWN, ALL._replace(host_filter="h")])
     response = encodable(await answer(handle, request, asked), 31)
-    assert driver.events == [DeleteAcls([AclFilter(), AclFilter(host="h")], asked.requester)]
+    assert driver.events == [
+        DeleteAcls([AclFilter(), AclFilter(host="h")], Requester("User:ANONYMOUS", "me"))
+    ]
     first, unknown, last = response.filter_results
     assert [row.resource_name for row in first.matching_acls] == ["orders"]
     assert unknown.error_code == ErrorCode.INVALID_REQUEST

@@ -73,7 +73,11 @@ def test_an_order_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         ("priority", {"priority": 2, "before": {"priority": "0"}}, "priority 0 -> 2"),
         ("pause", {"left": 7}, "7 partitions left"),
         ("acls", {"created": ["a"], "deleted": ["b"], "changed": 5}, "created a, deleted b, and 3 more"),
-        ("users", {"configs": {"user x: S": "i=1"}, "before": {"user x: S": None}, "changed": 1}, "user x: S=none -> i=1"),
+        (
+            "users",
+            {"configs": {"user x: S": "i=1"}, "before": {"user x: S": None}, "changed": 1},
+            "user x: S=none -> i=1",
+        ),
     ],
 )
 def test_the_numbers_of_other_actions(
