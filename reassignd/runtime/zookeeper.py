@@ -20,7 +20,6 @@ from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
 from backends.zookeeper.store.record_chunks import REDO, chunk_parents
 from backends.zookeeper.store.store import Term, ZkStore
-from backends.zookeeper.term.backoff import Backoff
 from backends.zookeeper.term.broker_protocol import BrokerProtocol
 from backends.zookeeper.term.brokers import BrokerDirectory
 from backends.zookeeper.term.cluster import TermContext
@@ -38,6 +37,7 @@ from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
 from backends.zookeeper.znodes.rejections import Rejections
 from common.address import Address
+from common.backoff import Backoff
 from common.clock import Clock, RealClock, wall_clock
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread

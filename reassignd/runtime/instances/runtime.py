@@ -19,8 +19,8 @@ from backends.state_topic.meta import META_KEY, read_meta
 from backends.state_topic.ports import FencedError, Timings, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
 from backends.upstream.counters import UpstreamCounters
-from backends.zookeeper.term.backoff import Backoff
 from common.address import Address
+from common.backoff import Backoff
 from common.clock import BootClock, Clock, within
 from common.counted import counted
 from common.tasks import cancel, spawn

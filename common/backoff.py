@@ -1,4 +1,4 @@
-"""Pause before the next election after a term that failed before serving, so that a broker can be the controller meanwhile."""
+"""Pause before the next term after one that failed before it served, so that another process can be active meanwhile."""
 
 FIRST_SECONDS = 0.5
 MAX_SECONDS = 60.0
@@ -15,6 +15,6 @@ class Backoff:
         self._seconds = FIRST_SECONDS
 
     def next_pause(self) -> float:
-        """Return the seconds until the next election."""
+        """Return the seconds until the next term may begin."""
         seconds, self._seconds = self._seconds, min(2 * self._seconds, MAX_SECONDS)
         return seconds

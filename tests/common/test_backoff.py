@@ -1,4 +1,4 @@
-from backends.zookeeper.term.backoff import Backoff
+from common.backoff import Backoff
 
 
 def test_the_pause_doubles_up_to_a_minute_while_terms_fail() -> None:
