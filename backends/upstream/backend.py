@@ -83,7 +83,7 @@ class UpstreamBackend:
         self._stalls = StallWatch(state, self.sizes.received)
         self._pace: PaceMeasurer | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._failed = False
+        self._failed = self._stopped = False
 
     def measure_pace(self, client: CanaryClient) -> None:
         """Measure latencies with this client while pace is on. To be called before `start`."""
@@ -151,11 +151,13 @@ class UpstreamBackend:
         try:
             await self._poller.poll_topics(names)
         except BrokerError as error:
-            log.warning("topics cannot be polled, a request uses their last known state: %s", error)
+            if not self._stopped:
+                log.warning("topics cannot be polled, a request uses their last known state: %s", error)
         await self.sizes.learn(names)
 
     async def stop(self) -> None:
         """Stop the tasks and close the connections. Reassignments in flight continue in the upstream."""
+        self._stopped = True
         await cancel(*self._tasks)
         await self._client.close()
 

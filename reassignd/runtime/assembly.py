@@ -100,7 +100,9 @@ class Assembly:
         self.failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
         """The first failure of a part; pending as long as there is none."""
         self._audit = parts.audit
-        self._trail = None if self._audit is None else AuditTrail(state, *self._audit.reader.span()[1:])
+        self._trail = None
+        if self._audit is not None:
+            self._trail = AuditTrail(state, *self._audit.reader.span()[1:], counts=parts.stats.audited)
         self._events = EventHub(state, cluster_id)
         self._driver = self._new_driver(store)
         self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
@@ -113,7 +115,7 @@ class Assembly:
         self._proposals = ProposalStore(
             compute, solver_obstacle, wall_clock, self._clock, self.adapter.bandwidth
         )
-        self._progress = Progress(state, self.adapter.sizes)
+        self._progress = Progress(state, self.adapter.sizes, totals=parts.stats.copied)
         self._counts = JobCounts(state)
         self._waits = WaitingAges(state, lambda: self._counts.tally(self._progress.stalled), self._clock)
         self.api = self._new_api(cluster_id)
@@ -234,7 +236,7 @@ class Assembly:
                 lambda: self.is_serving,
                 adapter.relayed,
                 adapter.znodes,
-                audited={} if self._trail is None else self._trail.counts,
+                audited={} if self._trail is None else self._parts.stats.audited,
                 upstream=adapter.upstream,
                 instances=self._parts.instances,
                 progress=self._progress,

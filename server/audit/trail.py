@@ -32,13 +32,15 @@ _Made = tuple[AuditAction, str, str | None, int, AuditDetail]
 class AuditTrail:
     """Numbers and dates the entries. `last_id` and `last_ms` are those of the newest stored entry.
 
-    `counts` has the number of entries since the start by action.
+    Each entry is counted in `counts`, by its action.
     """
 
-    def __init__(self, state: State, last_id: int = 0, last_ms: int = 0) -> None:
+    def __init__(
+        self, state: State, last_id: int = 0, last_ms: int = 0, counts: Counter[str] | None = None
+    ) -> None:
         self._state = state
         self._last_id, self._last_ms = last_id, last_ms
-        self.counts: Counter[str] = Counter({action.value: 0 for action in AuditAction})
+        self.counts = Counter[str]() if counts is None else counts
 
     def audited(self, decide: Decide) -> Decide:
         """Return `decide` with the entry among the records of each decision that changes something."""

@@ -22,7 +22,8 @@ def _held(scrape: Scrape) -> Samples:
 
 
 def _late_rows(scrape: Scrape) -> Samples:
-    return [] if scrape.sources.instances is None else [((), scrape.state.late_rows)]
+    numbers = scrape.sources.instances
+    return [] if numbers is None else [((), numbers.earlier_late_rows + scrape.state.late_rows)]
 
 
 INSTANCE_METRICS = (

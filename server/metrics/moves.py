@@ -52,12 +52,12 @@ def _left(scrape: Scrape) -> Samples:
 
 def _received(scrape: Scrape) -> Samples:
     progress = scrape.sources.progress
-    return [] if progress is None else one_label(progress.throughput.all_received)
+    return [] if progress is None else one_label(progress.throughput.totals.received)
 
 
 def _sent(scrape: Scrape) -> Samples:
     progress = scrape.sources.progress
-    return [] if progress is None else one_label(progress.throughput.all_sent)
+    return [] if progress is None else one_label(progress.throughput.totals.sent)
 
 
 def _loads(scrape: Scrape) -> Samples:

@@ -100,6 +100,11 @@ class InstanceNumbers(Protocol):
         """Batches of the state topic that are not those of an active instance."""
         ...
 
+    @property
+    def earlier_late_rows(self) -> int:
+        """Late rows of the terms of this instance that have ended; the state has those of the present one."""
+        ...
+
 
 class Sources(NamedTuple):
     """The objects that hold the values.

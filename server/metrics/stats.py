@@ -6,6 +6,9 @@ counts several.
 
 from collections import Counter, defaultdict
 
+from controller.model.audit import AuditAction
+from server.api.services.throughput import Totals
+
 
 class Counters:
     """Implements `server.ports.Stats` by adding. Seconds are totals.
@@ -30,6 +33,9 @@ class Counters:
         """Durable changes, in all commits."""
         self.commit_seconds = 0.0
         """From the hand-over to the store until the changes are durable."""
+        self.audited: Counter[str] = Counter({action.value: 0 for action in AuditAction})
+        """Entries of the audit log by action."""
+        self.copied = Totals()
         self.connections = 0
         self.loop_lag_seconds = 0.0
         """The last measured value."""

@@ -49,6 +49,8 @@ class Presence:
         self.writes = WriteCounts()
         self.changes = 0
         self.active_since_ms = 0
+        self.earlier_late_rows = 0
+        """See `InstanceNumbers.earlier_late_rows`."""
         self._started_ms = self.now_ms()
         self._last = ""
         """The id of the last active instance."""

@@ -83,6 +83,7 @@ class InstancesRuntime:
         self._gateway = Gateway(
             self._switch.services, gateway_settings(settings, security), bounds, stats, self._ports
         )
+        self._counters = TermCounters(self._gateway.counts, UpstreamCounters())
         self._metrics = self._new_metrics()
         self._timings = Timings(settings.gateway_session_timeout_ms / 1000)
         self._backoff = Backoff()
@@ -165,7 +166,9 @@ class InstancesRuntime:
             lambda: 0,
             dict,
             lambda: False,
-            self._gateway.counts,
+            self._counters.relayed,
+            audited=stats.audited,
+            upstream=self._counters.upstream,
             instances=self._presence,
         )
         return Metrics(sources, (*SERVING_METRICS, *INSTANCE_METRICS))
@@ -250,12 +253,11 @@ class InstancesRuntime:
         """Be the active instance until the term ends. Raises the reason."""
         log.info("this instance is active: term %d", term.claim.term)
         self._switch.nobody()
-        counters = TermCounters(self._gateway.counts, UpstreamCounters())
         context = TermContext(
             self._settings,
             self._parts,
             self._caller,
-            counters,
+            self._counters,
             self._switch,
             self._ports,
             self._audit,

@@ -116,6 +116,7 @@ class ActiveTerm:
         stack.push_async_callback(cancel, self._spawn(outbox.run(), "audit-outbox"))
         context.ports.begin_term(self._write)
         stack.callback(context.ports.end_term)
+        stack.callback(self._keep_late_rows, state)
         assembly, adapter = self._assembly(state, outbox, meta.cluster_id)
         await assembly.start()
         stack.push_async_callback(assembly.stop)
@@ -152,6 +153,9 @@ class ActiveTerm:
         )
         assembly.failure.add_done_callback(lambda failure: self._ended(failure.result().error))
         return assembly, adapter
+
+    def _keep_late_rows(self, state: State) -> None:
+        self._context.presence.earlier_late_rows += state.late_rows
 
     def _write(self, row: BatchRecord) -> None:
         """Write a row that nobody waits for. A failure ends the term anyway."""

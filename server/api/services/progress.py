@@ -28,7 +28,7 @@ from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from server.api.services.meter import Meter, rounded, seconds_left
 from server.api.services.stalled_steps import StalledSteps
-from server.api.services.throughput import SAMPLE_SECONDS, Copied, Throughput
+from server.api.services.throughput import SAMPLE_SECONDS, Copied, Throughput, Totals
 from server.api.streams import in_slices
 from server.ports import Sizes
 
@@ -115,6 +115,7 @@ class Progress:
         sizes: Sizes,
         clock: Clock | None = None,
         now_ms: Callable[[], int] = wall_clock,
+        totals: Totals | None = None,
     ) -> None:
         self._state, self._sizes = state, sizes
         self._clock = RealClock() if clock is None else clock
@@ -130,7 +131,7 @@ class Progress:
         """What `_mean_seconds_left` has returned since the last measurement, by job."""
         self._left: Bytes | None = None
         """What `left_by_broker` has returned since the last measurement."""
-        self.throughput = Throughput(now_ms)
+        self.throughput = Throughput(now_ms, totals)
         self._sources: dict[tuple[TopicPartition, int], int] = {}
         """The leader from which a replica that was added was copied, as it was first measured."""
         self._new_sources: dict[tuple[TopicPartition, int], int] = {}

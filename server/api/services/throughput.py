@@ -6,6 +6,7 @@ anew.
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 SAMPLE_SECONDS = 15.0
@@ -31,25 +32,32 @@ class Sample(NamedTuple):
     outgoing: dict[int, int | None]
 
 
-class Throughput:
-    """Keeps the samples. Times are in seconds of the clock of the measurements."""
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Bytes by broker since the start of the process. They only grow."""
 
-    def __init__(self, now_ms: Callable[[], int]) -> None:
+    received: Counter[int] = field(default_factory=Counter)
+    sent: Counter[int] = field(default_factory=Counter)
+
+
+class Throughput:
+    """Keeps the samples. Times are in seconds of the clock of the measurements. Bytes are added to `totals` too."""
+
+    def __init__(self, now_ms: Callable[[], int], totals: Totals | None = None) -> None:
         self._now_ms = now_ms
+        self.totals = totals or Totals()
         self._samples: deque[Sample] = deque(maxlen=int(KEPT_SECONDS / SAMPLE_SECONDS))
         self._seconds = 0.0
         self._received, self._sent = Counter[int](), Counter[int]()
         self._unknown_in, self._unknown_out = set[int](), set[int]()
-        self.all_received, self.all_sent = Counter[int](), Counter[int]()
-        """Bytes by broker since the start. They only grow."""
 
     def add(self, seconds: float, copied: Copied, throttle: int | None) -> None:
         """Add the bytes of an interval. When it completes a sample, `throttle` is the one in force."""
         self._seconds += seconds
         self._received.update(copied.received)
         self._sent.update(copied.sent)
-        self.all_received.update(copied.received)
-        self.all_sent.update(copied.sent)
+        self.totals.received.update(copied.received)
+        self.totals.sent.update(copied.sent)
         self._unknown_in |= copied.unknown_in
         self._unknown_out |= copied.unknown_out
         if self._seconds >= SAMPLE_SECONDS:

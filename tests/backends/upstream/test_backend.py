@@ -88,6 +88,20 @@ async def test_an_unreachable_upstream_is_reported_until_it_answers_again(harnes
     assert harness.replicas("foo-0") == (3, 4)
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_topics_that_cannot_be_polled_are_named_unless_the_backend_has_stopped(
+    inner: EmbeddedHarness, caplog: pytest.LogCaptureFixture, stopped: bool
+) -> None:
+    harness = await GatewayHarness(inner).start()
+    if stopped:
+        await harness.stop()
+    harness.client.before = failing(UnreachableError("the client is closed"))
+    await harness.upstream.refresh_topics(["foo"])
+    assert ("topics cannot be polled" in caplog.text) == (not stopped)
+    if not stopped:
+        await harness.stop()
+
+
 async def test_an_unexpected_error_is_logged_once(harness: GatewayHarness) -> None:
     broken = ZeroDivisionError("broken")
     harness.client.before = failing(broken)

@@ -49,6 +49,11 @@ class Served:
     def is_active(self) -> bool:
         return self.contents[-1].api is not None
 
+    def metric(self, sample: str) -> float:
+        """Return the value of the sample, which is named as on the metrics page."""
+        lines = self.contents[-1].metrics().decode().splitlines()
+        return float(next(line for line in lines if line.startswith(f"{sample} ")).split()[1])
+
     async def until(self, look: Callable[[], bool]) -> None:
         async with asyncio.timeout(20):
             while not look():
@@ -98,6 +103,16 @@ async def test_a_fenced_instance_follows(tmp_path: Path) -> None:
         cluster.topics[STATE].epochs[7] = 1
         await only.until(lambda: not only.is_active)
         await only.until(lambda: only.is_active)
+
+
+async def test_counters_go_on_in_the_next_term(tmp_path: Path) -> None:
+    polls = 'reassignd_upstream_polls_total{result="ok"}'
+    async with instances(tmp_path, 1) as (_, (only,)):
+        await only.until(lambda: only.metric(polls) >= 3)
+        assert only.runtime.hand_over()
+        await only.until(lambda: not only.is_active)
+        await only.until(lambda: only.is_active)
+        assert only.metric(polls) >= 4
 
 
 async def test_after_the_topic_was_deleted_no_instance_is_active(tmp_path: Path) -> None:

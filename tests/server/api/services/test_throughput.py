@@ -1,6 +1,6 @@
 from collections import Counter
 
-from server.api.services.throughput import KEPT_SECONDS, SAMPLE_SECONDS, Copied, Sample, Throughput
+from server.api.services.throughput import KEPT_SECONDS, SAMPLE_SECONDS, Copied, Sample, Throughput, Totals
 
 
 def test_a_sample_has_the_mean_of_its_intervals() -> None:
@@ -17,6 +17,13 @@ def test_a_sample_with_an_unknown_part_is_unknown() -> None:
     kept.add(SAMPLE_SECONDS, Copied(Counter({1: 5000}), Counter({2: 5000})), None)
     kept.add(SAMPLE_SECONDS, Copied(Counter(), Counter()), None)
     assert [each[2:] for each in kept.samples()] == [({1: None}, {2: None}), ({}, {})]
+
+
+def test_totals_go_on_when_samples_begin_anew() -> None:
+    totals = Totals()
+    for _ in range(2):
+        Throughput(lambda: 7, totals).add(1.0, Copied(Counter({1: 5}), Counter({2: 5})), None)
+    assert (totals.received, totals.sent) == ({1: 10}, {2: 10})
 
 
 def test_samples_of_an_hour_are_kept() -> None:
