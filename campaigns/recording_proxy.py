@@ -1,56 +1,101 @@
-"""A proxy between instances of reassignd and their cluster, which records who sends steps and who has claimed a term.
+"""A proxy between instances of reassignd and their cluster, which records what passes, and can hold or delay it.
 
 It runs in a thread of its own, so it sees what the instances send in the order in which they send it. The process at
 the other end of a connection is found by its sockets.
 """
 
 import asyncio
-import re
+import random
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
+from campaigns.step_record import Batch, StepRecord
 from common.address import Address
-from protocol.apis import ApiKey
-from protocol.frames import decode_request, decode_response, parse_request, parse_response
-from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
-from protocol.messages.produce_response import ProduceResponse
-
-CLAIM = re.compile(rb'\["claim"\].*?"instance":"([^"]+)","term":([0-9]+)', re.DOTALL)
 
 HEADER = 4
-CHUNK = 65_536
 ATTEMPTS = 10
 """Attempts to find the process at the other end of a connection."""
+LINGER_SECONDS = 2.0
+"""How long a broker keeps its connection after the instance has closed its own: it answers what was held."""
 
 
-class LateRow(NamedTuple):
-    """Rows of an instance after the claim of another one."""
+@dataclass(eq=False)
+class Fault:
+    """A fault between some instances and some brokers; None: all. It holds frames until it ends, or delays them."""
+
+    pids: frozenset[int] | None = None
+    brokers: frozenset[int] | None = None
+    requests: bool = True
+    """Whether it concerns what instances send."""
+    answers: bool = True
+    """Whether it concerns what brokers send."""
+    steps_only: bool = False
+    """Of the requests only those with steps, and what follows on their connections."""
+    delay: tuple[float, float] | None = None
+    """Least and most seconds of a delay. None: frames are held."""
+    frames: int = 0
+    """Number of frames that were held or delayed."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(eq=False)
+class Frame:
+    """A request or an answer."""
+
+    data: bytes
+    request: bool
+    due: float
+    """When it is passed on."""
+    step: bool = False
+    acknowledges: Batch | None = None
+    """The batch of the state topic that the answer acknowledges."""
+
+
+@dataclass(eq=False)
+class Link:
+    """A connection of an instance to a broker."""
 
     pid: int
-    rows: int
-    term: int
-    """The newest term then."""
+    broker: int
+    in_flight: dict[int, Batch] = field(default_factory=dict)
+    """By correlation id."""
+
+    def concerned(self, fault: Fault, frame: Frame) -> bool:
+        """Return whether the fault concerns the frame."""
+        return (
+            (fault.pids is None or self.pid in fault.pids)
+            and (fault.brokers is None or self.broker in fault.brokers)
+            and (fault.requests if frame.request else fault.answers)
+            and (frame.step or not fault.steps_only)
+        )
+
+
+Frames = asyncio.Queue[Frame | None]
+"""Frames in one direction; None after the last one."""
 
 
 class RecordingProxy:
-    """Listens for each broker on `listeners` and connects to `brokers`. `pids` has the ids of the instances."""
+    """Listens for each broker: `brokers` has the address to listen on and that of the broker, by id."""
 
-    def __init__(self, pairs: Iterable[tuple[Address, Address]]) -> None:
-        self._pairs = list(pairs)
+    def __init__(self, brokers: Mapping[int, tuple[Address, Address]], record: StepRecord) -> None:
+        self._brokers = brokers
+        self.record = record
         self.pids: set[int] = set()
-        self.term, self.active = 0, 0
-        """The newest claim that a broker has acknowledged, and the process that has sent it."""
-        self.claims: list[tuple[int, int]] = []
-        """Term and process of each claim."""
-        self.rows = 0
-        """Rows of steps."""
-        self.late: list[LateRow] = []
+        """The processes of the instances."""
+        self.steps_to = 0
+        """The broker that was sent the newest step."""
+        self.answers_lost = 0
+        self._losing: set[int] = set()
+        self._faults: list[Fault] = []
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._started = threading.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._servers: list[asyncio.Server] = []
 
     def __enter__(self) -> "RecordingProxy":
         self._thread.start()
@@ -61,50 +106,77 @@ class RecordingProxy:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
+    def begin(self, fault: Fault) -> None:
+        """Let a fault begin."""
+        self._loop.call_soon_threadsafe(self._faults.append, fault)
+
+    def end(self, fault: Fault) -> None:
+        """Let a fault end: what it holds is passed on."""
+
+        def end() -> None:
+            self._faults.remove(fault)
+            fault.ended.set()
+
+        self._loop.call_soon_threadsafe(end)
+
+    def lose_answer(self, pid: int) -> None:
+        """Close the connection instead of passing on the next acknowledgment of a batch of the state topic."""
+        self._loop.call_soon_threadsafe(self._losing.add, pid)
+
     def _run(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._loop.run_until_complete(self._listen())
         self._started.set()
         self._loop.run_forever()
-        for task in self._tasks:
-            task.cancel()
-        self._loop.run_until_complete(self._ended())
+        self._loop.run_until_complete(self._close())
         self._loop.close()
 
-    async def _ended(self) -> None:
+    async def _close(self) -> None:
+        for server in self._servers:
+            server.close()
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # Transports are closed in the next turn.
 
     async def _listen(self) -> None:
-        for at, broker in self._pairs:
+        for broker, (at, address) in self._brokers.items():
 
             def accept(
-                reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: Address = broker
+                reader: asyncio.StreamReader,
+                writer: asyncio.StreamWriter,
+                broker: int = broker,
+                address: Address = address,
             ) -> None:
-                task = self._loop.create_task(self._relay(reader, writer, broker))
+                task = self._loop.create_task(self._relay(reader, writer, broker, address))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
-            await asyncio.start_server(accept, *at)
+            self._servers.append(await asyncio.start_server(accept, *at))
 
     async def _relay(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: Address
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: int, address: Address
     ) -> None:
-        pid = await self._owner(writer)
-        claims: dict[int, tuple[int, int]] = {}
-        """Correlation id -> API version and term of a claim that is in flight."""
+        link = Link(await self._owner(writer), broker)
         try:
-            broker_reader, broker_writer = await asyncio.open_connection(*broker)
+            broker_reader, broker_writer = await asyncio.open_connection(*address)
         except OSError:
             writer.close()
             return
-        up = asyncio.ensure_future(self._requests(reader, broker_writer, pid, claims))
-        down = asyncio.ensure_future(self._responses(broker_reader, writer, pid, claims))
+        requests, answers = Frames(), Frames()
+        up = asyncio.ensure_future(self._pass_on(requests, broker_writer, link))
+        down = asyncio.ensure_future(self._pass_on(answers, writer, link))
+        reading = [
+            asyncio.ensure_future(self._read_requests(reader, requests, link)),
+            asyncio.ensure_future(self._read_answers(broker_reader, answers, link)),
+        ]
         try:
             await asyncio.wait([up, down], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([down], timeout=LINGER_SECONDS)
         finally:
-            for each in (up, down):
+            for each in (up, down, *reading):
                 each.cancel()
-            await asyncio.gather(up, down, return_exceptions=True)
+            await asyncio.gather(up, down, *reading, return_exceptions=True)
             writer.close()
             broker_writer.close()
 
@@ -118,57 +190,64 @@ class RecordingProxy:
             await asyncio.sleep(0.05)
         return 0
 
-    async def _requests(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        pid: int,
-        claims: dict[int, tuple[int, int]],
-    ) -> None:
-        while True:
-            size = await reader.readexactly(HEADER)
-            payload = await reader.readexactly(int.from_bytes(size))
-            self._record(payload, pid, claims)
-            writer.write(size + payload)
-            await writer.drain()
+    async def _read_requests(self, reader: asyncio.StreamReader, frames: Frames, link: Link) -> None:
+        with suppress(OSError, EOFError):
+            while True:
+                frame = self._timed(link, await _read(reader), request=True)
+                payload = frame.data[HEADER:]
+                rows = self.record.rows
+                if (batch := self.record.request(payload, link.pid, time.monotonic())) is not None:
+                    link.in_flight[batch[0]] = batch[1]
+                if self.record.rows > rows:
+                    frame.step, self.steps_to = True, link.broker
+                frames.put_nowait(frame)
+        frames.put_nowait(None)
 
-    def _record(self, payload: bytes, pid: int, claims: dict[int, tuple[int, int]]) -> None:
-        key, version, correlation = (
-            int.from_bytes(payload[:2]),
-            int.from_bytes(payload[2:4]),
-            int.from_bytes(payload[4:8]),
+    async def _read_answers(self, reader: asyncio.StreamReader, frames: Frames, link: Link) -> None:
+        with suppress(OSError, EOFError):
+            while True:
+                frame = self._timed(link, await _read(reader), request=False)
+                payload = frame.data[HEADER:]
+                batch = link.in_flight.pop(int.from_bytes(payload[:4]), None)
+                if batch is not None and self.record.answer(payload, link.pid, batch):
+                    if link.pid in self._losing:
+                        self._losing.remove(link.pid)
+                        self.answers_lost += 1
+                        break
+                    frame.acknowledges = batch
+                frames.put_nowait(frame)
+        frames.put_nowait(None)
+
+    def _timed(self, link: Link, data: bytes, *, request: bool) -> Frame:
+        """Return the frame, with the delay of the faults of this moment."""
+        frame = Frame(data, request, time.monotonic())
+        for fault in self._faults:
+            if fault.delay is not None and link.concerned(fault, frame):
+                fault.frames += 1
+                frame.due += random.uniform(*fault.delay)
+        return frame
+
+    async def _pass_on(self, frames: Frames, writer: asyncio.StreamWriter, link: Link) -> None:
+        with suppress(OSError):
+            while (frame := await frames.get()) is not None:
+                await asyncio.sleep(max(0, frame.due - time.monotonic()))
+                while fault := self._holding(link, frame):
+                    fault.frames += 1
+                    await fault.ended.wait()
+                writer.write(frame.data)
+                await writer.drain()
+                if frame.acknowledges is not None:
+                    self.record.acknowledged(link.pid, frame.acknowledges)
+
+    def _holding(self, link: Link, frame: Frame) -> Fault | None:
+        return next(
+            (each for each in self._faults if each.delay is None and link.concerned(each, frame)), None
         )
-        if key == ApiKey.PRODUCE and (found := CLAIM.search(payload)) is not None:
-            claims[correlation] = version, int(found[2])
-        elif key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:
-            request = decode_request(parse_request(payload), AlterPartitionReassignmentsRequest)
-            rows = sum(len(topic.partitions or ()) for topic in request.topics or ())
-            self.rows += rows
-            if rows and pid != self.active:
-                self.late.append(LateRow(pid, rows, self.term))
 
-    async def _responses(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        pid: int,
-        claims: dict[int, tuple[int, int]],
-    ) -> None:
-        while True:
-            size = await reader.readexactly(HEADER)
-            payload = await reader.readexactly(int.from_bytes(size))
-            claim = claims.pop(int.from_bytes(payload[:4]), None)
-            if claim is not None:
-                self._acknowledge(payload, pid, *claim)
-            writer.write(size + payload)
-            await writer.drain()
 
-    def _acknowledge(self, payload: bytes, pid: int, version: int, term: int) -> None:
-        response = decode_response(parse_response(payload, ApiKey.PRODUCE, version), ProduceResponse)
-        code = response.responses[0].partition_responses[0].error_code
-        if code == 0 and term > self.term:
-            self.term, self.active = term, pid
-            self.claims.append((term, pid))
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    size = await reader.readexactly(HEADER)
+    return size + await reader.readexactly(int.from_bytes(size))
 
 
 def owner_of(port: int, to: int, pids: Iterable[int]) -> int:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from campaigns.orders import SurvivalError
-from campaigns.survival import survival
+from campaigns.survival import Survival
+from campaigns.two_instances import two_instances
 
 ROUNDS = 4
 
@@ -14,11 +15,13 @@ ROUNDS = 4
 @pytest.mark.timeout(400)
 async def test_nothing_is_lost_when_the_active_instance_is_killed_or_suspended(tmp_path: Path) -> None:
     seed = random.randrange(1_000_000)
-    with survival(tmp_path, seed, without_lease=False) as run:
+    with two_instances(Survival, tmp_path, seed) as run:
         try:
+            await run.start()
             await run.run(ROUNDS, print)
+            await run.finish()
         except SurvivalError as error:
             pytest.fail(f"python -m campaigns.survival --rounds {ROUNDS} --seed {seed}: {error}")
     assert run.counts["orders acknowledged"] > ROUNDS, run.counts
     assert run.counts["kills"] + run.counts["suspensions"] == ROUNDS
-    assert len(run.proxy.claims) > 1
+    assert len(run.record.claims) == run.findings.claims > 1
