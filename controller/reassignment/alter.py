@@ -133,7 +133,7 @@ def _alter(
                     outcome = _fire(d, partition, target, job)
                 elif target != partition.replicas:
                     first[key] = new_reassignment((*key, partition.replicas, target, job, ""))
-            elif target is None and cancels.take(partition, known):
+            elif target is None and cancels.take(key, partition, known):
                 d.cancelled += 1
             elif target is None or not _is_same(state, known, target):
                 accept_all(d, topic, job, first)

@@ -50,12 +50,12 @@ class BulkCancels:
         self._d = d
         self._ends: dict[Hashable, _End | None] = {}
         """By replica lists: partitions with equal lists end in the same way."""
-        self.rows: list[tuple[Partition, Reassignment, _End]] = []
+        self.rows: list[tuple[TopicPartition, Partition, Reassignment, _End]] = []
         """What was taken and is not carried out yet."""
 
-    def take(self, partition: Partition, reassignment: Reassignment) -> bool:
+    def take(self, key: TopicPartition, partition: Partition, reassignment: Reassignment) -> bool:
         """Return whether the cancel ends the reassignment at once; `carry_out` does so."""
-        state, key = self._d.state, partition.key
+        state = self._d.state
         _, _, replicas, isr, leader, _, _, adding, removing = partition
         original, target = reassignment.original, reassignment.target
         if original == target or state.pending or state.topics[partition.topic].deleting:
@@ -69,7 +69,7 @@ class BulkCancels:
             end = _NOT_MOVED if replicas == original and key not in state.upstream_steps else None
         if end is None or (not self.rows and state.cancel_stops):
             return False
-        self.rows.append((partition, reassignment, end))
+        self.rows.append((key, partition, reassignment, end))
         return True
 
     def carry_out(self, topic: str) -> None:
@@ -79,9 +79,8 @@ class BulkCancels:
         keys: list[TopicPartition] = []
         settled: list[Partition] = []
         ended: dict[int, dict[TopicPartition, Finished]] = {}
-        for partition, reassignment, end in self.rows:
+        for key, partition, reassignment, end in self.rows:
             _, number, _, _, _, leader_epoch, partition_epoch, _, _ = partition
-            key = partition.key
             keys.append(key)
             if end.undoes:
                 epoch = leader_epoch + end.lead

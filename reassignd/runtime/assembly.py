@@ -11,6 +11,7 @@ from typing import NamedTuple
 from backends.datadir import StoreError
 from common.clock import Clock, RealClock, wall_clock
 from common.tasks import cancel, spawn
+from common.turns import Turns
 from common.worker_thread import WorkerThread
 from controller.machine import decide
 from controller.messages.event import Event, Reply
@@ -115,9 +116,12 @@ class Assembly:
         self._proposals = ProposalStore(
             compute, solver_obstacle, wall_clock, self._clock, self.adapter.bandwidth
         )
-        self._progress = Progress(state, self.adapter.sizes, totals=parts.stats.copied)
+        turns = Turns(lambda: self._driver.is_busy or parts.off_loop.is_busy)
+        self._progress = Progress(state, self.adapter.sizes, totals=parts.stats.copied, turns=turns)
         self._counts = JobCounts(state)
-        self._waits = WaitingAges(state, lambda: self._counts.tally(self._progress.stalled), self._clock)
+        self._waits = WaitingAges(
+            state, lambda: self._counts.tally(self._progress.stalled), self._clock, turns
+        )
         self.api = self._new_api(cluster_id)
         self.metrics = self._new_metrics(settings)
         self._tasks: list[asyncio.Task[None]] = []

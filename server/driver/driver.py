@@ -12,7 +12,7 @@ the store makes them equal again.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter, time_ns
 from typing import Any, NamedTuple, cast
 
@@ -56,6 +56,8 @@ class _Decided(NamedTuple):
     """None if the decision has no records."""
     since: float
     """When the records were handed to the store, in seconds."""
+    large: bool
+    """See `Driver.is_busy`."""
 
 
 class Driver:
@@ -94,6 +96,8 @@ class Driver:
         self._unanswered = 0
         """Decisions that are not answered yet; while it is 0, a decision without records is answered at once.
         """
+        self._large = 0
+        """Decisions that `is_busy` is about."""
         self._replies: set[asyncio.Future[Any]] = set()
         """Of all events. `submit` makes each one for the type of reply that its event declares."""
         self._stopped = False
@@ -105,10 +109,15 @@ class Driver:
         """Number of events that wait for their decision."""
         return len(self._queue)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a decision with several slices is being made, or is not answered yet."""
+        return self._large > 0
+
     def start(self, backend: AnyBackend, is_busy: Callable[[], bool] = lambda: False) -> None:
         """Start to take events; `backend` carries out the effects.
 
-        While `is_busy`, background work waits (`EventQueue.take`).
+        While `is_busy`, background work and the effects of large decisions wait (`EventQueue.let_replies_pass`).
         """
         self._queue.is_busy = is_busy
         # The profile of the state determines which effects the controller emits; a backend gets no others.
@@ -153,8 +162,12 @@ class Driver:
         while (queued := await self._queue.take()) is not None:
             decision = Decision(self._state, self._now_ns() // 1_000_000)
             began, kind = perf_counter(), type(queued.event).__name__
+            large = False
             try:
                 for _ in self._decide(decision, queued.event) or ():
+                    if not large:
+                        large = True
+                        self._large += 1
                     await asyncio.sleep(0)
             except Exception as error:
                 error.add_note(f"while deciding on {kind}")
@@ -168,8 +181,9 @@ class Driver:
                 changes = decision.changes
                 commit = asyncio.ensure_future(self._store.commit(changes)) if changes else None
                 self._unanswered += 1
-                self._undelivered.put_nowait(_Decided(queued, decision, commit, now))
+                self._undelivered.put_nowait(_Decided(queued, decision, commit, now, large))
             else:  # It depends on no commit.
+                self._large -= large
                 self._deliver(queued, decision)
             if now - yielded > SLICE_SECONDS:
                 await asyncio.sleep(0)
@@ -179,26 +193,33 @@ class Driver:
     async def _deliver_decisions(self) -> None:
         stats = self._stats
         while (decided := await self._undelivered.get()) is not None:
-            queued, decision, commit, since = decided
+            queued, decision, commit, since, large = decided
             if commit is not None:
                 await commit
                 stats.commits += 1
                 stats.committed_changes += len(decision.changes)
                 stats.commit_seconds += perf_counter() - since
+            self._large -= large
             self._deliver(queued, decision)
-            for start in range(EFFECTS_PER_SLICE, len(decision.effects), EFFECTS_PER_SLICE):
-                await asyncio.sleep(0)
-                self._backend.perform(decision.effects[start : start + EFFECTS_PER_SLICE])
+            if len(decision.effects) > EFFECTS_PER_SLICE:
+                await self._perform_in_slices(decision.effects)
             self._unanswered -= 1
 
+    async def _perform_in_slices(self, effects: Sequence[Effect]) -> None:
+        """Carry out the effects when the answer has left: its encoding would take twice the time beside them."""
+        await self._queue.let_replies_pass()
+        for start in range(0, len(effects), EFFECTS_PER_SLICE):
+            self._backend.perform(effects[start : start + EFFECTS_PER_SLICE])
+            await asyncio.sleep(0)
+
     def _deliver(self, queued: QueuedEvent, decision: Decision) -> None:
-        """Answer the submitter and hand the first slice of effects to the backend."""
+        """Answer the submitter and hand the effects to the backend, if one slice is enough."""
         event, reply = queued
         if reply is not None and not reply.done():
             reply.set_result(decision.reply)
         self._on_decision(event, decision)
-        if decision.effects:
-            self._backend.perform(decision.effects[:EFFECTS_PER_SLICE])
+        if 0 < len(decision.effects) <= EFFECTS_PER_SLICE:
+            self._backend.perform(decision.effects)
         if self._stopped:
             return
         if decision.more:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from common.turns import wait_while
 from controller.messages.event import AnyEvent
 from controller.messages.events import Continue
 
@@ -15,10 +16,6 @@ for an idle loop, and a timer would slow down long plans, so the queue counts it
 
 PASSES = 100
 """Events that pass background work although they were submitted later. More would let it starve."""
-
-
-PAUSE_SECONDS = 0.002
-"""Pause between two looks whether the worker thread is still busy."""
 
 PATIENCE_SECONDS = 0.5
 """How long background work waits for a busy worker thread. The list of a million partitions takes about a second
@@ -61,12 +58,13 @@ class EventQueue:
         """
         position, queued = await self._events.get()
         if queued is not None and isinstance(queued.event, Continue):
-            for _ in range(ROUNDS_BEFORE_BACKGROUND):
-                await asyncio.sleep(0)
-            for _ in range(int(PATIENCE_SECONDS / PAUSE_SECONDS)):
-                if not self.is_busy() or not self._events.empty():
-                    break
-                await asyncio.sleep(PAUSE_SECONDS)
+            await self.let_replies_pass(lambda: self._events.empty() and self.is_busy())
             self._events.put_nowait((position, queued))
             _, queued = self._events.get_nowait()
         return queued
+
+    async def let_replies_pass(self, is_busy: Callable[[], bool] | None = None) -> None:
+        """Wait until replies that are ready have left, and `is_busy` or the queue's own is False."""
+        for _ in range(ROUNDS_BEFORE_BACKGROUND):
+            await asyncio.sleep(0)
+        await wait_while(is_busy or self.is_busy, PATIENCE_SECONDS)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from common.clock import Clock
+from common.turns import Turns
 from controller.model.names import TopicPartition
 from controller.state.state import State
 from controller.views.reason_kinds import KINDS, reason_kind
@@ -26,8 +27,10 @@ Since = dict[TopicPartition, tuple[str, float]]
 class WaitingAges:
     """Updates the numbers while `run` runs. `tally` counts the partitions of all open jobs by reason."""
 
-    def __init__(self, state: State, tally: Callable[[], Awaitable[Tally]], clock: Clock) -> None:
-        self._state, self._tally, self._clock = state, tally, clock
+    def __init__(
+        self, state: State, tally: Callable[[], Awaitable[Tally]], clock: Clock, turns: Turns | None = None
+    ) -> None:
+        self._state, self._tally, self._clock, self._turns = state, tally, clock, turns or Turns()
         self._waiting: Since = {}
         """Partitions that wait for a reason of their own: its kind, and the time at which it was first seen."""
         self._shared: dict[tuple[int, str], float] = {}
@@ -38,13 +41,14 @@ class WaitingAges:
     async def run(self) -> None:
         """Update until cancelled."""
         while True:
+            await self._turns.next(INTERVAL_SECONDS)
             rows = await self.update()
             await self._clock.sleep(max(INTERVAL_SECONDS, rows * INTERVAL_SECONDS_PER_ROW))
 
     async def update(self) -> int:
         """Update once; return the number of ongoing reassignments."""
         waiting: Since = {}
-        async for key, reason in in_slices(list(self._state.waiting.items())):
+        async for key, reason in in_slices(list(self._state.waiting.items()), self._turns):
             kind = reason_kind(reason)
             before = self._waiting.get(key)
             waiting[key] = before if before and before[0] == kind else (kind, self._clock.now())

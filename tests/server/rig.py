@@ -43,9 +43,9 @@ class Rig:
         )
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, is_busy: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
         """Run the driver for the duration of the block. At its end, all held commits are released."""
-        self.driver.start(self)
+        self.driver.start(self, is_busy)
         try:
             yield
         finally:

@@ -13,6 +13,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from common.clock import Clock, RealClock, wall_clock
+from common.turns import Turns
 from controller.model.cluster import (
     NO_LEADER,
     Ending,
@@ -116,8 +117,9 @@ class Progress:
         clock: Clock | None = None,
         now_ms: Callable[[], int] = wall_clock,
         totals: Totals | None = None,
+        turns: Turns | None = None,
     ) -> None:
-        self._state, self._sizes = state, sizes
+        self._state, self._sizes, self._turns = state, sizes, turns
         self._clock = RealClock() if clock is None else clock
         self._last: _Measurement | None = None
         self._job_meters: dict[int, Meter] = {}
@@ -154,7 +156,7 @@ class Progress:
         rows = 0
         self._stalled.begin_round()
         self._new_sources, self._new_unknown_since = {}, {}
-        async for _ in in_slices(self._rows(jobs)):
+        async for _ in in_slices(self._rows(jobs), self._turns):
             rows += 1
         self._stalled.end_round()
         self._mean, self._left = {}, None
@@ -311,12 +313,13 @@ class Progress:
         """Add up the bytes of the jobs. Yields after each row."""
         for number, copied in jobs.items():
             yield from self._add_ended(number, copied)
-        for reassignment in list(self._state.reassignments.values()):
-            partition = self._state.partition(*reassignment.key)
+        reassignments = self._state.reassignments
+        for key, reassignment in zip(list(reassignments), list(reassignments.values()), strict=True):
+            partition = self._state.partition(*key)
             if partition is not None and reassignment.job in jobs:
                 copied = jobs[reassignment.job]
-                copied.moving = copied.moving or reassignment.key in self._state.in_flight
-                self._add_ongoing(reassignment, partition, copied)
+                copied.moving = copied.moving or key in self._state.in_flight
+                self._add_ongoing(key, reassignment, partition, copied)
                 if partition.adding:
                     self._stalled.check(partition)
             yield
@@ -342,8 +345,10 @@ class Progress:
         copied.moved.update(moved)
         copied.sent.update(sent)
 
-    def _add_ongoing(self, reassignment: Reassignment, partition: Partition, copied: _Copied) -> None:
-        key, size = reassignment.key, self._size(reassignment.key)
+    def _add_ongoing(
+        self, key: TopicPartition, reassignment: Reassignment, partition: Partition, copied: _Copied
+    ) -> None:
+        size = self._size(key)
         waits = key in self._state.waiting
         for broker in reassignment.target:
             if broker in partition.adding:

@@ -59,7 +59,7 @@ def test_cancels_in_bulk_have_the_result_of_one_after_the_other(
 def taken(subject: InMemoryController, name: str = "foo-0") -> bool:
     state, wanted = subject.state, key(name)
     partition = state.partitions[wanted.topic][wanted.partition]
-    return BulkCancels(Decision(state)).take(partition, state.reassignments[wanted])
+    return BulkCancels(Decision(state)).take(wanted, partition, state.reassignments[wanted])
 
 
 def test_a_step_whose_new_replicas_lag_is_undone_in_one_record() -> None:

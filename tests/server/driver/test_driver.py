@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from common.clock import wall_clock
+from common.turns import LOOKS_SECONDS
 from controller.messages.effects import BrokerLeft
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, PeriodChanged, RebalanceLeaders
@@ -203,6 +204,36 @@ async def test_many_effects_are_passed_to_the_backend_in_slices(rig: Rig, change
     await asyncio.wait_for(watching, 30)
     assert {1000, 2000} <= seen
     assert rig.log == [BrokerLeft(number) for number in range(2500)]
+
+
+async def test_the_effects_of_a_large_decision_wait_for_the_worker_thread() -> None:
+    def large(decision: Decision, _: AnyEvent) -> None:
+        decision.effects = [BrokerLeft(number) for number in range(2500)]
+
+    encoding = True
+    rig = Rig()
+    rig.decide = large
+    async with rig.running(lambda: encoding):
+        await rig.submit(0)
+        await asyncio.sleep(3 * LOOKS_SECONDS)
+        assert rig.log == []
+        encoding = False
+    assert len(rig.log) == 2500
+
+
+async def test_the_driver_is_busy_until_a_decision_in_slices_is_durable(rig: Rig) -> None:
+    def sliced(decision: Decision, _: AnyEvent) -> Iterator[None]:
+        yield
+        decision.put(ControllerEpoch(1))
+
+    rig.decide = sliced
+    rig.store.hold()
+    reply = rig.submit(0)
+    await settle()
+    assert rig.driver.is_busy
+    rig.store.release(1)
+    await reply
+    assert not rig.driver.is_busy
 
 
 async def test_stop_completes_all_submitted_events() -> None:
