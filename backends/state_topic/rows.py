@@ -7,6 +7,7 @@ are loaded in the order of their first writing have a `sequence` as well, since 
 import asyncio
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -22,7 +23,7 @@ Result = TypeVar("Result")
 
 SEQUENCE = "sequence"
 
-ROWS_PER_SLICE = 2_000
+ROWS_PER_SLICE = 1_000
 """Rows decoded before other tasks run."""
 
 AUDIT = "audit"
@@ -31,14 +32,17 @@ AUDIT = "audit"
 NO_RECORDS = frozenset({AUDIT, META, PORTS})
 """Names of the rows that are no records of the controller."""
 
+_KEYS, _VALUES = msgspec.json.Decoder(list[Any]), msgspec.json.Decoder(dict[str, Any])
 _BY_NAME = {form.name: form for form in FORMS.values()}
 _ORDER = {form.name: index for index, form in enumerate(FORMS.values())}
 
 
-class _Loaded(NamedTuple):
-    """A record and what orders it: its kind, then its sequence or its key."""
+class LoadedRecord(NamedTuple):
+    """A record and what orders it: its kind, then its position."""
 
-    order: tuple[int, tuple[Any, ...]]
+    kind: int
+    position: tuple[Any, ...]
+    """Its sequence, or its key."""
     record: Record
 
 
@@ -52,15 +56,22 @@ class RowWriter:
         self._next = 1
         self.learn(rows)
 
-    def learn(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Read the sequences and the ids of the audit entries of existing rows. Raises DecodeError."""
+    def learn(self, rows: Iterable[tuple[bytes, bytes]]) -> list[LoadedRecord]:
+        """Learn existing rows, and return the records in them. Raises DecodeError."""
+        loaded = []
         for key, value in rows:
-            name, *columns = _decoded(key, list)
+            name, *columns = _decoded(key, _KEYS)
             if name == AUDIT:
                 self._oldest_entry = min(self._oldest_entry or columns[0], columns[0])
-            elif not _is_no_record(name) and _form(name).ordered:
-                self._sequences[key] = _sequence(key, _decoded(value, dict))
-                self._next = max(self._next, 1 + self._sequences[key])
+            elif not _is_no_record(name):
+                form = _form(name)
+                found = _load(form, key, columns, _decoded(value, _VALUES))
+                if form.ordered:
+                    (sequence,) = found.position
+                    self._sequences[key] = sequence
+                    self._next = max(self._next, 1 + sequence)
+                loaded.append(found)
+        return loaded
 
     def encode(self, change: Change) -> Sequence[BatchRecord]:
         """Return the rows of one change: one, or the tombstones of a trim."""
@@ -92,9 +103,7 @@ class RowWriter:
 
 def decode_records(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[Record]:
     """Yield the records of the rows in the order of `Store.load`. Raises DecodeError."""
-    loaded = [found for key, value in rows if (found := _decode(key, value)) is not None]
-    loaded.sort(key=lambda found: found.order)
-    return (found.record for found in loaded)
+    return (found.record for found in sorted(RowWriter().learn(rows), key=_order))
 
 
 async def read_rows(rows: Sequence[tuple[bytes, bytes]]) -> tuple[RowWriter, Iterator[Record]]:
@@ -104,36 +113,28 @@ async def read_rows(rows: Sequence[tuple[bytes, bytes]]) -> tuple[RowWriter, Ite
     """
     writer, sorted_slices = RowWriter(), []
     for start in range(0, len(rows), ROWS_PER_SLICE):
-        some = rows[start : start + ROWS_PER_SLICE]
-        writer.learn(some)
-        loaded = [found for key, value in some if (found := _decode(key, value)) is not None]
-        sorted_slices.append(sorted(loaded, key=_by_order))
+        sorted_slices.append(sorted(writer.learn(rows[start : start + ROWS_PER_SLICE]), key=_order))
         await asyncio.sleep(0)
-    return writer, (found.record for found in heapq.merge(*sorted_slices, key=_by_order))
+    return writer, (found.record for found in heapq.merge(*sorted_slices, key=_order))
 
 
-def _by_order(found: _Loaded) -> tuple[int, tuple[Any, ...]]:
-    return found.order
+_order = attrgetter("kind", "position")
 
 
-def _sequence(key: bytes, fields: dict[str, Any]) -> int:
-    sequence = fields.get(SEQUENCE)
-    if not isinstance(sequence, int):
-        raise DecodeError(f"the row {key.decode(errors='replace')} of the state topic has no {SEQUENCE}")
-    return sequence
-
-
-def _decode(key: bytes, value: bytes) -> _Loaded | None:
-    name, *columns = _decoded(key, list)
-    if _is_no_record(name):
-        return None
-    form, fields = _form(name), _decoded(value, dict)
+def _load(form: RecordForm, key: bytes, columns: list[Any], fields: dict[str, Any]) -> LoadedRecord:
     try:
-        record = form.to_record([*columns, *(fields[column] for column in form.columns[form.keys :])])
-        position = (fields[SEQUENCE],) if form.ordered else tuple(columns)
+        record = form.to_record([*columns, *[fields[column] for column in form.columns[form.keys :]]])
+        position = (_sequence(fields),) if form.ordered else tuple(columns)
     except (LookupError, ValueError, TypeError) as error:
         raise DecodeError(f"the row {key.decode(errors='replace')} of the state topic: {error!r}") from error
-    return _Loaded((_ORDER[name], position), record)
+    return LoadedRecord(_ORDER[form.name], position, record)
+
+
+def _sequence(fields: dict[str, Any]) -> int:
+    sequence = fields[SEQUENCE]
+    if not isinstance(sequence, int):
+        raise TypeError(f"{SEQUENCE} is no number")
+    return sequence
 
 
 def _is_no_record(name: object) -> bool:
@@ -147,9 +148,9 @@ def _form(name: object) -> RecordForm:
     return form
 
 
-def _decoded(text: bytes, kind: type[Result]) -> Result:
+def _decoded(text: bytes, decoder: msgspec.json.Decoder[Result]) -> Result:
     try:
-        return msgspec.json.decode(text, type=kind)
+        return decoder.decode(text)
     except msgspec.DecodeError as error:
         raise DecodeError(f"a row of the state topic is not JSON: {text[:80]!r}") from error
 

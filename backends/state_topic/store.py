@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 
+from backends.state_topic.batches import Batches
 from backends.state_topic.history import History
 from backends.state_topic.rows import RowWriter, decode_records
 from backends.state_topic.writer import TermWriter
 from controller.model.cluster import Change, Record
 from protocol.record_batch import BatchRecord
 
-ENCODED_PER_SLICE = 2_000
+ENCODED_PER_SLICE = 1_000
 """Changes encoded before other tasks run."""
 
 
@@ -41,9 +42,9 @@ class StateTopicStore:
             # Rows are encoded in the order of the commits, because the encoder numbers them. An earlier commit that
             # fails has ended the term; the writer refuses this one as well.
             await asyncio.wait([before])
-        rows: list[BatchRecord] = []
+        rows = Batches()
         for start in range(0, len(changes), ENCODED_PER_SLICE):
-            rows += self._encode(changes[start : start + ENCODED_PER_SLICE])
+            rows.add(self._encode(changes[start : start + ENCODED_PER_SLICE]))
             await asyncio.sleep(0)
         await self._writer.commit(rows)
 

@@ -11,13 +11,14 @@ the coordinator has given it another producer id, the broker would refuse neithe
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec import structs
 
 from backends.state_topic.attempts import until_answered
+from backends.state_topic.batches import Batches
 from backends.state_topic.candidate import Term
 from backends.state_topic.claim import CLAIM_KEY
 from backends.state_topic.history import SEQUENCES
@@ -26,12 +27,6 @@ from backends.state_topic.ports import FencedError, StateLog, Timings
 from common.clock import Clock, within
 from controller.ports import StoreLostError
 from protocol.record_batch import BatchRecord
-
-MAX_BATCH_BYTES = 900_000
-"""Less than Kafka's default for the largest batch, `max.message.bytes`."""
-
-RECORD_OVERHEAD = 20
-"""Bytes of a record besides key and value, at most."""
 
 TRANSACTION_SECONDS = 3600.0
 """A transactional beat is written this often: only transactions keep the transactional id from expiring."""
@@ -50,8 +45,7 @@ def _no_repairs(_: int) -> Sequence[BatchRecord]:
 
 
 class _Commit(NamedTuple):
-    records: Sequence[BatchRecord]
-    size: int
+    rows: Batches
     done: asyncio.Future[None]
 
 
@@ -89,8 +83,8 @@ class TermWriter:
         self._lost: StoreLostError | None = None
         self._transaction_at = clock.now()
 
-    def commit(self, records: Sequence[BatchRecord]) -> asyncio.Future[None]:
-        """Queue the records; the future completes when they are in the log, all or none.
+    def commit(self, rows: Batches | Sequence[BatchRecord]) -> asyncio.Future[None]:
+        """Queue the rows; the future completes when they are in the log, all or none.
 
         It fails with StoreLostError when another instance has claimed the term.
         """
@@ -98,7 +92,7 @@ class TermWriter:
         if self._lost is not None or self._closing:
             done.set_exception(self._lost or StoreLostError("the term of this instance has ended"))
             return done
-        self._waiting.append(_Commit(records, _size(records), done))
+        self._waiting.append(_Commit(rows if isinstance(rows, Batches) else Batches(rows), done))
         self._wake.set()
         return done
 
@@ -130,21 +124,20 @@ class TermWriter:
         self._wake.set()
 
     def _next_group(self) -> list[_Commit]:
-        """Take the commits of the next batch; a commit that is larger than a batch is alone."""
+        """Take the commits of the next batch, whose rows the first one gets; one that is larger is alone."""
         group = [self._waiting.popleft()]
-        size = group[0].size
-        while self._waiting and size + self._waiting[0].size <= MAX_BATCH_BYTES:
-            size += self._waiting[0].size
+        while self._waiting and group[0].rows.join(self._waiting[0].rows):
             group.append(self._waiting.popleft())
         return group
 
     async def _write_group(self, group: list[_Commit]) -> None:
-        records = [record for commit in group for record in commit.records]
+        batches = group[0].rows.batches
         try:
-            if group[0].size > MAX_BATCH_BYTES:
-                await self._write_transaction(records)
-            elif records:
-                await self._append(records)
+            if len(batches) > 1:
+                await self._write_transaction(batches)
+            else:
+                for batch in batches:
+                    await self._append(batch)
         except FencedError:
             self._waiting.extendleft(reversed(group))
             raise
@@ -163,20 +156,20 @@ class TermWriter:
             "another client has written to the state topic: %d of its keys are written again", len(rows)
         )
         if plain := [row for row in rows if row.key != CLAIM_KEY]:
-            for batch in _batches(plain):
+            for batch in Batches(plain).batches:
                 await self._append(batch)
         if len(plain) < len(rows):
             await self._append([self._beat])
 
     async def _write_beat(self) -> None:
         if self._clock.now() - self._transaction_at >= TRANSACTION_SECONDS:
-            await self._write_transaction([self._beat])
+            await self._write_transaction([[self._beat]])
         else:
             await self._append([self._beat])
 
-    async def _write_transaction(self, records: Sequence[BatchRecord]) -> None:
+    async def _write_transaction(self, batches: Sequence[Sequence[BatchRecord]]) -> None:
         await until_answered(self._clock, lambda: self._log.begin_transaction(self._producer))
-        for batch in _batches(records):
+        for batch in batches:
             await self._append(batch, transactional=True)
         await until_answered(self._clock, lambda: self._log.end_transaction(self._producer))
         self._transaction_at = self._clock.now()
@@ -200,20 +193,3 @@ class TermWriter:
             if not commit.done.done():
                 commit.done.set_exception(self._lost or StoreLostError())
         self._waiting.clear()
-
-
-def _size(records: Sequence[BatchRecord]) -> int:
-    return sum(len(key or b"") + len(value or b"") + RECORD_OVERHEAD for key, value in records)
-
-
-def _batches(records: Sequence[BatchRecord]) -> Iterator[list[BatchRecord]]:
-    """Divide the records into batches of at most MAX_BATCH_BYTES; a longer record is alone."""
-    batch: list[BatchRecord] = []
-    size = 0
-    for record in records:
-        size += (more := _size([record]))
-        if batch and size > MAX_BATCH_BYTES:
-            yield batch
-            batch, size = [], more
-        batch.append(record)
-    yield batch
