@@ -21,17 +21,20 @@ import uvloop
 from backends.sqlite.store import SqliteStore
 from backends.state_topic.candidate import Term
 from backends.state_topic.claim import Claim
+from backends.state_topic.decoded import DecodedRows
 from backends.state_topic.history import History
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.state_topic.lease import Lease
 from backends.state_topic.ports import Timings
-from backends.state_topic.rows import read_rows
+from backends.state_topic.reader import read_during_term
 from backends.state_topic.store import StateTopicStore
 from backends.state_topic.topic import open_topic
 from backends.state_topic.writer import TermWriter
 from backends.upstream.client import UpstreamClient
 from common.address import Address
 from common.clock import RealClock
+from common.garbage_collector import collect_young_only
+from common.tasks import cancel
 from controller.model.cluster import Pending, Record
 from controller.ports import Store
 from tools.kafka_cluster import KafkaCluster, running_kafka
@@ -58,18 +61,18 @@ def servers(kafka: KafkaCluster) -> list[Address]:
 
 
 @asynccontextmanager
-async def connected(kafka: KafkaCluster) -> AsyncIterator[KafkaStateLog]:
+async def connected(kafka: KafkaCluster, topic: str) -> AsyncIterator[KafkaStateLog]:
     """Create the topic if needed, and open its log."""
     clients = [UpstreamClient(servers(kafka)) for _ in range(2)]
-    await open_topic(clients[0], TOPIC, 3)
-    yield KafkaStateLog(TOPIC, *clients)
+    await open_topic(clients[0], topic, 3)
+    yield KafkaStateLog(topic, *clients)
     for client in clients:
         await client.close()
 
 
 @asynccontextmanager
-async def topic_store(log: KafkaStateLog) -> AsyncIterator[Store]:
-    """Claim the term and write in it."""
+async def topic_writer(log: KafkaStateLog) -> AsyncIterator[tuple[Store, TermWriter]]:
+    """Claim the term of an empty topic; the context has its store and its writer. What is written is read, too."""
     clock, timings = RealClock(), Timings(30.0)
     producer = await _until_answered(log)
     claim = Claim(
@@ -85,7 +88,9 @@ async def topic_store(log: KafkaStateLog) -> AsyncIterator[Store]:
     lease.renew(clock.now())
     writer = TermWriter(log, Term(claim, 1, clock.now(), -inf), lease, timings, clock)
     running = asyncio.create_task(writer.run())
-    yield StateTopicStore(History(), writer)
+    reading = asyncio.create_task(read_during_term(log, History(), clock, lambda _: None))
+    yield StateTopicStore(History(), writer), writer
+    await cancel(reading)
     writer.close(release=True)
     await running
 
@@ -159,7 +164,7 @@ async def replay(log: KafkaStateLog) -> None:
         if history.next_offset >= fetched.end_offset:
             break
     read = perf_counter() - started
-    _, records = await read_rows(list(history.rows.items()))
+    _, records = await DecodedRows(history).take()
     count = sum(1 for _ in records)
     seconds, used = perf_counter() - started, process_time() - cpu
     print(
@@ -200,8 +205,8 @@ def instances(kafka: KafkaCluster, folder: Path) -> None:
 
 async def run(kafka: KafkaCluster, folder: Path, keys: int) -> None:
     """Run all measurements."""
-    async with connected(kafka) as log:
-        async with topic_store(log) as on_topic:
+    async with connected(kafka, TOPIC) as log:
+        async with topic_writer(log) as (on_topic, _):
             with closing(SqliteStore(folder / "data")) as in_directory:
                 await compare({"directory": in_directory, "topic": on_topic})
             await fill(on_topic, keys)
@@ -213,6 +218,7 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m bench.state_topic")
     options.add_argument("--keys", type=int, default=1_000_000)
     keys = options.parse_args().keys
+    collect_young_only()
     with tempfile.TemporaryDirectory(prefix="bench-state-") as name:
         folder = Path(name)
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")

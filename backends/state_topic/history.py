@@ -29,6 +29,8 @@ class History:
 
     def __init__(self) -> None:
         self.rows: dict[bytes, bytes] = {}
+        self.changed: dict[bytes, None] | None = None
+        """Keys of rows that have changed since they were decoded (`DecodedRows`); None if nobody decodes them."""
         self.claim: Claim | None = None
         self.last_term = 0
         """The term of the claim that the present one replaced."""
@@ -129,6 +131,8 @@ class History:
                 self.rows.pop(key, None)
             else:
                 self.rows[key] = value
+            if self.changed is not None:
+                self.changed[key] = None
 
     def _drop(self, rows: Values) -> None:
         self.foreign_batches += 1

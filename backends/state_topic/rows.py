@@ -4,8 +4,6 @@ The key is the form's name and the values of its key columns, the value an objec
 are loaded in the order of their first writing have a `sequence` as well, since a compacted topic does not keep it.
 """
 
-import asyncio
-import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -23,9 +21,6 @@ Result = TypeVar("Result")
 
 SEQUENCE = "sequence"
 
-ROWS_PER_SLICE = 1_000
-"""Rows decoded before other tasks run."""
-
 AUDIT = "audit"
 """Name of the rows of the audit log, which are no records."""
 
@@ -42,8 +37,16 @@ class LoadedRecord(NamedTuple):
 
     kind: int
     position: tuple[Any, ...]
-    """Its sequence, or its key."""
+    """Its sequence if it is `ordered`, or its key."""
+    ordered: bool
     record: Record
+
+
+DecodedRow = LoadedRecord | int | None
+"""A record, the id of an entry of the audit log, or None for a row of the topic itself."""
+
+load_order = attrgetter("kind", "position")
+"""Key by which records are sorted."""
 
 
 class RowWriter:
@@ -52,26 +55,19 @@ class RowWriter:
     def __init__(self, rows: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """Learn the existing rows. Raises DecodeError."""
         self._sequences: dict[bytes, int] = {}
-        self._oldest_entry = self._newest_entry = 0
+        self._oldest_entry = 0
         self._next = 1
-        self.learn(rows)
-
-    def learn(self, rows: Iterable[tuple[bytes, bytes]]) -> list[LoadedRecord]:
-        """Learn existing rows, and return the records in them. Raises DecodeError."""
-        loaded = []
         for key, value in rows:
-            name, *columns = _decoded(key, _KEYS)
-            if name == AUDIT:
-                self._oldest_entry = min(self._oldest_entry or columns[0], columns[0])
-            elif not _is_no_record(name):
-                form = _form(name)
-                found = _load(form, key, columns, _decoded(value, _VALUES))
-                if form.ordered:
-                    (sequence,) = found.position
-                    self._sequences[key] = sequence
-                    self._next = max(self._next, 1 + sequence)
-                loaded.append(found)
-        return loaded
+            self.learn(key, decode_row(key, value))
+
+    def learn(self, key: bytes, row: DecodedRow) -> None:
+        """Note the sequence, or the id of the audit entry, of an existing row."""
+        if isinstance(row, int):
+            self._oldest_entry = min(self._oldest_entry or row, row)
+        elif row is not None and row.ordered:
+            (sequence,) = row.position
+            self._sequences[key] = sequence
+            self._next = max(self._next, 1 + sequence)
 
     def encode(self, change: Change) -> Sequence[BatchRecord]:
         """Return the rows of one change: one, or the tombstones of a trim."""
@@ -103,31 +99,28 @@ class RowWriter:
 
 def decode_records(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[Record]:
     """Yield the records of the rows in the order of `Store.load`. Raises DecodeError."""
-    return (found.record for found in sorted(RowWriter().learn(rows), key=_order))
+    decoded = (decode_row(key, value) for key, value in rows)
+    loaded = [row for row in decoded if isinstance(row, LoadedRecord)]
+    return (row.record for row in sorted(loaded, key=load_order))
 
 
-async def read_rows(rows: Sequence[tuple[bytes, bytes]]) -> tuple[RowWriter, Iterator[Record]]:
-    """Return a writer that knows the rows, and their records in the order of `Store.load`.
-
-    Other tasks run after each slice of the rows. Raises DecodeError.
-    """
-    writer, sorted_slices = RowWriter(), []
-    for start in range(0, len(rows), ROWS_PER_SLICE):
-        sorted_slices.append(sorted(writer.learn(rows[start : start + ROWS_PER_SLICE]), key=_order))
-        await asyncio.sleep(0)
-    return writer, (found.record for found in heapq.merge(*sorted_slices, key=_order))
-
-
-_order = attrgetter("kind", "position")
-
-
-def _load(form: RecordForm, key: bytes, columns: list[Any], fields: dict[str, Any]) -> LoadedRecord:
+def decode_row(key: bytes, value: bytes) -> DecodedRow:
+    """Decode one row. Raises DecodeError."""
+    name, *columns = _decoded(key, _KEYS)
+    if name == AUDIT:
+        return int(columns[0])
+    form = _BY_NAME.get(name) if isinstance(name, str) else None
+    if form is None:
+        if isinstance(name, str) and name in NO_RECORDS:
+            return None
+        raise DecodeError(f"the state topic has a row of the unknown kind {name!r}")
+    fields = _decoded(value, _VALUES)
     try:
         record = form.to_record([*columns, *[fields[column] for column in form.columns[form.keys :]]])
         position = (_sequence(fields),) if form.ordered else tuple(columns)
     except (LookupError, ValueError, TypeError) as error:
         raise DecodeError(f"the row {key.decode(errors='replace')} of the state topic: {error!r}") from error
-    return LoadedRecord(_ORDER[form.name], position, record)
+    return LoadedRecord(_ORDER[name], position, form.ordered, record)
 
 
 def _sequence(fields: dict[str, Any]) -> int:
@@ -135,17 +128,6 @@ def _sequence(fields: dict[str, Any]) -> int:
     if not isinstance(sequence, int):
         raise TypeError(f"{SEQUENCE} is no number")
     return sequence
-
-
-def _is_no_record(name: object) -> bool:
-    return isinstance(name, str) and name in NO_RECORDS
-
-
-def _form(name: object) -> RecordForm:
-    form = _BY_NAME.get(name) if isinstance(name, str) else None
-    if form is None:
-        raise DecodeError(f"the state topic has a row of the unknown kind {name!r}")
-    return form
 
 
 def _decoded(text: bytes, decoder: msgspec.json.Decoder[Result]) -> Result:

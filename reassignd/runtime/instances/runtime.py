@@ -14,6 +14,7 @@ from backends.client.errors import BrokerError
 from backends.client.handshake import Caller
 from backends.state_topic.candidate import Candidate, Term
 from backends.state_topic.claim import Claim
+from backends.state_topic.decoded import DecodedRows
 from backends.state_topic.history import History
 from backends.state_topic.meta import META_KEY, read_meta
 from backends.state_topic.ports import FencedError, Timings, TopicReplacedError
@@ -222,7 +223,8 @@ class InstancesRuntime:
     async def _run_terms(self) -> None:
         while True:
             try:
-                await self._run_term(await self._follow())
+                rows = DecodedRows(self._history)
+                await self._run_term(await self._follow(rows), rows)
             except TopicReplacedError as error:
                 await self._leave_topic(error)
             except (StoreLostError, FencedError, DriverStoppedError, StateTopicError, DecodeError) as error:
@@ -235,7 +237,7 @@ class InstancesRuntime:
             self._claims_from = max(self._claims_from, self._clock.now() + pause)
             await self._clock.sleep(min(pause, RETRY_SECONDS))
 
-    async def _follow(self) -> Term:
+    async def _follow(self, rows: DecodedRows) -> Term:
         """Follow until this instance has claimed a term. Raises TopicReplacedError, DecodeError."""
         candidate = Candidate(
             self._connection.log,
@@ -247,9 +249,13 @@ class InstancesRuntime:
             on_read=self._read,
             may_claim=lambda: self._obstacle is None and self._clock.now() >= self._claims_from,
         )
-        return await candidate.claim_term()
+        decoding = spawn(rows.follow(self._clock), "decoding of rows")
+        try:
+            return await candidate.claim_term()
+        finally:
+            await cancel(decoding)
 
-    async def _run_term(self, term: Term) -> None:
+    async def _run_term(self, term: Term, rows: DecodedRows) -> None:
         """Be the active instance until the term ends. Raises the reason."""
         log.info("this instance is active: term %d", term.claim.term)
         self._switch.nobody()
@@ -267,7 +273,7 @@ class InstancesRuntime:
             self._read_in_term,
         )
         self._presence.claimed(term.claim)
-        self._active = ActiveTerm(context, self._connection.log, self._history, term)
+        self._active = ActiveTerm(context, self._connection.log, self._history, rows, term)
         try:
             await self._active.serve(self._connection.cluster_id, self._served)
         finally:

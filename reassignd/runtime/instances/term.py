@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from backends.client.handshake import Caller
 from backends.state_topic.candidate import Term
+from backends.state_topic.decoded import DecodedRows
 from backends.state_topic.history import History
 from backends.state_topic.lease import Lease, StepPermit
 from backends.state_topic.meta import Meta, read_meta
 from backends.state_topic.ports import StateLog, Timings
 from backends.state_topic.reader import read_during_term
-from backends.state_topic.rows import read_rows
 from backends.state_topic.store import StateTopicStore
 from backends.state_topic.writer import TermWriter
 from backends.upstream.records import OwnRecords
@@ -67,10 +67,12 @@ class TermContext(NamedTuple):
 
 
 class ActiveTerm:
-    """A term that `log` has accepted. `history` was read to its claim."""
+    """A term that `log` has accepted. `history` was read to its claim; `rows` are its decoded rows."""
 
-    def __init__(self, context: TermContext, log: StateLog, history: History, term: Term) -> None:
-        self._context, self._log, self._history = context, log, history
+    def __init__(
+        self, context: TermContext, log: StateLog, history: History, rows: DecodedRows, term: Term
+    ) -> None:
+        self._context, self._log, self._history, self._rows = context, log, history, rows
         self.lease = Lease(context.clock, context.timings.lease)
         self.lease.renew(term.claimed)
         self._permit = StepPermit(self.lease, context.clock, term.steps_from)
@@ -129,7 +131,7 @@ class ActiveTerm:
         """Return the store and the state after all records. Raises DecodeError."""
         state = State()
         with gc_paused():
-            rows, records = await read_rows(list(self._history.rows.items()))
+            rows, records = await self._rows.take()
             for number, record in enumerate(records, 1):
                 state.put(record)
                 if number % RECORDS_PER_SLICE == 0:

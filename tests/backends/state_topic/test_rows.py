@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.state_topic.rows import RowWriter, decode_records, read_rows
+from backends.state_topic.rows import RowWriter, decode_records
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Pending, Reassignment, Record, TopicPartition
 from protocol.errors import DecodeError
@@ -77,25 +77,12 @@ def test_a_trim_deletes_old_entries_also_after_a_restart() -> None:
         (b"[[]]", b"{}", "unknown kind"),
         (b'["pending","a",0]', b'{"target":"1"}', "'job'"),
         (b'["pending","a",0]', b'{"target":"x","job":1,"sequence":1}', "'x'"),
+        (b'["pending","a",0]', b'{"target":"1","job":1}', "'sequence'"),
     ],
 )
 def test_a_row_that_cannot_be_read_is_named(key: bytes, value: bytes, message: str) -> None:
     with pytest.raises(DecodeError, match=message):
         list(decode_records([(key, value)]))
-
-
-async def test_rows_read_in_slices_are_those_read_at_once() -> None:
-    writer = RowWriter(())
-    rows = [row for number in range(5_000) for row in writer.encode(Pending("foo", 9_000 - number, (1,), 1))]
-    stored = [(row.key or b"", row.value or b"") for row in rows]
-    again, records = await read_rows(stored)
-    assert list(records) == list(decode_records(stored))
-    assert b'"sequence":5001' in (again.encode(Pending("foo", 9_001, (1,), 1))[0].value or b"")
-
-
-async def test_a_row_without_its_sequence_is_named() -> None:
-    with pytest.raises(DecodeError, match="'sequence'"):
-        await read_rows([(b'["pending","foo",0]', b'{"target":"1","job":1}')])
 
 
 def test_rows_that_are_no_records_are_left_out() -> None:

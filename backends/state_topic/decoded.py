@@ -1,0 +1,70 @@
+"""The records of a history, which a standby decodes as it reads them: a take-over need not wait for that."""
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Iterator
+
+from backends.state_topic.history import History
+from backends.state_topic.rows import DecodedRow, LoadedRecord, RowWriter, decode_row, load_order
+from common.clock import Clock
+from controller.model.cluster import Record
+from protocol.errors import DecodeError
+
+ROWS_PER_SLICE = 1_000
+"""Rows that are decoded, or sorted, before other tasks run."""
+
+PAUSE_SECONDS = 0.1
+"""Between two looks for rows that have changed."""
+
+log = logging.getLogger(__name__)
+
+
+class DecodedRows:
+    """Decodes the rows of `history`; one object at a time does. `take` ends it."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._rows: dict[bytes, DecodedRow] = {}
+        history.changed = dict.fromkeys(history.rows)
+
+    async def follow(self, clock: Clock) -> None:
+        """Decode what changes, until cancelled or until a row cannot be decoded, which `take` reports."""
+        try:
+            while True:
+                await self._decode()
+                await clock.sleep(PAUSE_SECONDS)
+        except DecodeError as error:
+            log.debug("rows are not decoded any more before a take-over: %s", error)
+
+    async def take(self) -> tuple[RowWriter, Iterator[Record]]:
+        """Return a writer that knows the rows, and the records in the order of `Store.load`. Raises DecodeError."""
+        await self._decode()
+        self._history.changed = None
+        rows, self._rows = list(self._rows.items()), {}
+        writer, sorted_slices = RowWriter(), []
+        for start in range(0, len(rows), ROWS_PER_SLICE):
+            some = rows[start : start + ROWS_PER_SLICE]
+            for key, row in some:
+                writer.learn(key, row)
+            loaded = [row for _, row in some if isinstance(row, LoadedRecord)]
+            sorted_slices.append(sorted(loaded, key=load_order))
+            await asyncio.sleep(0)
+        return writer, (row.record for row in heapq.merge(*sorted_slices, key=load_order))
+
+    async def _decode(self) -> None:
+        """Decode what has changed; other tasks run after each slice. What remains at an error is kept for later."""
+        history, keys, done = self._history, list(self._history.changed or ()), 0
+        history.changed = {}
+        try:
+            while done < len(keys):
+                for key in keys[done : done + ROWS_PER_SLICE]:
+                    value = history.rows.get(key)
+                    if value is None:
+                        self._rows.pop(key, None)
+                    else:
+                        self._rows[key] = decode_row(key, value)
+                done += ROWS_PER_SLICE
+                await asyncio.sleep(0)
+        finally:
+            history.changed.update(dict.fromkeys(keys[done:]))
