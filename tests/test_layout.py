@@ -57,6 +57,7 @@ TESTED_ELSEWHERE = {
     "tools/java.py": "tests/clients/java_programs.py",
     "tools/kafka_cluster.py": "tests/upstream/conftest.py",
     "tools/processes.py": "tests/clients/servers.py",
+    "tools/shared_name.py": "tests/upstream/test_shared_name.py",
     "tools/zookeeper_cluster.py": "tests/zookeeper/conftest.py",
 }
 """Modules that need a running server, Spark or other processes, and the tests that cover them."""
