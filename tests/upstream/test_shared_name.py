@@ -15,10 +15,10 @@ from tests.clients.cluster import Cluster, wait_for
 from tests.clients.java_programs import JavaAdmin, Tools
 from tests.upstream.instances import Instance, new_topic
 from tests.upstream.orders import MOST, Orders, by_java, by_kafka_python, by_sarama, by_tool
-from tools.shared_name import SharedName
 from tests.upstream.traffic import Traffic
 from tools.kafka_cluster import KafkaCluster
 from tools.processes import free_ports
+from tools.shared_name import SharedName
 
 log = logging.getLogger(__name__)
 
