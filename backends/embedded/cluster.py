@@ -182,6 +182,8 @@ class SimulatedCluster:
         A broker that is slower than the producers of its leaders leaves the ISRs after `replica_lag_time_seconds`.
         """
         self._check_runs(number)
+        if not factor >= 0:
+            raise ValueError(f"the factor must be 0 or more, not {factor}")
         broker, network = self.brokers[number], self._replication.networks[number]
         network.factor = factor
         if factor <= 0 or self._demand(broker) > self.settings.network_bytes_per_second * factor:
@@ -191,8 +193,10 @@ class SimulatedCluster:
             broker.behind_since = None
 
     async def fail_log_dir(self, number: int, path: str) -> None:
-        """Let a disk of a running broker fail, and notify the controller."""
+        """Let a disk of a running broker fail, and notify the controller. Raises ValueError for another path."""
         self._check_runs(number)
+        if path not in (known := self.log_dirs(number)):
+            raise ValueError(f"broker {number} has no log directory {path}: it has {', '.join(known)}")
         await self._submit(LogDirFailed(number, self.brokers[number].fail_log_dir(path)))
 
     def log_dirs(self, number: int) -> dict[str, bool]:

@@ -178,6 +178,15 @@ async def test_a_failed_disk_moves_the_leadership_and_its_replacement_restores_t
     assert await harness.until(lambda: set(harness["foo-0"].isr) == {1, 2}) == pytest.approx(1.0, abs=0.3)
 
 
+async def test_a_fault_that_cannot_be_is_named(harness: EmbeddedHarness) -> None:
+    with pytest.raises(ValueError, match=r"broker 1 has no log directory /x: it has /.+, /"):
+        await harness.cluster.fail_log_dir(1, "/x")
+    with pytest.raises(ValueError, match="the factor must be 0 or more, not -1"):
+        harness.cluster.slow_broker(1, -1)
+    with pytest.raises(ValueError, match="broker 99 is not running"):
+        harness.cluster.slow_broker(99, 1)
+
+
 async def test_a_replica_moves_between_directories_at_disk_speed(harness: EmbeddedHarness) -> None:
     await harness.having({"foo-0": [1]})
     broker = harness.cluster.brokers[1]
