@@ -7,6 +7,7 @@ from reassignd.config.config import KEYS, Assignment, Settings
 from reassignd.config.initial_limits import config_of
 from reassignd.runtime.listeners.http_access import http_access
 from reassignd.runtime.listeners.listener_security import listener_tls
+from reassignd.tracing.setting import check_traces
 
 SECRET = ("password", "secret")
 
@@ -15,6 +16,7 @@ def check(settings: Settings) -> None:
     """Read the certificates, tokens and client properties. Raises ConfigError or CommandError for the first that is wrong."""
     http_access(settings)
     listener_tls(settings)
+    check_traces(settings)
     if settings.upstream_command_config is not None:
         command_config.load(settings.upstream_command_config)
 

@@ -30,6 +30,7 @@ from reassignd.runtime.embedded import EmbeddedAdapter
 from reassignd.runtime.storage.identity import cluster_id, new_id
 from reassignd.runtime.storage.records import load, open_store
 from reassignd.testing import expectations
+from reassignd.tracing.setting import open_traces
 from server.driver.driver import DriverStoppedError
 from server.metrics.stats import Counters
 
@@ -150,7 +151,8 @@ class EmbeddedCluster:
             self._adapter = EmbeddedAdapter(self._settings, state, hooks, clock=self.clock)
             return self._adapter
 
-        parts = ProcessParts(stack.enter_context(closing(WorkerThread())), Counters())
+        parts = ProcessParts(WorkerThread(), Counters(), traces=open_traces(self._settings))
+        stack.callback(parts.close)
         return Assembly(self._settings, state, store, identity, build, parts)
 
 

@@ -201,6 +201,17 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
         "Maximum number of moving partitions with a gauge of their own in `/metrics`, which shows whether they are "
         "under-replicated (KIP-352). 0: none.",
     )
+    traces_exporter = Key(
+        choice("none", "otlp"),
+        "none",
+        "Where traces of jobs are sent. `otlp`: to the receiver of the variable `OTEL_EXPORTER_OTLP_ENDPOINT`, by HTTP; this "
+        "needs the extra `reassignd[otel]`.",
+    )
+    traces_partitions_per_job = Key(
+        integer(1, 100_000),
+        "1000",
+        "About how many partitions of a job have spans for their steps. Of a larger job, this number is chosen.",
+    )
     max_connections = Key(
         integer(1, 1_000_000),
         "10000",

@@ -14,8 +14,10 @@ from common.tasks import cancel, spawn
 from common.turns import Turns
 from common.worker_thread import WorkerThread
 from controller.machine import decide
-from controller.messages.event import Event, Reply
+from controller.messages.event import AnyEvent, Event, Reply
+from controller.model.cluster import TopicPartition
 from controller.ports import Store
+from controller.state.decision import Decision
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from planner.spark import obstacle
@@ -32,6 +34,7 @@ from reassignd.runtime.storage.retention import Retention, prune_periodically
 from reassignd.spark.helper_process import exchange_lines
 from reassignd.spark.planning import ClusterRates, SparkPlanning
 from reassignd.spark.worker import worker
+from reassignd.tracing.setting import Traces
 from server.api.call import ApiServices
 from server.api.services.counts import JobCounts
 from server.api.services.progress import Progress
@@ -41,7 +44,7 @@ from server.audit.trail import AuditTrail
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.router import Router
-from server.driver.driver import Driver
+from server.driver.driver import Driver, OnDecision
 from server.driver.journal import Journal, report_progress_periodically
 from server.events.hub import EventHub
 from server.metrics.exposition import Metrics
@@ -56,7 +59,7 @@ SPARK_SECONDS = 900.0
 
 
 class ProcessParts(NamedTuple):
-    """The parts that all assemblies of a process share. `off_loop` is to be closed after the last assembly."""
+    """The parts that all assemblies of a process share. `close` is to be called after the last assembly."""
 
     off_loop: WorkerThread
     stats: Counters
@@ -64,6 +67,14 @@ class ProcessParts(NamedTuple):
     """None without an audit log: in ZooKeeper mode without `audit.dir`."""
     instances: Presence | None = None
     """This instance and others; None without a state topic."""
+    traces: Traces | None = None
+    """None while `traces.exporter=none`."""
+
+    def close(self) -> None:
+        """End the worker thread, and send the last spans for a limited time."""
+        self.off_loop.close()
+        if self.traces is not None:
+            self.traces.close()
 
 
 class Failure(NamedTuple):
@@ -105,7 +116,7 @@ class Assembly:
         if self._audit is not None:
             self._trail = AuditTrail(state, *self._audit.reader.span()[1:], counts=parts.stats.audited)
         self._events = EventHub(state, cluster_id)
-        self._driver = self._new_driver(store)
+        self._driver = self._new_driver(store, cluster_id)
         self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
         self.router = self._new_router(cluster_id)
         self.adapter.serve(self.router, parts.stats)
@@ -171,7 +182,7 @@ class Assembly:
         if not self.failure.done():
             self.failure.set_result(Failure(part, error))
 
-    def _new_driver(self, store: Store) -> Driver:
+    def _new_driver(self, store: Store, cluster_id: str) -> Driver:
         on_failure = partial(self._report_failure, "the controller")
         return Driver(
             self.state,
@@ -179,8 +190,25 @@ class Assembly:
             decide if self._trail is None else self._trail.audited(decide),
             stats=self._parts.stats,
             on_failure=on_failure,
-            on_decision=Journal(self.state, self._events).log_decision,
+            on_decision=self._observers(cluster_id),
         )
+
+    def _observers(self, cluster_id: str) -> OnDecision:
+        """Return what each decision is handed to when it is durable: the log, and the traces if they are on."""
+        journal, traces = Journal(self.state, self._events).log_decision, self._parts.traces
+        if traces is None:
+            return journal
+
+        def size(key: TopicPartition) -> int | None:
+            return self.adapter.sizes.size(key)  # The adapter is made after the driver.
+
+        spans = traces.follow(self.state, cluster_id, size)
+
+        def observe(event: AnyEvent, decision: Decision) -> None:
+            journal(event, decision)
+            spans.log_decision(event, decision)
+
+        return observe
 
     def _new_router(self, cluster_id: str) -> Router:
         adapter, off_loop = self.adapter, self._parts.off_loop

@@ -18,6 +18,7 @@ from reassignd.runtime.storage.audit_store import AuditStore, audit_retention
 from reassignd.runtime.storage.fresh_dir import is_fresh, is_worthless, remove
 from reassignd.runtime.storage.identity import claim, cluster_id
 from reassignd.runtime.storage.records import load, open_store
+from reassignd.tracing.setting import open_traces
 from server.driver.driver import DriverStoppedError
 from server.metrics.stats import Counters
 
@@ -45,7 +46,7 @@ class DataDirRuntime(ABC):
         self._store = open_store(settings.data_dir)
         self._audit_reader, off_loop = self._store.audit_reader(), WorkerThread()
         audit = AuditStore(self._store, self._audit_reader, off_loop, audit_retention(settings))
-        self._parts = ProcessParts(off_loop, Counters(), audit)
+        self._parts = ProcessParts(off_loop, Counters(), audit, traces=open_traces(settings))
         self._assembly: Assembly | None = None
         self._adapter: ListeningAdapter
 
@@ -97,7 +98,7 @@ class DataDirRuntime(ABC):
 
     def close(self) -> None:
         """Unlock the data directory; remove it if this start has created it and has failed."""
-        self._parts.off_loop.close()
+        self._parts.close()
         failed = self._fresh and self._assembly is None and self._holds_nothing()
         self._audit_reader.close()
         self._store.close()

@@ -57,6 +57,7 @@ from reassignd.runtime.runtime import HttpContent, Publish
 from reassignd.runtime.storage.audit_dir import AuditDir
 from reassignd.runtime.storage.audit_store import audit_retention
 from reassignd.runtime.watchdog import Watchdog
+from reassignd.tracing.setting import open_traces
 from server.driver.driver import DriverStoppedError
 from server.metrics.sources import Znodes
 from server.metrics.stats import Counters
@@ -110,7 +111,8 @@ class ZookeeperRuntime:
         self._candidate: Candidate
         self._publish: Publish
         self._audit = _audit_dir(settings, off_loop)
-        self._parts = ProcessParts(off_loop, stats, None if self._audit is None else self._audit.log)
+        audit = None if self._audit is None else self._audit.log
+        self._parts = ProcessParts(off_loop, stats, audit, traces=open_traces(settings))
 
     @property
     def addresses(self) -> list[Address]:
@@ -156,7 +158,7 @@ class ZookeeperRuntime:
 
     def close(self) -> None:
         """See `Runtime.close`."""
-        self._parts.off_loop.close()
+        self._parts.close()
         if self._audit is not None:
             self._audit.close()
 

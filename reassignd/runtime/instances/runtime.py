@@ -47,6 +47,7 @@ from reassignd.runtime.instances.term import ActiveTerm, TermContext
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.runtime import HttpContent, Publish
 from reassignd.runtime.storage.audit_store import audit_retention
+from reassignd.tracing.setting import open_traces
 from server.dispatch.router import Refusals
 from server.driver.driver import DriverStoppedError
 from server.gateway.gateway import Gateway
@@ -74,7 +75,9 @@ class InstancesRuntime:
         self._connection = InstanceConnection(settings, self._caller, self._clock, off_loop)
         self._audit = TopicAudit(self._connection, audit_retention(settings), off_loop, self._clock)
         self._presence = self._new_presence()
-        self._parts = ProcessParts(off_loop, Counters(), self._audit.store, self._presence)
+        self._parts = ProcessParts(
+            off_loop, Counters(), self._audit.store, self._presence, open_traces(settings)
+        )
         self._history = History()
         self._ports = TopicPorts(lambda: self._history)
         refuse = Refusals(self._parts.off_loop, self._parts.stats).refuse
@@ -151,7 +154,7 @@ class InstancesRuntime:
 
     def close(self) -> None:
         """See `Runtime.close`."""
-        self._parts.off_loop.close()
+        self._parts.close()
         self._audit.close()
 
     def abort(self) -> None:

@@ -1,0 +1,1 @@
+"""Traces of jobs, optional: the spans, and their export by OpenTelemetry."""
