@@ -83,10 +83,13 @@ def pinned(text: str) -> dict[str, tuple[str, list[str]]]:
 
 
 def components(folder: Path, time: int) -> Path:
-    """Write the software bill of materials (CycloneDX 1.6, JSON): reassignd and what it needs at run time."""
+    """Write the software bill of materials (CycloneDX 1.6, JSON): reassignd and what it uses at run time.
+
+    Packages of extras are optional. Those of `propose` and `spark`, which the image lacks, are not listed.
+    """
     from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
     from cyclonedx.model.bom import Bom
-    from cyclonedx.model.component import Component, ComponentType
+    from cyclonedx.model.component import Component, ComponentScope, ComponentType
     from cyclonedx.output.json import JsonV1Dot6
     from packageurl import PackageURL
 
@@ -98,8 +101,10 @@ def components(folder: Path, time: int) -> Path:
     bom.metadata.timestamp = datetime.fromtimestamp(time, UTC)
     bom.metadata.component = own = component("reassignd", __version__, ComponentType.APPLICATION)
     needed = []
-    for name, (version, hashes) in pinned(REQUIREMENTS.read_text("utf-8")).items():
+    base = pinned(REQUIREMENTS.read_text("utf-8"))
+    for name, (version, hashes) in pinned(IMAGE_REQUIREMENTS["slim"].read_text("utf-8")).items():
         each = component(name, version)
+        each.scope = ComponentScope.REQUIRED if name in base else ComponentScope.OPTIONAL
         files = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in hashes]
         place = XsUri(f"pkg:pypi/{name}@{version}")
         reference = ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=place, hashes=files)

@@ -112,9 +112,7 @@ class Assembly:
         self.failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
         """The first failure of a part; pending as long as there is none."""
         self._audit = parts.audit
-        self._trail = None
-        if self._audit is not None:
-            self._trail = AuditTrail(state, *self._audit.reader.span()[1:], counts=parts.stats.audited)
+        self._trail = self._new_trail()
         self._events = EventHub(state, cluster_id)
         self._driver = self._new_driver(store, cluster_id)
         self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
@@ -181,6 +179,12 @@ class Assembly:
         self.is_serving = False
         if not self.failure.done():
             self.failure.set_result(Failure(part, error))
+
+    def _new_trail(self) -> AuditTrail | None:
+        if self._audit is None:
+            return None
+        newest = self._audit.reader.span()[1:]
+        return AuditTrail(self.state, *newest, counts=self._parts.stats.audited)
 
     def _new_driver(self, store: Store, cluster_id: str) -> Driver:
         on_failure = partial(self._report_failure, "the controller")
