@@ -118,9 +118,7 @@ class Assembly:
         self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
         self.router = self._new_router(cluster_id)
         self.adapter.serve(self.router, parts.stats)
-        self._retention = Retention(
-            settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
-        )
+        self._retention = _retention(settings)
         self._spark = self._new_spark_planning(settings)
         self._proposals = ProposalStore(
             compute, solver_obstacle, wall_clock, self._clock, self.adapter.bandwidth
@@ -281,3 +279,9 @@ class Assembly:
                 hidden=hidden_prefixes(settings.metrics_kafka_names, settings.backend),
             )
         )
+
+
+def _retention(settings: Settings) -> Retention:
+    return Retention(
+        settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
+    )
