@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from backends.upstream.client import UpstreamClient
-from campaigns.orders import CHOICES, TOPIC, Orders, SurvivalError
+from campaigns.orders import CHOICES, TOPIC, Orders, Replicas, SurvivalError
 from campaigns.recording_proxy import RecordingProxy
 from campaigns.state_batches import Findings, read_findings
 from campaigns.step_record import StepRecord
@@ -62,6 +62,9 @@ def address(text: str) -> Address:
 class TwoInstances:
     """Two instances before a cluster, with the proxy. A campaign calls `start`, does harm, and calls `finish`."""
 
+    PAUSE_SECONDS = 0.1
+    """Longest pause between two orders of a sender."""
+
     SPEC = Spec(3, "4.1", controllers=1, watched=True, settings=SOON_FENCED)
 
     def __init__(self, kafka: KafkaCluster, proxy: RecordingProxy, folder: Path, seed: int) -> None:
@@ -75,21 +78,25 @@ class TwoInstances:
         self.counts = self.orders.counts
         self.findings = Findings()
         """What is in the log of the state topic, after `finish`."""
-        self.client = UpstreamClient([address(kafka.bootstrap)])
+        self.client = UpstreamClient([address(each) for each in kafka.addresses().split(",")])
         """Asks the cluster itself, not by the proxy."""
         self._ending = asyncio.Event()
         self._sending: Sequence[asyncio.Future[None]] = ()
 
     async def start(self) -> None:
         """Create the topic, start the instances and begin to send orders."""
-        rows = [CreatableReplicaAssignment(number, CHOICES[0]) for number in range(PARTITIONS)]
-        response = await self.client.ask(CreateTopicsRequest([CreatableTopic(TOPIC, -1, -1, rows)], 30_000))
-        if response.topics[0].error_code:
-            raise SurvivalError(f"the topic was not created: {response}")
+        await self.create_topic(TOPIC, [CHOICES[0]] * PARTITIONS)
         for instance in self.instances:
             await self.start_instance(instance)
         await self._limit("20")
         self._sending = [asyncio.ensure_future(self._send(each)) for each in self.instances * SENDERS]
+
+    async def create_topic(self, name: str, replicas: Sequence[Replicas]) -> None:
+        """Create a topic in the cluster. Raises SurvivalError."""
+        rows = [CreatableReplicaAssignment(number, brokers) for number, brokers in enumerate(replicas)]
+        response = await self.client.ask(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows)], 30_000))
+        if response.topics[0].error_code:
+            raise SurvivalError(f"the topic was not created: {response}")
 
     async def start_instance(self, instance: Instance) -> None:
         """Start an instance. Raises SurvivalError."""
@@ -165,7 +172,7 @@ class TwoInstances:
         deadline = time.monotonic() + TAKE_OVER_SECONDS
         while time.monotonic() < deadline:
             for instance in self.instances:
-                if await self._is_active(instance):
+                if await self.is_active(instance):
                     return instance
             await asyncio.sleep(0.1)
         raise SurvivalError("no instance is active")
@@ -177,13 +184,14 @@ class TwoInstances:
     async def wait_active(self, instance: Instance) -> None:
         """Wait until this instance is active. Raises SurvivalError."""
         began = time.monotonic()
-        while not await self._is_active(instance):
+        while not await self.is_active(instance):
             if time.monotonic() > began + TAKE_OVER_SECONDS:
                 raise SurvivalError(f"no take-over: {instance.log[-2000:]}")
             await asyncio.sleep(0.05)
 
     @staticmethod
-    async def _is_active(instance: Instance) -> bool:
+    async def is_active(instance: Instance) -> bool:
+        """Return whether the instance says that it is active."""
         try:
             return ACTIVE in await asyncio.wait_for(asyncio.to_thread(instance.text, "/readyz"), 3)
         except (OSError, TimeoutError):
@@ -197,7 +205,7 @@ class TwoInstances:
                     if self._ending.is_set():
                         break
                     await self.orders.send(client, instance.bootstrap)
-                    await asyncio.sleep(self.rng.uniform(0, 0.1))
+                    await asyncio.sleep(self.rng.uniform(0, self.PAUSE_SECONDS))
             finally:
                 await client.close()
 

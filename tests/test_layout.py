@@ -17,8 +17,8 @@ LONGEST_FUNCTION = 40
 LARGEST_FOLDER = 18
 """Modules of a folder. Above about 15, sub-packages by subject make modules easier to find."""
 
-FLAT = {"bench", "server/handlers", "tools"}
-"""Folders of modules of one kind: a benchmark or tool with a command of its own, or a handler of one API key."""
+FLAT = {"bench", "campaigns", "server/handlers", "tools"}
+"""Folders of modules of one kind: a benchmark, campaign or tool with a command of its own, or a handler of one API key."""
 
 COMMANDS = ("options", "jobs/pause", "planning/snapshot")
 

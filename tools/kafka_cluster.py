@@ -113,6 +113,12 @@ class KafkaCluster:
         process.kill()
         process.wait()
 
+    def stop_node(self, node: int) -> None:
+        """Stop a node with SIGTERM, and wait until it has ended."""
+        process = self._processes.pop(node)
+        process.terminate()
+        process.wait()
+
     @contextlib.contextmanager
     def without(self, node: int) -> Iterator[None]:
         """Kill a node for the duration of a `with` statement; at its end, start it and wait until it is ready."""
