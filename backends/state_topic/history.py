@@ -41,7 +41,6 @@ class History:
         self.foreign_batches = 0
         """Number of batches that the order rule has dropped."""
         self._sequence: int | None = None
-        """The sequence after the last batch of the claim's producer; None before its first one."""
         self._open: dict[int, dict[bytes | None, bytes | None]] = {}
         """Rows of transactions without a marker, by producer id."""
         self._repairs: set[bytes] = set()
@@ -50,6 +49,11 @@ class History:
     def lag(self) -> int:
         """Offsets of the log that were not read yet."""
         return max(0, self.end_offset - self.next_offset)
+
+    @property
+    def next_sequence(self) -> int | None:
+        """The sequence after the last batch of the claim's producer; None before its first one."""
+        return self._sequence
 
     def apply(self, batches: Iterable[Batch]) -> None:
         """Apply the batches. Raises DecodeError; everything before the unreadable batch is applied."""

@@ -59,6 +59,8 @@ class Topic:
         self.name, self.cluster_id = name, cluster_id
         self._log, self._audit, self._timings, self._clock = state_log, audit_log, timings, clock
         self._history = History()
+        self._heard: tuple[Producer, int | None] | None = None
+        """The producer that is active, and the sequence after its last batch, when the end was read first."""
 
     @property
     def rows(self) -> Rows:
@@ -100,15 +102,19 @@ class Topic:
     async def term(self) -> AsyncIterator[TermWriter]:
         """Be the active instance inside the context: `rows` is complete, and nobody else writes."""
         candidate = Candidate(
-            self._log, self._history, _new_claim(self._timings), self._timings, self._clock, SystemRandom()
+            self._log,
+            self._history,
+            _new_claim(self._timings),
+            self._timings,
+            self._clock,
+            SystemRandom(),
+            on_read=self._refuse_active,
         )
         try:
             async with asyncio.timeout(4 * self._timings.session + ANSWER_SECONDS):
                 term = await candidate.claim_term()
         except TimeoutError as error:
-            raise CommandError(
-                f"instance {self._instance} is active: stop all instances that use the state topic {self.name}"
-            ) from error
+            raise CommandError(f"the state topic {self.name} does not answer") from error
         except (DecodeError, FencedError) as error:
             raise CommandError(str(error)) from error
         lease = Lease(self._clock, self._timings.lease)
@@ -135,10 +141,18 @@ class Topic:
                 " repeat the command"
             ) from error
 
-    @property
-    def _instance(self) -> str:
+    def _refuse_active(self, at_end: bool) -> None:
+        """Raise CommandError when another instance has written since the end was read: it is active."""
         claim = self._history.claim
-        return claim.instance if claim else "?"
+        if claim is None or claim.released or claim.instance == _own_id():
+            return
+        heard = claim.producer, self._history.next_sequence
+        if self._heard is not None and self._heard != heard:
+            raise CommandError(
+                f"instance {claim.instance} is active: stop all instances that use the state topic {self.name}"
+            )
+        if at_end:
+            self._heard = heard
 
     async def _fetch(self, log: StateLog, offset: int) -> Fetched:
         while True:
@@ -162,12 +176,14 @@ class Topic:
             raise CommandError(f"the audit log cannot be read: {error}") from error
 
 
-def _new_claim(timings: Timings) -> Callable[[Claim | None, Producer], Claim]:
-    instance = f"command-{socket.gethostname()}-{os.getpid()}"
+def _own_id() -> str:
+    return f"command-{socket.gethostname()}-{os.getpid()}"
 
+
+def _new_claim(timings: Timings) -> Callable[[Claim | None, Producer], Claim]:
     def new_claim(last: Claim | None, producer: Producer) -> Claim:
         return Claim(
-            instance=instance,
+            instance=_own_id(),
             term=last.term + 1 if last else 1,
             producer_id=producer.id,
             producer_epoch=producer.epoch,

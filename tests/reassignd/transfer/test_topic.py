@@ -1,10 +1,12 @@
 """A command is the active instance while it moves records."""
 
 import asyncio
+from itertools import count
 
 import pytest
 
 from backends.state_topic.claim import Claim
+from backends.state_topic.ports import Fetched
 from protocol.record_batch import BatchRecord, Producer
 from reassignd.errors import CommandError
 from reassignd.transfer import topic as module
@@ -24,15 +26,13 @@ async def test_a_term_is_released_after_the_move() -> None:
     assert (claim.term, claim.released) == (1, True)
 
 
-async def test_an_active_instance_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.1)
+async def test_an_active_instance_is_named() -> None:
     cluster = Cluster()
-    producer = Producer(7, 0)
-    cluster.state.log.claim(a_claim(producer=producer, instance="gateway-1"))
+    claim = a_claim(producer=await cluster.state.new_epoch(), instance="gateway-1")
 
     async def beat() -> None:
-        while True:
-            cluster.state.log.claim(a_claim(producer=producer, instance="gateway-1"))
+        for sequence in count():
+            await cluster.state.append([claim.encode()], claim.producer, sequence)
             await asyncio.sleep(0.1)
 
     beating = asyncio.create_task(beat())
@@ -40,6 +40,20 @@ async def test_an_active_instance_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         async with cluster.topic().term():
             pass
     beating.cancel()
+    async with cluster.topic().term():
+        pass
+
+
+async def test_a_topic_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fetch(_: int) -> Fetched:
+        raise OSError
+
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.1)
+    cluster = Cluster()
+    monkeypatch.setattr(cluster.state, "fetch", fetch)
+    with pytest.raises(CommandError, match="the state topic state does not answer"):
+        async with cluster.topic().term():
+            pass
 
 
 async def test_entries_of_both_topics_are_read_once() -> None:
