@@ -295,10 +295,13 @@ class InstancesRuntime:
     def _details(self) -> str:
         """Return the lines of `/readyz` about the instances."""
         claim = self._history.claim
-        if self._switch.is_active or claim is None or self._switch.peer is None:
-            return f"role: {'active' if self._switch.is_active else 'standby, no instance is active'}\n"
+        if self._switch.is_active:
+            return "role: active\n"
+        obstacle = "" if self._obstacle is None else f"cannot become active: {self._obstacle}\n"
+        if claim is None or self._switch.peer is None:
+            return f"role: standby, no instance is active\n{obstacle}"
         active = f"{claim.instance} at {claim.peer}, term {claim.term}"
-        return f"role: standby\nactive: {active}\nlag: {counted(self._presence.lag, 'record')}\n"
+        return f"role: standby\nactive: {active}\nlag: {counted(self._presence.lag, 'record')}\n{obstacle}"
 
     def _new_claim(self, last: Claim | None, producer: Producer) -> Claim:
         return Claim(

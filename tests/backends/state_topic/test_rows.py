@@ -4,11 +4,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.record_forms import FORMS
+from backends.state_topic.meta import FORMAT
 from backends.state_topic.rows import RowWriter, decode_records
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Pending, Reassignment, Record, TopicPartition
 from protocol.errors import DecodeError
 from tests.backends.records import EVERY_KIND
+
+FORMS_OF_FORMAT_1 = {
+    "controller": "id, epoch",
+    "brokers": "id, host, port, rack, epoch",
+    "topics": "name, id, deleting",
+    "partitions": "topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing",
+    "reassignments": "topic, partition, original, target, job, blocked",
+    "configs": "resource, name, config, value",
+    "jobs": "id, kind, created_ms, principal, client_id, total, priority, paused, ended_ms, undoes, throttle",
+    "finished": "job, topic, partition, original, target, ending, taken_by",
+    "pending": "topic, partition, target, job",
+    "paused": "id, paused",
+    "submissions": "topic, partition, base, following, stage, turned_from, epoch",
+    "leases": "resource, name, config, ours, found",
+    "acls": "kind, name, pattern, principal, host, operation, permission",
+    "scram_credentials": "user, mechanism, salt, stored_key, server_key, iterations",
+}
 
 
 def after(*changes: Change, rows: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:
@@ -30,6 +49,18 @@ def entry(number: int) -> AuditEntry:
 
 def test_every_kind_of_record_is_kept() -> None:
     assert set(decode_records(after(*EVERY_KIND).items())) == set(EVERY_KIND)
+
+
+def test_unknown_fields_of_a_row_are_ignored() -> None:
+    record = Pending("foo", 1, (1, 2), 7)
+    ((key, value),) = after(record).items()
+    assert list(decode_records([(key, value.replace(b"{", b'{"of_tomorrow":1,'))])) == [record]
+
+
+def test_the_forms_of_rows_are_those_of_their_format() -> None:
+    """Earlier versions cannot read other kinds or columns, so these need a new format: `meta.FORMAT`."""
+    forms = {form.name: ", ".join(form.columns) for form in FORMS.values()}
+    assert (FORMAT, forms) == (1, FORMS_OF_FORMAT_1)
 
 
 def test_rows_are_readable() -> None:

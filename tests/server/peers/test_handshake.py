@@ -76,10 +76,24 @@ def test_an_instance_of_another_cluster_is_refused_by_both_sides() -> None:
         Connecting(Identity("first", "another"), SECRET, NONCES[0]).prove(hello)
 
 
-def test_another_version_of_the_protocol_is_refused() -> None:
-    hello = {"protocol": PROTOCOL + 1, "instance": "new", "cluster": "cluster", "nonce": ""}
-    with pytest.raises(PeerRefusedError, match=f"it speaks version {PROTOCOL + 1}"):
-        sides()[1].answer(msgspec.json.encode(hello))
+@pytest.mark.parametrize("version", [PROTOCOL - 1, PROTOCOL + 1])
+def test_another_version_of_the_protocol_is_refused_by_both_sides(version: int) -> None:
+    connecting, accepting = sides()
+    hello = {"protocol": version, "instance": "other", "cluster": "cluster", "nonce": ""}
+    for read in (accepting.answer, connecting.prove):
+        with pytest.raises(
+            PeerRefusedError, match=f"it speaks version {version} .* this instance version {PROTOCOL}"
+        ):
+            read(msgspec.json.encode(hello))
+
+
+def test_unknown_fields_of_another_release_are_ignored() -> None:
+    connecting, accepting = sides()
+    connecting.hello = connecting.hello.replace(b"{", b'{"of_tomorrow":1,')
+    connecting._conversation = connecting.hello
+    proof, session = accepting.finish(connecting.prove(accepting.answer(connecting.hello)))
+    assert connecting.finish(proof).peer == SECOND
+    assert session.peer == FIRST
 
 
 @pytest.mark.parametrize("garbage", [b"", b"GET / HTTP/1.1", b"[]", b'{"mac": 1}', b"\xff"])

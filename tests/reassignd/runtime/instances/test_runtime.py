@@ -127,6 +127,22 @@ async def test_overwritten_rows_are_written_again(tmp_path: Path, caplog: pytest
         await only.until(lambda: "1 of its keys are written again" in caplog.text)
 
 
+async def test_a_standby_relays_but_claims_no_term_after_a_newer_version_has_converted_the_records(
+    tmp_path: Path,
+) -> None:
+    async with instances(tmp_path, 2) as (_, (first, second)):
+        active = first.runtime._active
+        assert active is not None
+        await active._writer.commit([BatchRecord(META_KEY, b'{"format": 9}')])
+        line = "cannot become active: the state topic __reassignd_state has format 9"
+        await second.until(lambda: line in second.contents[-1].details())
+        assert second.contents[-1].obstacle is None
+        await first.stop()
+        await second.until(lambda: "no instance is active" in second.contents[-1].details())
+        await asyncio.sleep(1)
+        assert not second.is_active
+
+
 @pytest.mark.parametrize(
     ("meta", "line"),
     [
