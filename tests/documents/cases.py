@@ -1,0 +1,114 @@
+"""What the blocks of the documents need to run, and why some of them are not run."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tests.documents.blocks import Block
+
+Key = tuple[str, str]
+"""A block by its page and the beginning of its first command."""
+
+
+def find(block: Block, table: Mapping[Key, str]) -> Key | None:
+    """Return the key of the block in the table; None if it has none."""
+    return next((each for each in table if each[0] == block.page and block.begin.startswith(each[1])), None)
+
+
+NEEDS_KAFKA = "needs a Kafka cluster; tests/upstream/ has these commands"
+NEEDS_ZOOKEEPER = "needs brokers in ZooKeeper mode; tests/zookeeper/ has them"
+INSTALLS = "installs on the machine; tests/deploy/ does so where it can"
+LARGE_PLAN = "moves 2,000 partitions; tests/clients/test_large_plan.py does the same"
+REASSIGN = "kafka-reassign-partitions.sh --bootstrap-server 127.0.0.1:9092 --reassignment-json-file"
+
+NOT_RUN = {
+    ("README", ".venv/bin/reassignd serve --backend upstream"): NEEDS_KAFKA,
+    ("README", "make check"): "runs these tests",
+    ("CONTRIBUTING", "make run  "): "runs these tests",
+    ("dependencies", "lock() {"): "asks a package index",
+    ("gateway", ".venv/bin/python -m tools.kafka_cluster"): NEEDS_KAFKA,
+    ("gateway", ".venv/bin/reassignd serve"): NEEDS_KAFKA,
+    ("gateway", "export REASSIGND_URL"): NEEDS_KAFKA,
+    ("gateway", ".venv/bin/reassignd limits P=4"): NEEDS_KAFKA,
+    ("guide", "make reset run ARGS"): LARGE_PLAN,
+    ("guide", "kafka-topics.sh"): LARGE_PLAN,
+    ("guide", "kill -9"): LARGE_PLAN,
+    ("guide", f"{REASSIGN} half"): LARGE_PLAN,
+    ("guide", "reassignd snapshot --output after.jsonl"): LARGE_PLAN,
+    ("guide", f"{REASSIGN} plan"): LARGE_PLAN,
+    ("guide", 'eval "$(_REASSIGND_COMPLETE=bash'): "is for three different shells",
+    ("high-availability", "(umask 077"): NEEDS_KAFKA,
+    ("install", "pip install reassignd"): INSTALLS,
+    ("install", "pip install 'reassignd"): INSTALLS,
+    ("install", "sudo ./deploy/install.sh"): INSTALLS,
+    ("install", "podman run --read-only --tmpfs /tmp --volume reassignd"): INSTALLS,
+    ("install", "podman run --read-only --tmpfs /tmp --volume ./token"): INSTALLS,
+    ("install", "kubectl create secret"): INSTALLS,
+    ("install", "make dist"): "tests/tools/test_dist.py builds a release",
+    (
+        "proposals",
+        "reassignd propose drain 7 --snapshot",
+    ): "needs a Spark cluster; tests/planner/ runs proposals with Spark",
+    ("security", "keytool -list"): "converts key stores of the reader",
+    ("zookeeper", "reassignd serve --backend zookeeper --zookeeper"): NEEDS_ZOOKEEPER,
+    ("zookeeper", "reassignd serve --backend zookeeper …"): NEEDS_ZOOKEEPER,
+}
+"""Why blocks are not run."""
+
+
+class Before(NamedTuple):
+    """What a document expects: settings of the server, and commands that are run before its own."""
+
+    settings: dict[str, str]
+    commands: str = "reassignd serve --demo-topics"
+
+
+FAST = {"embedded.partition.bytes": "100000", "embedded.tick.ms": "20"}
+SLOWER = {"embedded.partition.bytes": "5000000", "embedded.network.bytes.per.second": "50000000"}
+
+SERVER = Before(FAST)
+"""What most documents expect."""
+
+PLANS = """
+plan() { echo '{"version": 1, "partitions": [{"topic": "'$1'", "partition": '$2', "replicas": '$3'}]}'; }
+plan orders 0 '[4, 5, 6]' > plan.json
+plan orders 7 '[4, 5, 6]' > urgent.json
+"""
+
+TEN_JOBS = """
+for partition in {0..9}; do plan clicks $partition '[1, 2]' | reassignd execute - > /dev/null || return; done
+"""
+"""Jobs before the two that the recipes write of, the second with the number 12."""
+
+TOPIC_OF_FOUR_PARTITIONS = """
+kafka-topics.sh --bootstrap-server 127.0.0.1:9092 --create --topic orders.eu --partitions 4 --replication-factor 2
+"""
+
+BEFORE = {
+    "README": Before(SLOWER, ""),
+    "api": Before(FAST, f"reassignd serve --demo-topics {PLANS}"),
+    "guide": Before({}, ""),
+    "pace": Before(FAST, f"reassignd serve --demo-topics {PLANS}"),
+    "proposals": Before(FAST, f"reassignd serve --brokers 32 --demo-topics {TOPIC_OF_FOUR_PARTITIONS}"),
+    "recipes": Before(FAST, f"reassignd serve --demo-topics {PLANS} {TEN_JOBS}"),
+    "security": Before(FAST, ""),
+}
+"""What other documents expect, by their page."""
+
+TOPICS_FILE = """echo '{"version": 1, "topics": [{"topic": "orders"}]}' > topics.json"""
+BAD_PLAN = """
+echo '{"version": 1, "partitions": [{"topic": "clicks", "partition": 0, "replicas": [1, 2147483648]}]}' > bad.json
+"""
+ACCESS_FILES = """
+echo 'ann operator token 6Jq1uRZ0mTzvN3sK' > access
+echo 6Jq1uRZ0mTzvN3sK > ~/.reassignd-token
+chmod 600 access ~/.reassignd-token
+"""
+
+BEFORE_BLOCK = {
+    ("guide", "reassignd queue generate"): TOPICS_FILE,
+    ("guide", "reassignd execute bad.json"): BAD_PLAN,
+    ("recipes", "reassignd cancel --partition"): "reassignd pause && reassignd execute urgent.json",
+    ("recipes", "reassignd execute urgent.json"): "reassignd broker slow 5 0 && reassignd execute plan.json",
+    ("security", "reassignd serve --override http"): ACCESS_FILES,
+}
+"""Commands that are run before a block."""
