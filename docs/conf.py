@@ -35,7 +35,7 @@ NAVIGATION = {
     "Start": ["install", "guide", "console", "recipes"],
     "Ways to run it": ["gateway", "high-availability", "embedded", "zookeeper"],
     "Plans": ["proposals", "planner", "pace"],
-    "Operations": ["operations", "troubleshooting", "observability", "security"],
+    "Operations": ["operations", "troubleshooting", "faq", "observability", "security"],
     "Reference": ["cli", "configuration", "api", "metrics", "errors", "glossary"],
     "How it works": ["how-it-works", "performance", "differences", "drafts", "decisions"],
     "About": ["comparison", "dependencies", "/CHANGELOG", "/CONTRIBUTING", "/SECURITY"],

@@ -62,8 +62,8 @@ kafka-configs.sh --bootstrap-server 127.0.0.1:9092 --entity-type brokers --entit
   --alter --add-config reassignment.max.concurrent.partition.movements=2
 ```
 
-The settings can have initial values of those whose names begin with `reassignment.`, in the file as in the
-environment: `reassignment.max.concurrent.partition.movements=20`. An initial value applies as long as the config
+Configs whose names begin with `reassignment.` can have initial values among the settings, for example
+`reassignment.max.concurrent.partition.movements=20` in the file. An initial value applies as long as the config
 is not set while the server runs; a dynamic value replaces it, also after a restart, and deleting the dynamic
 value restores it. `reassignd limits` shows where a value comes from (`settings` or `dynamic`), and Kafka's tools
 show an initial value as `STATIC_BROKER_CONFIG`.

@@ -63,7 +63,8 @@ class Before(NamedTuple):
 
 
 FAST = {"embedded.partition.bytes": "100000", "embedded.tick.ms": "20"}
-SLOWER = {"embedded.partition.bytes": "5000000", "embedded.network.bytes.per.second": "50000000"}
+LARGE = {"embedded.partition.bytes": "50000000", "embedded.network.bytes.per.second": "1000000000"}
+"""Partitions that move for as long as brokers are slow, however busy the machine is."""
 
 SERVER = Before(FAST)
 """What most documents expect."""
@@ -84,9 +85,9 @@ kafka-topics.sh --bootstrap-server 127.0.0.1:9092 --create --topic orders.eu --p
 """
 
 BEFORE = {
-    "README": Before(SLOWER, ""),
+    "README": Before(LARGE, ""),
     "api": Before(FAST, f"reassignd serve --demo-topics {PLANS}"),
-    "guide": Before({}, ""),
+    "guide": Before(LARGE, ""),
     "pace": Before(FAST, f"reassignd serve --demo-topics {PLANS}"),
     "proposals": Before(FAST, f"reassignd serve --brokers 32 --demo-topics {TOPIC_OF_FOUR_PARTITIONS}"),
     "recipes": Before(FAST, f"reassignd serve --demo-topics {PLANS} {TEN_JOBS}"),
@@ -104,7 +105,18 @@ echo 6Jq1uRZ0mTzvN3sK > ~/.reassignd-token
 chmod 600 access ~/.reassignd-token
 """
 
+SPEED = """
+for broker in {1..6}; do
+  curl --silent --fail --show-error --output speed.out --data '{"factor": %s}' $REASSIGND_URL/v1/brokers/$broker/slow
+done
+"""
+
 BEFORE_BLOCK = {
+    ("README", "echo '{"): SPEED % 0.01,
+    ("README", "python3 -c"): SPEED % 0.1,
+    ("README", ".venv/bin/pip install 'reassignd[propose]'"): SPEED % 1,
+    ("guide", "python3 - > plan.json"): SPEED % 0.002,
+    ("guide", "reassignd rollback 1"): SPEED % 1,
     ("guide", "reassignd queue generate"): TOPICS_FILE,
     ("guide", "reassignd execute bad.json"): BAD_PLAN,
     ("recipes", "reassignd cancel --partition"): "reassignd pause && reassignd execute urgent.json",
