@@ -24,7 +24,7 @@ from controller.messages.upstream_events import (
     UpstreamTopic,
 )
 from controller.model.names import TopicPartition
-from controller.model.upstream_step import Stage, UpstreamStep
+from controller.model.upstream_step import Stage
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from controller.upstream.polled import active_topics
@@ -77,6 +77,8 @@ class UpstreamPoller:
         self._on_brokers, self._clock, self._intervals = on_brokers, clock, intervals or PollIntervals()
         self._whole_every = self._intervals.whole
         self._moves: dict[TopicPartition, UpstreamMove] = {}
+        self._followed: dict[TopicPartition, UpstreamMove] | None = None
+        """The moves of a poll that the controller has followed conclusively, if it has decided nothing since."""
         self._brokers_at = self._whole_at = float("-inf")
         self._polling = asyncio.Lock()
         """One poll at a time, so that events are in the order of the polls."""
@@ -84,6 +86,7 @@ class UpstreamPoller:
 
     def poll_soon(self) -> None:
         """End the pause before the next poll, because the controller has decided something."""
+        self._followed = None
         self._wake.set()
 
     async def poll(self) -> None:
@@ -120,8 +123,13 @@ class UpstreamPoller:
             moves = await self._ask_moves()
             unclear = set() if whole else self._unclear(moves)
             topics = await self._ask_all_topics() if whole else await self._ask_topics(unclear)
-            if whole or brokers is not None or unclear or moves != self._moves or self._settling():
-                await self._submit(UpstreamPolled(brokers, topics, moves, whole, frozenset(outstanding)))
+            settling = self._settling()
+            # Each move that is passed on takes a few microseconds: with 10,000 a large part of a poll.
+            changed = whole or bool(unclear) or settling or moves != self._followed
+            if changed or brokers is not None:
+                self._followed = None if unclear or settling or outstanding else moves
+                passed = moves if changed else {}
+                await self._submit(UpstreamPolled(brokers, topics, passed, whole, frozenset(outstanding)))
         self._moves = moves
         self._brokers_at = now if brokers is not None else self._brokers_at
         if whole:
@@ -160,18 +168,19 @@ class UpstreamPoller:
         return bool(self._moves) or bool(self._state.in_flight) or self._settling()
 
     def _settling(self) -> bool:
-        return any(s.stage in SETTLING for s in self._in_flight())
-
-    def _in_flight(self) -> list[UpstreamStep]:
-        return [self._state.upstream_steps[key] for key in self._state.in_flight.delegated()]
+        steps = self._state.upstream_steps
+        return any(steps[key].stage in SETTLING for key in self._state.in_flight.delegated())
 
     def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
         """Return the partitions whose Metadata is needed in addition to the list of reassignments."""
         state = self._state
-        steps = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ENDED}
+        in_flight = state.in_flight.delegated()
+        steps = {
+            key for key in in_flight if key not in moves or state.upstream_steps[key].stage is Stage.ENDED
+        }
         # Only moves that the last poll did not have: otherwise a topic without DESCRIBE permission is
         # requested each time.
-        new_moves = moves.keys() - self._moves.keys() - set(state.in_flight.delegated())
+        new_moves = (moves.keys() - self._moves.keys()).difference(in_flight)
         ended_moves = state.external - moves.keys()
         return steps | new_moves | ended_moves | state.sighted_keys()
 

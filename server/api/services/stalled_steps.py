@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from controller.model.cluster import Partition, Replicas, TopicPartition
+from controller.model.rows import row_maker
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from server.ports import Sizes
@@ -32,6 +33,9 @@ class _Mark(NamedTuple):
     """Time of the last measurement."""
     received_since: float = 0
     """Bytes received from `since` to `measured`."""
+
+
+_new_mark = row_maker(_Mark)
 
 
 class StalledSteps:
@@ -81,7 +85,8 @@ class StalledSteps:
         missing, mark = max(0.0, len(adding) * size - received), self._marks.get(key)
         if mark is None or mark.adding != adding or _has_progressed(mark, missing, received, now):
             mark = _Mark(now, adding, missing, received, now)
-        return mark._replace(measured=now, received_since=received - mark.received)
+        since, _, left, had, _, _ = mark
+        return _new_mark((since, adding, left, had, now, received - had))
 
     def _reason(self, mark: _Mark) -> str:
         if not mark.missing:

@@ -4,7 +4,12 @@ from typing import Any
 import pytest
 
 from backends.client.errors import BrokerError, UnreachableError
-from backends.upstream.poller import UNKNOWN_TOPIC_PAUSE_SECONDS, UNKNOWN_TOPIC_RETRIES, PollIntervals
+from backends.upstream.poller import (
+    SETTLING,
+    UNKNOWN_TOPIC_PAUSE_SECONDS,
+    UNKNOWN_TOPIC_RETRIES,
+    PollIntervals,
+)
 from common.clock import settle
 from common.tasks import cancel, spawn
 from controller.messages.effects import Submit
@@ -53,6 +58,37 @@ async def test_an_ongoing_step_needs_no_metadata(rig: Rig) -> None:
     assert rig.asked_topics() == []
     (seen,) = rig.events.of(UpstreamPolled)
     assert (seen.moves, seen.topics, seen.whole) == ({key("foo-0"): MOVE}, [], False)
+
+
+async def moves_passed_on(rig: Rig, polls: int = 2) -> list[bool]:
+    for _ in range(polls):
+        await rig.clock.advance(PollIntervals().idle)
+        await rig.poller.poll()
+    return [bool(seen.moves) for seen in rig.events.of(UpstreamPolled)]
+
+
+async def test_a_list_that_does_not_change_is_followed_once(rig: Rig) -> None:
+    await rig.poll_all()
+    rig.step("foo-0")
+    rig.moves["foo-0"] = MOVE
+    assert await moves_passed_on(rig, polls=3) == [True, False, False]
+
+
+@pytest.mark.parametrize("stage", sorted(SETTLING))
+async def test_the_same_list_is_followed_again_while_a_step_settles(rig: Rig, stage: Stage) -> None:
+    await rig.poll_all()
+    rig.step("foo-0", stage)
+    rig.moves["foo-0"] = MOVE
+    assert await moves_passed_on(rig) == [True, True]
+
+
+async def test_the_same_list_is_followed_again_after_a_decision(rig: Rig) -> None:
+    await rig.poll_all()
+    rig.step("foo-0")
+    rig.moves["foo-0"] = MOVE
+    await moves_passed_on(rig, polls=1)
+    rig.poller.poll_soon()
+    assert await moves_passed_on(rig) == [True, True, False]
 
 
 async def test_a_step_that_is_not_listed_is_described(rig: Rig) -> None:
