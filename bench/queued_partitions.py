@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from bench.api_speed import SLOW_EMBEDDED
-from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
+from bench.large_requests import PARTITIONS_PER_TOPIC, WITHOUT_SPARK, alter, create
 from bench.step_latency import TARGET_MS, milliseconds_per_step
 from common.garbage_collector import collect_young_only
 from controller.scheduling.limits import CONFIGS
@@ -46,7 +46,7 @@ class Subject:
     """A server and a connection to it."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
-        self.server = Reassignd(folder, {**SLOW_EMBEDDED, "log.level": "WARN", **(settings or {})})
+        self.server = Reassignd(folder, {**SLOW_EMBEDDED, **WITHOUT_SPARK, **(settings or {})})
         self.connection: RawConnection
 
     def start(self) -> float:

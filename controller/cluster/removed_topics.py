@@ -51,8 +51,11 @@ def topic_removed(d: Decision, name: str) -> Iterator[None]:
 def drop_lost_reassignments(d: Decision) -> Iterator[None]:
     """At start, end the reassignments of partitions that were deleted under another controller."""
     state = d.state
-    lost = [key for key in {**state.pending, **state.reassignments} if state.partition(*key) is None]
-    for seen, key in enumerate(lost, 1):
+    sizes = {topic: len(partitions) for topic, partitions in state.partitions.items()}
+    lost = [
+        key for key in chain(state.pending, state.reassignments) if key.partition >= sizes.get(key.topic, 0)
+    ]
+    for seen, key in enumerate(dict.fromkeys(lost), 1):
         _forget(d, key)
         if seen % PARTITIONS_PER_SLICE == 0:
             yield

@@ -176,8 +176,9 @@ class Backlog:
 
     def enqueue_all(self, keys: Collection[TopicPartition]) -> None:
         """Do as `enqueue` for each partition."""
-        self.to_plan.extend([key for key in keys if key not in self._to_plan_keys])
-        self._to_plan_keys.update(keys)
+        known = self._to_plan_keys
+        self.to_plan.extend(keys if known.isdisjoint(keys) else [key for key in keys if key not in known])
+        known.update(keys)
 
     def next_steps(self, most: int) -> Iterator[tuple[TopicPartition, bool]]:
         """Remove and yield partitions whose step is to be planned (False), then those whose step may start (True).
