@@ -54,9 +54,11 @@ def _obstacle(acl: Acl) -> str | None:
         return f"Invalid operation {acl.operation.name}"
     if acl.permission not in (Permission.DENY, Permission.ALLOW):
         return f"Invalid permissionType {acl.permission.name}"
-    kind, colon, name = acl.principal.partition(":")
-    if not (kind and colon and name):
-        return f"Principal {display_name(acl.principal)!r} is invalid: use TYPE:NAME, such as User:alice."
+    if ":" not in acl.principal:
+        return (
+            f"Could not parse principal from `{display_name(acl.principal)}` (no colon is present separating the"
+            " principal type from the principal name)"
+        )
     return None
 
 

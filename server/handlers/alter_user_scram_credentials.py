@@ -1,6 +1,6 @@
 """AlterUserScramCredentials (51), version 0.
 
-KIP: 554. The changes of a user are made together or not at all.
+KIP: 554. A request may make one change of each user.
 ACL: ALTER on the cluster.
 Errors by user: CLUSTER_AUTHORIZATION_FAILED, UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM,
 DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND.
@@ -19,7 +19,7 @@ from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 from server.dispatch.row_errors import RowError, merged
-from server.security.scram_changes import BOUNDS, changes_of, users_in
+from server.security.scram_changes import BOUNDS, only_change_of, users_in
 
 
 def refuse(
@@ -46,7 +46,7 @@ async def handle(
     accepted = []
     for user in users:
         try:
-            accepted.append(UserChange(user, changes_of(request, user)))
+            accepted.append(UserChange(user, only_change_of(request, user, context.state.scram_credentials)))
             refusals.append(None)
         except ApiError as error:
             refusals.append((error.code, error.message))

@@ -2,7 +2,8 @@
 
 KIP: 140, 290 (v1, patterns), 482 (v2), 373 (v3, users as resources).
 ACL: ALTER on the cluster.
-Errors by ACL: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED (no authorizer is configured), INVALID_REQUEST.
+Errors by ACL: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED (no authorizer is configured), INVALID_REQUEST;
+of all ACLs: UNKNOWN_SERVER_ERROR (one has a number of filters, such as ANY).
 """
 
 from common.error_codes import ErrorCode
@@ -33,4 +34,5 @@ async def handle(request: CreateAclsRequest, context: Context) -> CreateAclsResp
     acls = [acl_of(creation) for creation in request.creations]
     requester = Requester(context.principal, context.client_id, context.via)
     outcomes = await context.services.driver.submit(CreateAcls(acls, requester))
-    return CreateAclsResponse(results=[AclCreationResult(*outcome) for outcome in outcomes])
+    # Kafka's message is empty, not null, for an ACL that was accepted.
+    return CreateAclsResponse(results=[AclCreationResult(code, message or "") for code, message in outcomes])

@@ -17,11 +17,7 @@ from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 from server.handlers.create_acls import NO_AUTHORIZER
-from server.security.acl_messages import deleted, filter_of
-
-UNKNOWN = DeleteAclsFilterResult(
-    ErrorCode.INVALID_REQUEST, "The filter has an unknown type, operation or permission."
-)
+from server.security.acl_messages import deleted, fault_of, filter_of
 
 
 def refuse(request: DeleteAclsRequest, code: int, message: str | None) -> DeleteAclsResponse:
@@ -35,13 +31,15 @@ async def handle(request: DeleteAclsRequest, context: Context) -> DeleteAclsResp
     if not context.services.manages_acls:
         raise ApiError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
     filters = [filter_of(message) for message in request.filters]
-    known = [each for each in filters if each is not None]
+    known = [each for each in filters if fault_of(each) is None]
     requester = Requester(context.principal, context.client_id, context.via)
     found = await context.services.driver.submit(DeleteAcls(known, requester))
     matching = iter(found)
     return DeleteAclsResponse(
         filter_results=[
-            UNKNOWN if each is None else DeleteAclsFilterResult(0, None, deleted(next(matching)))
+            DeleteAclsFilterResult(0, None, deleted(next(matching)))
+            if (fault := fault_of(each)) is None
+            else DeleteAclsFilterResult(ErrorCode.INVALID_REQUEST, fault)
             for each in filters
         ]
     )

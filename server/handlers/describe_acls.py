@@ -2,7 +2,7 @@
 
 KIP: 140, 290 (v1, patterns), 482 (v2), 373 (v3, users as resources).
 ACL: DESCRIBE on the cluster.
-Errors: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED (no authorizer is configured), INVALID_REQUEST.
+Errors: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED (no authorizer is configured).
 """
 
 from common.error_codes import ErrorCode
@@ -31,7 +31,4 @@ def handle(request: DescribeAclsRequest, context: Context) -> DescribeAclsRespon
     """List the ACLs that the filter matches."""
     if not context.services.manages_acls:
         raise ApiError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
-    chosen = filter_of(request)
-    if chosen is None:
-        raise ApiError(ErrorCode.INVALID_REQUEST, "The filter has an unknown type, operation or permission.")
-    return DescribeAclsResponse(error_message=None, resources=described(context.state.acls.found(chosen)))
+    return DescribeAclsResponse(resources=described(context.state.acls.found(filter_of(request))))

@@ -48,7 +48,7 @@ def handle(
     names = [user.name for user in request.users or ()]
     duplicates = repeated(names)
     results = [_row(name, known, duplicates) for name in dict.fromkeys(names or sorted(known))]
-    return DescribeUserScramCredentialsResponse(error_message=None, results=results)
+    return DescribeUserScramCredentialsResponse(results=results)
 
 
 def _info(credential: ScramCredential) -> CredentialInfo:
@@ -65,5 +65,5 @@ def _row(
         code = ErrorCode.RESOURCE_NOT_FOUND
         text = f"Attempt to describe a user credential that does not exist: {user}"
     else:
-        return DescribeUserScramCredentialsResult(user, 0, None, sorted(known[user]))
+        return DescribeUserScramCredentialsResult(user, 0, "", sorted(known[user]))
     return DescribeUserScramCredentialsResult(user, code, text)

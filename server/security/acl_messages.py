@@ -5,13 +5,18 @@ from enum import IntEnum
 from itertools import groupby
 from typing import Protocol, TypeVar
 
+from common.error_codes import ErrorCode
 from controller.access.filters import AclFilter
 from controller.model.access import Acl, Operation, PatternType, Permission, ResourceKind
+from protocol.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
 from protocol.messages.delete_acls_response import DeleteAclsMatchingAcl
 from protocol.messages.describe_acls_response import AclDescription, DescribeAclsResource
 
 E = TypeVar("E", bound=IntEnum)
+
+UNKNOWN, ANY = 0, 1
+"""The same numbers in all four enums."""
 
 
 class FilterMessage(Protocol):
@@ -39,9 +44,20 @@ class FilterMessage(Protocol):
     def permission_type(self) -> int: ...
 
 
-def filter_of(message: FilterMessage) -> AclFilter | None:
-    """Return the filter, or None if a number in it is unknown."""
-    chosen = AclFilter(
+def filter_of(message: FilterMessage) -> AclFilter:
+    """Return the filter. Numbers that are in no enum become UNKNOWN, which matches nothing.
+
+    Raises DecodeError for UNKNOWN in the message: Kafka closes the connection.
+    """
+    numbers = (
+        message.resource_type_filter,
+        message.pattern_type_filter,
+        message.operation,
+        message.permission_type,
+    )
+    if UNKNOWN in numbers:
+        raise DecodeError("a filter of ACLs with an UNKNOWN field")
+    return AclFilter(
         _known(ResourceKind, message.resource_type_filter),
         message.resource_name_filter,
         _known(PatternType, message.pattern_type_filter),
@@ -50,12 +66,31 @@ def filter_of(message: FilterMessage) -> AclFilter | None:
         _known(Operation, message.operation),
         _known(Permission, message.permission_type),
     )
-    numbers = (chosen.kind, chosen.pattern, chosen.operation, chosen.permission)
-    return None if 0 in numbers else chosen
+
+
+def fault_of(chosen: AclFilter) -> str | None:
+    """Return Kafka's message for a filter with a number that is in no enum; None for another filter."""
+    if UNKNOWN in (chosen.kind, chosen.pattern):
+        return "Unknown patternFilter."
+    return "Unknown entryFilter." if UNKNOWN in (chosen.operation, chosen.permission) else None
 
 
 def acl_of(message: AclCreation) -> Acl:
-    """Return the ACL to create. Unknown numbers become UNKNOWN, which the controller refuses."""
+    """Return the ACL to create. Numbers that are in no enum become UNKNOWN, which the controller refuses.
+
+    As in Kafka, UNKNOWN in the message closes the connection (DecodeError), and a number that only filters may
+    have ends the whole request with UNKNOWN_SERVER_ERROR (ApiError).
+    """
+    numbers = (
+        message.resource_type,
+        message.resource_pattern_type,
+        message.operation,
+        message.permission_type,
+    )
+    if UNKNOWN in numbers:
+        raise DecodeError("an ACL with an UNKNOWN field")
+    if ANY in numbers or message.resource_pattern_type == PatternType.MATCH:
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
     return Acl(
         _known(ResourceKind, message.resource_type),
         message.resource_name,
@@ -88,4 +123,4 @@ def _known(kind: type[E], number: int) -> E:
     try:
         return kind(number)
     except ValueError:
-        return kind(0)
+        return kind(UNKNOWN)

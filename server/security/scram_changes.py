@@ -5,16 +5,19 @@ The client has salted the password. What is kept is computed from that (RFC 5802
 
 import hashlib
 import hmac
+from collections.abc import Container
 
 from common.error_codes import ErrorCode
+from controller.access.changes import NO_CREDENTIAL
 from controller.model.access import ScramCredential
 from protocol.counter import Bounds
 from protocol.errors import ApiError
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from protocol.scram import SCRAM_MECHANISMS
+from protocol.scram import SCRAM_MECHANISMS, ScramMechanism
 
 MECHANISMS = {mechanism.number: mechanism for mechanism in SCRAM_MECHANISMS}
 NUMBERS = {mechanism.name: mechanism.number for mechanism in SCRAM_MECHANISMS}
@@ -22,8 +25,13 @@ NUMBERS = {mechanism.name: mechanism.number for mechanism in SCRAM_MECHANISMS}
 ITERATIONS = range(4096, 16_384 + 1)
 """Kafka: ScramMechanism.minIterations, and the most that brokers accept."""
 
+TWICE = "A user credential cannot be altered twice in the same request"
+
 BOUNDS = Bounds(rows=1_000, numbers=1_000)
 """Bounds of a request. A larger one is refused; the response has its first rows."""
+
+
+_Row = ScramCredentialDeletion | ScramCredentialUpsertion
 
 
 def users_in(request: AlterUserScramCredentialsRequest) -> list[str]:
@@ -34,16 +42,30 @@ def users_in(request: AlterUserScramCredentialsRequest) -> list[str]:
 
 def changes_of(request: AlterUserScramCredentialsRequest, user: str) -> dict[str, ScramCredential | None]:
     """Return the user's credentials by mechanism; None removes one. Raises ApiError with Kafka's messages."""
-    if not user:
-        raise ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     changes: dict[str, ScramCredential | None] = {}
-    for deletion in request.deletions:
-        if deletion.name == user:
-            _add(changes, deletion.mechanism, None)
-    for upsertion in request.upsertions:
-        if upsertion.name == user:
-            _add(changes, upsertion.mechanism, upsertion)
+    for row in _rows(request, user):
+        mechanism = _mechanism(row)
+        if mechanism.name in changes:
+            raise ApiError(ErrorCode.DUPLICATE_RESOURCE, TWICE)
+        changes[mechanism.name] = _credential(row, mechanism)
     return changes
+
+
+def only_change_of(
+    request: AlterUserScramCredentialsRequest, user: str, known: Container[tuple[str, str]]
+) -> dict[str, ScramCredential | None]:
+    """Return what `changes_of` returns, for a server with KRaft: there, a request makes one change of a user.
+
+    `known` has user and mechanism of the existing credentials.
+    """
+    first, *more = _rows(request, user)
+    mechanism = _mechanism(first)
+    credential = _credential(first, mechanism)
+    if credential is None and (user, mechanism.name) not in known:
+        raise ApiError(ErrorCode.RESOURCE_NOT_FOUND, NO_CREDENTIAL)
+    if more:
+        raise ApiError(ErrorCode.DUPLICATE_RESOURCE, TWICE)
+    return {mechanism.name: credential}
 
 
 def salted_credential(
@@ -56,22 +78,27 @@ def salted_credential(
     return ScramCredential(user, mechanism, salt, hashlib.new(hash_name, client).digest(), server, iterations)
 
 
-def _add(
-    changes: dict[str, ScramCredential | None], mechanism: int, upsertion: ScramCredentialUpsertion | None
-) -> None:
-    if mechanism not in MECHANISMS:
+def _rows(request: AlterUserScramCredentialsRequest, user: str) -> list[_Row]:
+    """Return the user's rows: deletions first, as Kafka reads them."""
+    rows: list[_Row] = [*request.deletions, *request.upsertions]
+    return [row for row in rows if row.name == user]
+
+
+def _mechanism(row: _Row) -> ScramMechanism:
+    if not row.name:
+        raise ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    if row.mechanism not in MECHANISMS:
         raise ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
-    _, name, hash_name = MECHANISMS[mechanism]
-    if name in changes:
-        text = "A user credential cannot be altered twice in the same request"
-        raise ApiError(ErrorCode.DUPLICATE_RESOURCE, text)
-    changes[name] = None if upsertion is None else _credential(upsertion, name, hash_name)
+    return MECHANISMS[row.mechanism]
 
 
-def _credential(upsertion: ScramCredentialUpsertion, mechanism: str, hash_name: str) -> ScramCredential:
-    if upsertion.iterations not in ITERATIONS:
-        few = upsertion.iterations < ITERATIONS[0]
+def _credential(row: _Row, mechanism: ScramMechanism) -> ScramCredential | None:
+    """Return the credential that the row sets; None if the row removes it."""
+    if isinstance(row, ScramCredentialDeletion):
+        return None
+    if row.iterations not in ITERATIONS:
+        few = row.iterations < ITERATIONS[0]
         text = f"Too {'few' if few else 'many'} iterations"
         raise ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, text)
-    user, _, iterations, salt, salted = upsertion
-    return salted_credential(user, mechanism, hash_name, salt, iterations, salted)
+    user, _, iterations, salt, salted = row
+    return salted_credential(user, mechanism.name, mechanism.hash_name, salt, iterations, salted)

@@ -75,8 +75,11 @@ class SignedTokens(NamedTuple):
         expires, issued, valid_from = (1000 * time for time in times)
         if now_ms - skew >= expires:
             raise TokenRefusedError("it has expired (exp)")
-        if max(issued, valid_from) > now_ms + skew:
-            raise TokenRefusedError("it was issued (iat), or is valid (nbf), in the future")
+        if expires < max(issued, valid_from):
+            raise TokenRefusedError("it expires (exp) before it was issued (iat), or is valid (nbf)")
+        # As in Kafka, only `nbf` is compared with the present time.
+        if "nbf" in claims and valid_from > now_ms + skew:
+            raise TokenRefusedError("it is valid (nbf) in the future")
         return BearerToken(principal, int(expires))
 
     def _key(self, header: Mapping[str, Any]) -> Any:  # noqa: ANN401 - PyJWK is imported only when needed

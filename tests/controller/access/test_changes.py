@@ -34,7 +34,13 @@ def test_acls_are_created_once() -> None:
         ({"pattern": PatternType.MATCH}, "Invalid patternType MATCH"),
         ({"operation": Operation.UNKNOWN}, "Invalid operation UNKNOWN"),
         ({"permission": Permission.ANY}, "Invalid permissionType ANY"),
-        ({"principal": "anna"}, "Principal 'anna' is invalid: use TYPE:NAME, such as User:alice."),
+        (
+            {"principal": "anna"},
+            (
+                "Could not parse principal from `anna` (no colon is present separating the principal type from the"
+                " principal name)"
+            ),
+        ),
     ],
 )
 def test_an_invalid_acl_is_refused_and_the_others_are_created(fields: dict[str, Any], message: str) -> None:

@@ -2,7 +2,9 @@
 
 from common.error_codes import ErrorCode
 from controller.messages.access_events import AlterScramCredentials
+from controller.model.access import ScramCredential
 from controller.model.errors import DONE, Outcome
+from controller.state.state import State
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -18,7 +20,9 @@ REQUEST = AlterUserScramCredentialsRequest(
 
 async def test_valid_users_are_submitted_and_the_others_refused() -> None:
     driver = FakeDriver([Outcome(ErrorCode.RESOURCE_NOT_FOUND, "none"), DONE])
-    response = encodable(await answer(handle, REQUEST, context(0, driver=driver)), 51)
+    state = State()
+    state.put_by_class[ScramCredential](ScramCredential("bob", "SCRAM-SHA-256", b"", b"", b"", 4096))
+    response = encodable(await answer(handle, REQUEST, context(0, state, driver=driver)), 51)
     (event,) = driver.events
     assert isinstance(event, AlterScramCredentials)
     assert [change.user for change in event.users] == ["bob", "ann"]

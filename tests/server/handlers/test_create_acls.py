@@ -22,7 +22,7 @@ async def test_the_outcome_of_each_acl_is_returned() -> None:
     asked = context(3, driver=driver, authorizer=AclAuthorizer(AclIndex()))
     response = encodable(await answer(handle, REQUEST, asked), 30)
     assert driver.events == [CreateAcls([acl(), acl("other")], Requester("User:ANONYMOUS", "me"))]
-    assert [tuple(row) for row in response.results] == [(0, None), (42, "no")]
+    assert [tuple(row) for row in response.results] == [(0, ""), (42, "no")]
 
 
 async def test_without_an_authorizer_no_acl_is_created() -> None:

@@ -14,7 +14,8 @@ from server.security.acl_authorizer import AclAuthorizer
 from tests.controller.access.acls import acl
 from tests.server.fakes import FakeDriver, answer, context, encodable
 
-ALL, UNKNOWN = DeleteAclsFilter(*AclFilter()), DeleteAclsFilter(operation=99)
+ALL = DeleteAclsFilter(*AclFilter())
+UNKNOWN = ALL._replace(operation=99)
 
 
 async def test_the_deleted_acls_are_listed_by_filter() -> None:
@@ -27,7 +28,7 @@ async def test_the_deleted_acls_are_listed_by_filter() -> None:
     ]
     first, unknown, last = response.filter_results
     assert [row.resource_name for row in first.matching_acls] == ["orders"]
-    assert unknown.error_code == ErrorCode.INVALID_REQUEST
+    assert unknown[:2] == (ErrorCode.INVALID_REQUEST, "Unknown entryFilter.")
     assert (last.error_code, last.matching_acls) == (0, [])
 
 

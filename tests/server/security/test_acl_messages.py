@@ -2,15 +2,17 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.access.filters import AclFilter
 from controller.model.access import Acl, PatternType, ResourceKind
+from protocol.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
 from protocol.messages.delete_acls_request import DeleteAclsFilter
 from protocol.messages.describe_acls_request import DescribeAclsRequest
-from server.security.acl_messages import acl_of, deleted, described, filter_of
+from server.security.acl_messages import acl_of, deleted, described, fault_of, filter_of
 from tests.controller.access.acls import ACLS, FILTERS, acl
 
 
@@ -26,17 +28,39 @@ def test_a_filter_keeps_its_values_on_the_wire(chosen: AclFilter) -> None:
     assert filter_of(DescribeAclsRequest(*chosen)) == filter_of(DeleteAclsFilter(*chosen)) == chosen
 
 
-@given(st.integers(0, 3), st.sampled_from([0, 99, -1]))
-def test_a_filter_with_an_unknown_number_is_none(position: int, number: int) -> None:
-    names = ("resource_type_filter", "pattern_type_filter", "operation", "permission_type")
-    changed: Any = {names[position]: number}
-    message = DescribeAclsRequest(*AclFilter())._replace(**changed)
-    assert filter_of(message) is None
+FIELDS = ("resource_type_filter", "pattern_type_filter", "operation", "permission_type")
 
 
-def test_an_unknown_type_to_create_becomes_unknown() -> None:
-    assert acl_of(AclCreation(99, "a", 98)).kind is ResourceKind.UNKNOWN
-    assert acl_of(AclCreation(2, "a", 98)).pattern is PatternType.UNKNOWN
+def with_number(field: str, number: int) -> DescribeAclsRequest:
+    changed: Any = {field: number}
+    return DescribeAclsRequest(*AclFilter())._replace(**changed)
+
+
+@given(st.sampled_from(FIELDS), st.sampled_from([99, -1]), ACLS)
+def test_a_number_beyond_the_enums_matches_nothing_and_is_named(field: str, number: int, each: Acl) -> None:
+    chosen = filter_of(with_number(field, number))
+    assert not chosen.matches(each)
+    assert fault_of(chosen) == ("Unknown patternFilter." if field in FIELDS[:2] else "Unknown entryFilter.")
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_unknown_in_a_filter_closes_the_connection(field: str) -> None:
+    with pytest.raises(DecodeError):
+        filter_of(with_number(field, 0))
+
+
+CREATION = AclCreation(*acl())
+
+
+def test_a_type_beyond_the_enums_becomes_unknown() -> None:
+    assert acl_of(CREATION._replace(resource_type=99)).kind is ResourceKind.UNKNOWN
+    assert acl_of(CREATION._replace(resource_pattern_type=98)).pattern is PatternType.UNKNOWN
+
+
+@pytest.mark.parametrize(("pattern", "error"), [(0, DecodeError), (1, ApiError), (2, ApiError)])
+def test_patterns_of_filters_end_the_whole_request(pattern: int, error: type[Exception]) -> None:
+    with pytest.raises(error, match="UNKNOWN"):
+        acl_of(CREATION._replace(resource_pattern_type=pattern))
 
 
 @given(st.lists(ACLS, unique=True))

@@ -13,7 +13,7 @@ from protocol.messages.alter_user_scram_credentials_request import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from server.security.scram_changes import changes_of, users_in
+from server.security.scram_changes import changes_of, only_change_of, users_in
 
 # RFC 7677, section 3: the example of SCRAM-SHA-256.
 SALT = b"[m\x99h\x9d\x12\x35\x8e\xec\xa0K\x14\x126\xfa\x81"
@@ -64,4 +64,32 @@ def test_an_invalid_change_is_refused(
 ) -> None:
     with pytest.raises(ApiError, match=message) as raised:
         changes_of(request(*rows), rows[0].name)
+    assert raised.value.code == code
+
+
+REMOVAL = ScramCredentialDeletion("ann", 1)
+OTHER_REMOVAL = ScramCredentialDeletion("ann", 2)
+KNOWN = {("ann", "SCRAM-SHA-256")}
+
+
+def test_one_change_of_a_user_is_made_with_kraft() -> None:
+    assert only_change_of(request(REMOVAL), "ann", KNOWN) == {"SCRAM-SHA-256": None}
+    assert only_change_of(request(upsertion()), "ann", ()) == changes_of(request(upsertion()), "ann")
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ([OTHER_REMOVAL], ErrorCode.RESOURCE_NOT_FOUND),
+        ([OTHER_REMOVAL, upsertion()], ErrorCode.RESOURCE_NOT_FOUND),
+        ([REMOVAL, upsertion(mechanism=2)], ErrorCode.DUPLICATE_RESOURCE),
+        ([upsertion(), upsertion(mechanism=9)], ErrorCode.DUPLICATE_RESOURCE),
+        ([upsertion(mechanism=9), upsertion()], ErrorCode.UNSUPPORTED_SASL_MECHANISM),
+    ],
+)
+def test_the_first_fault_of_a_user_is_told_with_kraft(
+    rows: list[ScramCredentialUpsertion | ScramCredentialDeletion], code: ErrorCode
+) -> None:
+    with pytest.raises(ApiError) as raised:
+        only_change_of(request(*rows), "ann", KNOWN)
     assert raised.value.code == code
