@@ -12,6 +12,7 @@ lists and verifies. Each part is timed.
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -103,9 +104,8 @@ class Pod:
         mounts = {"/config": home / "config", "/tmp": home / "tmp", "/secrets": secrets}  # noqa: S108
 
         def mounted(text: str) -> str:
-            for path, there in mounts.items():
-                text = text.replace(f"{path}/", f"{there}/")
-            return text.replace("0.0.0.0", host)  # noqa: S104 (each process has its own address)
+            found = re.sub(r"(/config|/tmp|/secrets)/", lambda match: f"{mounts[match[1]]}/", text)
+            return found.replace("0.0.0.0", host)  # noqa: S104 (each process has its own address)
 
         for name, text in chart["ConfigMap"]["data"].items():
             (home / "config" / name).write_text(mounted(text))

@@ -5,6 +5,7 @@ formats are refused but 2. The header of each batch is read; its records are rea
 compressed batch are refused.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import NamedTuple
@@ -161,8 +162,9 @@ def _encode_record(delta: int, record: BatchRecord) -> bytes:
     return _varint(len(body)) + body
 
 
+@functools.lru_cache(maxsize=65_536)
 def _varint(number: int) -> bytes:
-    """Encode a signed varint, which is the unsigned one of a zigzag number."""
+    """Encode a signed varint, which is the unsigned one of a zigzag number. Lengths and deltas repeat."""
     return varint((number << 1) ^ (number >> 63))
 
 
@@ -170,17 +172,16 @@ def _read_varint(data: bytes, position: int) -> tuple[int, int]:
     """Read a signed varint of at most 64 bits; return it and its end. Raises IndexError at the end of the data."""
     number = data[position]
     position += 1
-    if number >= 0x80:
-        number &= 0x7F
-        for shift in range(7, 70, 7):
-            byte = data[position]
-            position += 1
-            number |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                break
-        else:
-            raise DecodeError("a varint is longer than 64 bits")
-    return (number >> 1) ^ -(number & 1), position
+    if number < 0x80:
+        return (number >> 1) ^ -(number & 1), position
+    number &= 0x7F
+    for shift in range(7, 70, 7):
+        byte = data[position]
+        position += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (number >> 1) ^ -(number & 1), position
+    raise DecodeError("a varint is longer than 64 bits")
 
 
 def _read_bytes(data: bytes, position: int) -> tuple[bytes | None, int]:

@@ -1,5 +1,6 @@
 """Reads the log during a term of this instance, so that the history stays complete."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -23,7 +24,9 @@ async def read_during_term(
         try:
             fetched = await log_.fetch(history.next_offset)
             history.end_offset = fetched.end_offset
-            history.apply(fetched.batches)
+            for batch in fetched.batches:
+                history.apply([batch])
+                await asyncio.sleep(0)
         except OSError:
             await clock.sleep(RETRY_SECONDS)
             continue
