@@ -32,6 +32,7 @@ from protocol.messages.create_topics_request import (
     CreatableTopic,
     CreateTopicsRequest,
 )
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tools import kubernetes
 from tools.java import java_command
 from tools.kafka_cluster import KafkaCluster, running_kafka
@@ -304,6 +305,19 @@ def create_topics(kafka: KafkaCluster) -> None:
     topics = [CreatableTopic(f"topic-{number}", -1, -1, rows) for number in range(TOPICS)]
     answer = RawConnection(kafka.bootstrap).ask(CreateTopicsRequest(topics, 100_000), 7)
     assert {each.error_code for each in answer.topics} == {0}, answer
+    # A broker that still creates replicas does not know newer topics.
+    for broker in kafka.brokers:
+        connection = RawConnection(kafka.address(broker))
+        wait_until(lambda: in_sync(connection) == TOPICS * PER_TOPIC, lambda: "the topics to be in sync", 0.5)  # noqa: B023 (called at once)
+        connection.close()
+
+
+def in_sync(connection: RawConnection) -> int:
+    """Return how many partitions have all replicas in sync, as the broker knows them."""
+    topics = [MetadataRequestTopic(name=f"topic-{number}") for number in range(TOPICS)]
+    answer = connection.ask(MetadataRequest(topics, allow_auto_topic_creation=False), 9)
+    rows = [row for topic in answer.topics for row in topic.partitions]
+    return sum(len(row.isr_nodes) == len(row.replica_nodes) for row in rows)
 
 
 def write_plan(path: Path, replicas: Sequence[int]) -> Path:
