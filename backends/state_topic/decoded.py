@@ -11,7 +11,7 @@ from common.clock import Clock
 from controller.model.cluster import Record
 from protocol.errors import DecodeError
 
-ROWS_PER_SLICE = 1_000
+DECODED_PER_SLICE, SORTED_PER_SLICE = 1_000, 50_000
 """Rows that are decoded, or sorted, before other tasks run."""
 
 PAUSE_SECONDS = 0.1
@@ -26,6 +26,8 @@ class DecodedRows:
     def __init__(self, history: History) -> None:
         self._history = history
         self._rows: dict[bytes, DecodedRow] = {}
+        self._writer = RowWriter()
+        """It learns entries of the audit log at the end: they come and go."""
         history.changed = dict.fromkeys(history.rows)
 
     async def follow(self, clock: Clock) -> None:
@@ -42,15 +44,17 @@ class DecodedRows:
         await self._decode()
         self._history.changed = None
         rows, self._rows = list(self._rows.items()), {}
-        writer, sorted_slices = RowWriter(), []
-        for start in range(0, len(rows), ROWS_PER_SLICE):
-            some = rows[start : start + ROWS_PER_SLICE]
-            for key, row in some:
-                writer.learn(key, row)
-            loaded = [row for _, row in some if isinstance(row, LoadedRecord)]
+        sorted_slices = []
+        for start in range(0, len(rows), SORTED_PER_SLICE):
+            loaded = []
+            for key, row in rows[start : start + SORTED_PER_SLICE]:
+                if isinstance(row, LoadedRecord):
+                    loaded.append(row)
+                elif row is not None:
+                    self._writer.learn(key, row)
             sorted_slices.append(sorted(loaded, key=load_order))
             await asyncio.sleep(0)
-        return writer, (row.record for row in heapq.merge(*sorted_slices, key=load_order))
+        return self._writer, (row.record for row in heapq.merge(*sorted_slices, key=load_order))
 
     async def _decode(self) -> None:
         """Decode what has changed; other tasks run after each slice. What remains at an error is kept for later."""
@@ -58,13 +62,19 @@ class DecodedRows:
         history.changed = {}
         try:
             while done < len(keys):
-                for key in keys[done : done + ROWS_PER_SLICE]:
-                    value = history.rows.get(key)
-                    if value is None:
-                        self._rows.pop(key, None)
-                    else:
-                        self._rows[key] = decode_row(key, value)
-                done += ROWS_PER_SLICE
+                for key in keys[done : done + DECODED_PER_SLICE]:
+                    self._decode_row(key)
+                done += DECODED_PER_SLICE
                 await asyncio.sleep(0)
         finally:
             history.changed.update(dict.fromkeys(keys[done:]))
+
+    def _decode_row(self, key: bytes) -> None:
+        value = self._history.rows.get(key)
+        if value is None:
+            self._rows.pop(key, None)
+            self._writer.forget(key)
+            return
+        row = self._rows[key] = decode_row(key, value)
+        if isinstance(row, LoadedRecord):
+            self._writer.learn(key, row)

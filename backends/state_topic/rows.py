@@ -69,6 +69,10 @@ class RowWriter:
             self._sequences[key] = sequence
             self._next = max(self._next, 1 + sequence)
 
+    def forget(self, key: bytes) -> None:
+        """Forget a row that was deleted."""
+        self._sequences.pop(key, None)
+
     def encode(self, change: Change) -> Sequence[BatchRecord]:
         """Return the rows of one change: one, or the tombstones of a trim."""
         if isinstance(change, AuditEntry):

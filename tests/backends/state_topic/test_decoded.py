@@ -90,6 +90,18 @@ async def test_a_row_that_cannot_be_decoded_is_reported_when_the_records_are_tak
         await rows.take()
 
 
+async def test_a_row_that_returns_is_the_last() -> None:
+    log, history = a_history()
+    first, second = Pending("a", 0, (1,), 1), Pending("b", 0, (1,), 1)
+    source = RowWriter()
+    write(log, history, *source.encode(first), *source.encode(second))
+    rows = DecodedRows(history)
+    write(log, history, *source.encode(Deleted(Pending, TopicPartition("a", 0))))
+    writer, _ = await taken(rows)
+    write(log, history, *writer.encode(first))
+    assert list(decode_records(history.rows.items())) == [second, first]
+
+
 async def test_entries_that_were_deleted_are_not_trimmed_again() -> None:
     log, history = a_history()
     rows = DecodedRows(history)
