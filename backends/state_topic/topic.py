@@ -30,7 +30,7 @@ NEEDED_BATCH_BYTES = 1_000_000
 WATCH_SECONDS = 60.0
 """Between two looks at the configs of the topic."""
 
-ATTEMPTS, PAUSE_SECONDS = 100, 0.1
+ATTEMPTS, PAUSE_SECONDS = 300, 0.1
 """Looks for a topic that was just created, and the time between two of them."""
 
 SETTINGS = {
