@@ -40,7 +40,7 @@ from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
 from tools.raw_connection import RawConnection, encode
 
-ROUNDS, ORDERS = 5, 200
+ORDERS = 200
 SESSION_MS = 6000
 PARTITIONS, PER_TOPIC, PER_COMMIT = 300, 100, 100_000
 TOPIC = "moved"
@@ -173,16 +173,16 @@ def post(instance: Instance, path: str) -> None:
     urllib.request.urlopen(request, timeout=30).read()
 
 
-def take_overs(pair: Pair, rows: int) -> Iterator[bool]:
-    """Measure each kind of change ROUNDS times."""
+def take_overs(pair: Pair, rows: int, rounds: int) -> Iterator[bool]:
+    """Measure each kind of change `rounds` times."""
     print(f"\nsession {SESSION_MS / 1000:g} s, {rows:,} rows, {PARTITIONS} partitions paused\n")
     print("| change | median | longest | wanted |\n|---|---|---|---|")
     for name, end, target in (
-        ("kill -9", Instance.kill, SESSION_MS / 1000 + 1),
         ("SIGTERM", terminate, 0.5),
         ("hand-over", hand_over, 0.5),
+        ("kill -9", Instance.kill, SESSION_MS / 1000 + 1),
     ):
-        yield Row(name, [pair.change(end) for _ in range(ROUNDS)], target).show()
+        yield Row(name, [pair.change(end) for _ in range(rounds)], target).show()
 
 
 def latencies(pair: Pair) -> None:
@@ -231,15 +231,15 @@ def pair_of(kafka: KafkaCluster, folder: Path, topic: str) -> Iterator[Pair]:
             instance.kill()
 
 
-def measure(kafka: KafkaCluster, folder: Path, rows: int, keys: int) -> Iterator[bool]:
+def measure(kafka: KafkaCluster, folder: Path, rows: int, keys: int, rounds: int) -> Iterator[bool]:
     """Run all measurements."""
     topic = "__reassignd_bench"
     if rows:
         uvloop.run(fill(kafka, topic, rows))
     with pair_of(kafka, folder, topic) as pair:
         start_plan(kafka, pair.active)
-        yield from take_overs(pair, rows)
         latencies(pair)
+        yield from take_overs(pair, rows, rounds)
     if keys:
         yield cold_start(kafka, folder, keys)
 
@@ -249,11 +249,12 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m bench.instances")
     options.add_argument("--rows", type=int, default=100_000)
     options.add_argument("--keys", type=int, default=1_000_000)
+    options.add_argument("--rounds", type=int, default=5)
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-instances-") as name:
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         with running_kafka(Spec(3, "4.1", apart=True, measured=True, settings=SETTINGS)) as kafka:
-            passed = list(measure(kafka, Path(name), arguments.rows, arguments.keys))
+            passed = list(measure(kafka, Path(name), arguments.rows, arguments.keys, arguments.rounds))
         print(f"load {os.getloadavg()[0]:.1f} at the end")
     return int(not all(passed))
 
