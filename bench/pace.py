@@ -38,6 +38,8 @@ from tools.waiting import wait_until
 
 LOADED, CANARY, BIG = "loaded", "canary", "big"
 BROKERS = 4
+LOADED_PARTITIONS = BROKERS * (BROKERS - 1)
+"""One for each leader and follower."""
 RECORD_BYTES = 10_000
 NO_RATE = 2**40
 FACTOR = 1.5
@@ -82,9 +84,15 @@ def replicas(partition: int, there: bool) -> tuple[int, int]:
     return leader, (partition + (2 if there else 1)) % BROKERS + 1
 
 
-def create(at: Site, topic: str, partitions: int) -> None:
-    """Create a topic whose partition i is led by broker i % 4 + 1."""
-    rows = [CreatableReplicaAssignment(i, replicas(i, False)) for i in range(partitions)]
+def loaded_replicas(partition: int) -> tuple[int, int]:
+    """Return leader and follower of a partition with producers. All pairs of brokers take part, as in a real cluster."""
+    leader = partition % BROKERS
+    return leader + 1, (leader + 1 + partition // BROKERS) % BROKERS + 1
+
+
+def create(at: Site, topic: str, assigned: Sequence[tuple[int, int]]) -> None:
+    """Create a topic with these replicas. Partition i is led by broker i % 4 + 1."""
+    rows = [CreatableReplicaAssignment(i, each) for i, each in enumerate(assigned)]
     connection = RawConnection(at.kafka.bootstrap)
     request = CreateTopicsRequest([CreatableTopic(topic, -1, -1, rows)], timeout_ms=100_000)
     answer = connection.ask(request, 7)
@@ -111,6 +119,7 @@ def probing(at: Site, rate: float) -> Iterator[Callable[[], dict[str, list[Sampl
         "brokers": [at.kafka.address(broker) for broker in at.kafka.brokers],
         "relayed": [at.relayed(broker) for broker in at.kafka.brokers],
         "topic": LOADED,
+        "partitions": LOADED_PARTITIONS,
         "canary": CANARY,
         "rate": rate,
         "size": 1000,
@@ -327,8 +336,9 @@ def measure(options: argparse.Namespace, modes: Sequence[Mode]) -> tuple[list[Ru
     """Measure all modes in turn, as often as asked for. Return the runs, and the loads of the machine."""
     loads, runs, there = [getloadavg()[0]], [], True
     with site() as at:
-        for topic, count in ((LOADED, BROKERS), (CANARY, BROKERS), (BIG, options.partitions)):
-            create(at, topic, count)
+        create(at, LOADED, [loaded_replicas(i) for i in range(LOADED_PARTITIONS)])
+        for topic, count in ((CANARY, BROKERS), (BIG, options.partitions)):
+            create(at, topic, [replicas(i, False) for i in range(count)])
         every: dict[str, str | None] = {
             f"{side}.replication.throttled.replicas": "*" for side in ("leader", "follower")
         }

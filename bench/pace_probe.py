@@ -10,6 +10,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from struct import unpack
 from typing import Any, NamedTuple
@@ -33,18 +34,22 @@ from tools.raw_connection import address, encode
 PRODUCE_VERSION, OFFSETS_VERSION, DIRS_VERSION, METADATA_VERSION = 9, 7, 4, 9
 DIRS_KEY, METADATA_KEY = 35, 3
 CANARY_BYTES = 100
+PRODUCERS = 8
+"""Connections to each broker. A broker answers the requests of a connection one after the other."""
 EVERY = {"canary": 0.1, "trip": 0.1, "offsets": 0.1, "relayed": 0.1, "isr": 0.25, "lag": 0.5}
 """Seconds between two samples of a signal, for each broker."""
 
 
 class Plan(NamedTuple):
-    """What to produce and to sample. Partition i of both topics is led by broker i + 1."""
+    """What to produce and to sample. Partition i of both topics is led by the broker at position i % brokers."""
 
     brokers: list[str]
     """HOST:PORT by broker."""
     relayed: list[str]
     """HOST:PORT of the same brokers at the gateway."""
     topic: str
+    partitions: int
+    """Of the topic."""
     canary: str
     rate: float
     """Records per second of each broker."""
@@ -116,12 +121,12 @@ async def open_pipe(bootstrap: str) -> Pipe:
 
 
 async def produce(plan: Plan, samples: Samples, broker: int) -> None:
-    """Produce at the plan's rate, without waiting for answers."""
-    pipe = await open_pipe(plan.brokers[broker - 1])
-    frame = produce_frame(plan.topic, broker - 1, plan.size)
-    while True:
+    """Produce at the plan's rate, without waiting for answers, over the connections in turn."""
+    led = range(broker - 1, plan.partitions, len(plan.brokers))
+    frames = [produce_frame(plan.topic, partition, plan.size) for partition in led]
+    for pipe in cycle([await open_pipe(plan.brokers[broker - 1]) for _ in range(PRODUCERS)]):
         await asyncio.sleep(random.expovariate(plan.rate))
-        samples.timed("producer", broker, pipe, frame)
+        samples.timed("producer", broker, pipe, random.choice(frames))
 
 
 async def sample_latency(plan: Plan, samples: Samples, signal: str, broker: int) -> None:
@@ -161,7 +166,7 @@ async def sample_isr(plan: Plan, samples: Samples) -> None:
 async def sample_lag(plan: Plan, samples: Samples, broker: int) -> None:
     """Sample the largest `offset_lag` of the broker's replicas of the produced topic."""
     pipe = await open_pipe(plan.brokers[broker - 1])
-    asked = DescribableLogDirTopic(plan.topic, tuple(range(len(plan.brokers))))
+    asked = DescribableLogDirTopic(plan.topic, tuple(range(plan.partitions)))
     frame = encode(DescribeLogDirsRequest([asked]), DIRS_VERSION)
 
     def answered(answer: bytes) -> None:

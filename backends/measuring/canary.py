@@ -28,10 +28,14 @@ from protocol.schema import Request, Response
 
 log = logging.getLogger(__name__)
 
-BUSY_SECONDS, IDLE_SECONDS = 0.2, 0.5
+BUSY_SECONDS, IDLE_SECONDS = 0.125, 0.5
 """Pause between two probes of a broker, while something moves and otherwise."""
+LEARN_SECONDS = 30.0
+"""For so long it probes often at first, so that the idle level is soon known."""
 MOST_PER_SECOND = 100
 """Probes of all brokers together. In a large cluster each broker is probed less often."""
+PENDING_SECONDS = 0.2
+"""A request that is not answered yet counts with its time until now, if that is longer than this."""
 LATE_SECONDS = 3.0
 """A request without an answer after this time is a timeout."""
 CREATE_SECONDS = 60.0
@@ -80,10 +84,11 @@ class Canary:
         self._pending: dict[int, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._problem = ""
-        self._create_at = self._refresh_at = float("-inf")
+        self._create_at = self._refresh_at = self._often_until = float("-inf")
 
     async def run(self) -> None:
         """See `Probes.run`: probe the brokers in turn."""
+        self._often_until = self._clock.now() + LEARN_SECONDS
         try:
             while True:
                 await self._prepare()
@@ -99,7 +104,7 @@ class Canary:
         for broker in sorted(self._state.live):
             latencies = self._latencies.pop(broker, [])
             pending, late = self._pending.get(broker), 0
-            if pending is not None and now - pending.began > BUSY_SECONDS:
+            if pending is not None and now - pending.began > PENDING_SECONDS:
                 latencies.append((now - pending.began) * 1000)
                 late = int(now - pending.began > LATE_SECONDS)
             partition = partitions.get(broker)
@@ -151,7 +156,8 @@ class Canary:
     async def _round(self) -> None:
         """Probe each live broker once, one after the other with equal pauses."""
         brokers = sorted(self._state.live)
-        pause = BUSY_SECONDS if self._state.in_flight else IDLE_SECONDS
+        often = self._state.in_flight or self._clock.now() < self._often_until
+        pause = BUSY_SECONDS if often else IDLE_SECONDS
         pause = max(pause, len(brokers) / MOST_PER_SECOND)
         if not brokers:
             await self._clock.sleep(pause)

@@ -1,5 +1,6 @@
-"""The topic of the canary: one partition for each broker, with a second replica on the next broker.
+"""The topic of the canary: one partition for each broker, with replicas on the next two brokers.
 
+Moving replicas share fetchers with those in sync: with three replicas, as most topics have, the canary sees more of them.
 It is created when pace is switched on, unless it exists. Its records are of no use, so they are kept for minutes only.
 """
 
@@ -26,6 +27,8 @@ SETTINGS = {
     "segment.bytes": "1048576",
 }
 """Configs of the new topic. A segment of 1 MiB is the smallest that Kafka 4 permits."""
+REPLICAS = 3
+"""At most. If all brokers had a replica of all partitions, it would not show which one is slow."""
 CREATE_MS = 30_000
 REFUSED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
 
@@ -36,9 +39,10 @@ CreateCanary = Callable[[str, Sequence[int]], Awaitable[str]]
 def assignments(brokers: Sequence[int]) -> Mapping[int, Replicas]:
     """Return the replicas of each partition: partition i is led by the broker at position i."""
     ring = sorted(brokers)
-    if len(ring) == 1:
-        return {0: (ring[0],)}
-    return {index: (broker, ring[(index + 1) % len(ring)]) for index, broker in enumerate(ring)}
+    count = min(REPLICAS, max(2, len(ring) - 1), len(ring))
+    return {
+        index: tuple(ring[(index + step) % len(ring)] for step in range(count)) for index in range(len(ring))
+    }
 
 
 def at_upstream(client: BrokerClient) -> CreateCanary:

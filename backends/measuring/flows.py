@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 from controller.model.cluster import TopicPartition
-from controller.pace.readings import Produced
+from controller.pace.readings import Copied, Produced
 from controller.state.state import State
 
 INTERVAL_SECONDS = 3.0
@@ -31,7 +31,7 @@ class KnownSizes(Protocol):
 class Flows(NamedTuple):
     """See `PaceMeasured`."""
 
-    copied: Mapping[int, float]
+    copied: Mapping[int, Copied]
     produced: Produced | None
 
 
@@ -81,14 +81,7 @@ class FlowMeter:
 
     def _compare(self, last: _Look, look: _Look, everywhere: float | None) -> Flows:
         seconds = look.at - last.at
-        sent, received = Counter[int](), Counter[int]()
-        for (key, broker), size in look.arrived.items():
-            partition = self._state.partition(*key)
-            grown = max(0, size - last.arrived.get((key, broker), 0))
-            received[broker] += grown
-            if partition is not None:
-                sent[partition.leader] += grown
-        copied = {broker: max(sent[broker], received[broker]) / seconds for broker in sent.keys() | received}
+        copied = self._copied(last, look)
         floors, moving = Counter[int](), 0
         for key in look.leaders.keys() & last.leaders.keys():
             # Deleted segments make a partition smaller: then nothing is known about its producers.
@@ -101,6 +94,27 @@ class FlowMeter:
         return Flows(
             copied, Produced(produced, {broker: grown / seconds for broker, grown in floors.items()})
         )
+
+    def _copied(self, last: _Look, look: _Look) -> dict[int, Copied]:
+        """Return what the replicas copied that both looks have seen: of others the time is not known."""
+        seconds = look.at - last.at
+        sides = (Counter[int](), Counter[int]())
+        replicas = (Counter[int](), Counter[int]())
+        for key, broker in look.arrived.keys() & last.arrived.keys():
+            partition = self._state.partition(*key)
+            if partition is None:
+                continue
+            grown = max(0, look.arrived[key, broker] - last.arrived[key, broker])
+            for side, number, end in zip(sides, replicas, (partition.leader, broker), strict=True):
+                side[end] += grown
+                number[end] += 1
+        ends = {end for number in replicas for end in number}
+        return {
+            end: max(
+                Copied(side[end] / seconds, number[end]) for side, number in zip(sides, replicas, strict=True)
+            )
+            for end in ends
+        }
 
     def _add_floor(self, key: TopicPartition, grown: int, floors: Counter[int]) -> None:
         """Add what the adding replicas of a partition need: each fetches it, and the leader sends it to each."""

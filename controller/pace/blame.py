@@ -5,18 +5,26 @@ takes part. A slow probe whose brokers all have a fast one is the leader's.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 Taking = tuple[int, Sequence[int]]
 """The leader of a probe, and its followers."""
 
 
-def broker_ratios(ratios: Mapping[Taking, float]) -> dict[int, float]:
+class Ratio(NamedTuple):
+    """A latency as a multiple of its target, and that of the idle latency. The highest is the slowest."""
+
+    now: float
+    idle: float = 0.5
+
+
+def broker_ratios(ratios: Mapping[Taking, Ratio]) -> dict[int, Ratio]:
     """Return the latency of each broker as a multiple of its target, from those of the probes."""
-    found: dict[int, float] = {}
+    found: dict[int, Ratio] = {}
     for (leader, followers), ratio in ratios.items():
         for broker in (leader, *followers):
             found[broker] = min(found.get(broker, ratio), ratio)
     for (leader, followers), ratio in ratios.items():
-        if ratio > 1 and all(found[broker] <= 1 for broker in (leader, *followers)):
+        if ratio.now > 1 and all(found[broker].now <= 1 for broker in (leader, *followers)):
             found[leader] = ratio
     return found

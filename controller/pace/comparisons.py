@@ -10,7 +10,7 @@ SETTLE_SECONDS = 2.0
 FIRST_PAUSE, LAST_PAUSE = 60.0, 600.0
 """Seconds between two comparisons: doubled while the idle level remains the same."""
 LEAST_PAUSE = 20.0
-SAME_LEVEL = 1.3
+SAME_LEVEL = 1.5
 NEVER = float("inf")
 
 
@@ -28,8 +28,8 @@ class Comparisons:
         return self._end is not None
 
     def request(self, now: float) -> None:
-        """Compare at once, because the idle level may have changed."""
-        self._next = min(self._next, now)
+        """Compare soon, because the idle level may have changed."""
+        self._next = min(self._next, max(now, self._ended + LEAST_PAUSE))
 
     def follow(self, now: float, windows: Collection[LatencyWindow]) -> bool:
         """Begin a comparison if it is time or an idle level is not known, and end it.
@@ -37,8 +37,6 @@ class Comparisons:
         Return whether one has ended that has found another idle level.
         """
         may = now - self._ended >= LEAST_PAUSE
-        if self._end is None and may and any(map(_is_stale, windows)):
-            self.request(now)
         if self._end is not None:
             if now >= self._end:
                 return self._finish(now, windows)
@@ -60,17 +58,12 @@ class Comparisons:
             if before is None or after is None:
                 changed = True
             else:
-                changed |= max(before[0], after[0]) > SAME_LEVEL * min(before[0], after[0])
+                low, high = sorted((before.short, after.short))
+                changed |= high > SAME_LEVEL * low
         self._pause = FIRST_PAUSE if changed else min(2 * self._pause, LAST_PAUSE)
         self._end, self._ended, self._next = None, now, now + self._pause
         _forget_recent(windows)
         return changed
-
-
-def _is_stale(window: LatencyWindow) -> bool:
-    """Whether the latency with the move is below the idle level, which is then that of a busier time."""
-    idle, short = window.idle, window.short()
-    return idle is not None and short is not None and short * SAME_LEVEL < idle[0]
 
 
 def _forget_recent(windows: Collection[LatencyWindow]) -> None:

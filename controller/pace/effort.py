@@ -1,4 +1,4 @@
-"""How much one broker may move: additive increase and multiplicative decrease, with a memory of the last limit.
+"""How much one broker may move: what a model of a queue permits, with a memory of the last limit.
 
 The *effort* is the number of replicas that move to the broker, and from it, at once. Below 1 the copying of one replica
 is throttled. After a back-off the effort returns quickly to 80 % of where the broker was slow, and stays there. It goes
@@ -10,21 +10,27 @@ from enum import StrEnum
 
 FLOOR = 1 / 16
 """The least effort."""
-START = 1.0
+START = 2.0
 MOST = 4096.0
 """An effort above all limits in use."""
-CALM = 0.8
-"""Below this share of the target the effort grows. Between it and the target nothing changes."""
-VERY_CALM = 0.5
-"""Below this share of the target the effort does not wait for the next probe."""
+MARGIN = 0.75
+"""The effort aims at this share of what the target permits."""
+MOST_GROWTH, LEAST_GROWTH = 2.0, 1.25
+LEAST_CUT, MOST_CUT = 0.6, 0.3
+LEAST_RATIO = 1e-6
+UNKNOWN_IDLE, HIGHEST_IDLE = 0.5, 0.9
+"""As shares of the target: what an unknown idle latency is taken for, and how high a known one counts at most."""
+PROBE_GROWTH = 1.1
+CALM_LIMIT = 0.8
+"""After a back-off the effort returns to this share of where the broker was slow."""
 VERY_SLOW = 2.0
 SLOW_TICKS = 2
 """Consecutive slow seconds after which the effort is reduced, if the target is missed by less than VERY_SLOW."""
 SETTLE_SECONDS = 3.0
 """How long a change needs until latencies show it."""
-START_SECONDS, GROW_SECONDS = 2.0, 2.0
+GROW_SECONDS = 1.0
 HARD_PAUSE_SECONDS = 5.0
-FIRST_PROBE_SECONDS, LAST_PROBE_SECONDS = 8.0, 240.0
+FIRST_PROBE_SECONDS, CALM_PROBE_SECONDS, LAST_PROBE_SECONDS = 8.0, 60.0, 240.0
 SAME_LIMIT = 1.5
 """Two limits that differ by less than this factor are the same."""
 
@@ -50,7 +56,7 @@ class Effort:
         self._limit: float | None = None
         """The effort at which the broker was slow last."""
         self._slow_ticks = 0
-        self._grow_at = self._back_off_at = self._probe_at = float("-inf")
+        self._grow_at = self._back_off_at = self._returned_at = float("-inf")
         self._probe_pause = FIRST_PROBE_SECONDS
         self._rising = True
 
@@ -66,29 +72,37 @@ class Effort:
         self._grow_at = now + HARD_PAUSE_SECONDS
         self._back_off_at = now + SETTLE_SECONDS
 
-    def follow(self, now: float, ratio: float, in_flight: int, *, limited: bool = True) -> bool:
-        """Adjust the effort to the latency, as a multiple of the target. Return whether it was changed.
+    def follow(
+        self, now: float, ratio: float, in_flight: int, *, idle: float = UNKNOWN_IDLE, limited: bool = True
+    ) -> bool:
+        """Adjust the effort to the latency, as a multiple of the target. Return whether it was reduced.
 
-        It does not grow unless it is what limits the broker.
+        `idle` is the latency without a move, as a multiple of the target. The effort does not grow unless it is what
+        limits the broker.
         """
+        factor = permitted(ratio, idle)
         if ratio > 1:
             self._slow_ticks += 1
-            return self._back_off(now, ratio, in_flight)
+            return self._back_off(now, ratio, factor, in_flight)
         self._slow_ticks = 0
-        rests = now < self._probe_at and ratio > VERY_CALM
-        if ratio > CALM or not limited or now < self._grow_at or rests:
+        # Where latencies are almost idle, the limit may be gone. Or it is a steep one: then do not try it too often.
+        wait = self._probe_pause if factor < MOST_GROWTH else min(self._probe_pause, CALM_PROBE_SECONDS)
+        rests = now < self._returned_at + wait
+        if factor < LEAST_GROWTH or not limited or now < self._grow_at or rests:
             self.activity = Activity.HOLDING
-            return False
-        return self._grow(now)
+        else:
+            self._grow(now, min(factor, MOST_GROWTH))
+        return False
 
-    def _back_off(self, now: float, ratio: float, in_flight: int) -> bool:
+    def _back_off(self, now: float, ratio: float, factor: float, in_flight: int) -> bool:
         if not in_flight or now < self._back_off_at or self.level <= FLOOR:
             return False
         if ratio <= VERY_SLOW and self._slow_ticks < SLOW_TICKS:
             return False
         before = self.level
         self._note_limit(in_flight)
-        self._move(max(FLOOR, min(before, in_flight) * (0.5 if ratio > VERY_SLOW else 0.7)))
+        cut = min(max(factor, MOST_CUT), LEAST_CUT)
+        self._move(max(FLOOR, min(before, in_flight) * cut))
         self.activity = Activity.BACKING_OFF
         self._back_off_at = self._grow_at = now + SETTLE_SECONDS
         return self.level != before
@@ -104,26 +118,24 @@ class Effort:
             self._probe_pause = min(2 * self._probe_pause, LAST_PROBE_SECONDS)
         self._limit = found
 
-    def _grow(self, now: float) -> bool:
+    def _grow(self, now: float, factor: float) -> None:
         limit, before = self._limit, self.level
+        self._grow_at = now + GROW_SECONDS
         if limit is None:
             self.activity = Activity.STARTING
-            self._move(min(2 * before, MOST))
-            self._grow_at = now + START_SECONDS
-        elif before < CALM * limit:
+            self._move(min(before * factor, MOST))
+        elif before < CALM_LIMIT * limit:
             self.activity = Activity.GROWING
-            self._move(min(CALM * limit, before * 1.5))
-            self._grow_at = now + GROW_SECONDS
-            if self.level >= CALM * limit:
-                self._probe_at = now + self._probe_pause
+            self._move(min(CALM_LIMIT * limit, before * factor))
+            if self.level >= CALM_LIMIT * limit:
+                self._returned_at = now
         else:
             self.activity = Activity.GROWING
-            self._move(before * 1.25 if before < 4 else before * 1.1)
+            self._move(before * min(factor, PROBE_GROWTH))
             self._grow_at = now + SETTLE_SECONDS
             if self.level > SAME_LIMIT * limit:
                 # What was slow there is gone.
                 self._limit, self._probe_pause = None, FIRST_PROBE_SECONDS
-        return self.level != before
 
     def _move(self, level: float) -> None:
         rising = level > self.level
@@ -131,3 +143,13 @@ class Effort:
             self.reversals += 1
             self._rising = rising
         self.level = level
+
+
+def permitted(ratio: float, idle: float) -> float:
+    """Return by which factor the target permits to change the effort, at this latency and this one without a move.
+
+    In a queue the latency is `idle / (1 - used)`, where `used` is the share of the free capacity that the move takes.
+    """
+    used = 1 - min(idle, HIGHEST_IDLE) / max(ratio, LEAST_RATIO)
+    aim = MARGIN * (1 - min(idle, HIGHEST_IDLE))
+    return aim / used if used > aim / MOST_GROWTH else MOST_GROWTH

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Set
 from itertools import chain
 from typing import NamedTuple
 
-from controller.pace.blame import Taking, broker_ratios
+from controller.pace.blame import Ratio, Taking, broker_ratios
 from controller.pace.comparisons import Comparisons
-from controller.pace.effort import FLOOR, Activity, Effort
+from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort
 from controller.pace.rates import Rate
 from controller.pace.readings import PaceMeasured, Source
 from controller.pace.settings import PaceSettings
@@ -170,19 +170,21 @@ class Pacer:
         for key in self._windows.keys() - present.keys():
             del self._windows[key]
         for key, probe in present.items():
-            self._windows.setdefault(key, LatencyWindow()).add(reading.at, probe.latencies, idle=idle)
+            window = self._windows.setdefault(key, LatencyWindow())
+            window.add(reading.at, probe.latencies, idle=idle)
+            window.follow_falling_idle()
 
     def _learn_rates(self, reading: PaceMeasured, loads: Mapping[int, Load]) -> None:
         for broker, copied in (reading.copied or {}).items():
             if broker in loads:
-                self._rates.setdefault(broker, Rate()).learn(copied, loads[broker].in_flight)
+                self._rates.setdefault(broker, Rate()).learn(copied)
 
-    def _ratios(self, settings: PaceSettings) -> dict[int, float]:
+    def _ratios(self, settings: PaceSettings) -> dict[int, Ratio]:
         ratios = {key: _ratio(window, settings) for key, window in self._windows.items()}
         return broker_ratios({key: ratio for key, ratio in ratios.items() if ratio is not None})
 
     def _forget_of(self, broker: int) -> None:
-        """Judge the broker by its next latencies alone, because its effort has changed."""
+        """Judge the broker by its next latencies alone, because it moves less now."""
         for (leader, followers), window in self._windows.items():
             if broker in chain((leader,), followers):
                 window.forget_recent()
@@ -195,7 +197,7 @@ class Pacer:
     # ---- brokers ----------------------------------------------------------------------------------------------
 
     def _choose(
-        self, broker: int, settings: PaceSettings, load: Load, ratio: float | None, hard: bool
+        self, broker: int, settings: PaceSettings, load: Load, ratio: Ratio | None, hard: bool
     ) -> _Chosen:
         effort = self._efforts.setdefault(broker, Effort())
         if hard and load.in_flight:
@@ -212,12 +214,13 @@ class Pacer:
         window = 0 if settings.holds and self._is_stuck(broker) else max(1, int(effort.level))
         return _Chosen(effort.level, window, effort.activity, reason)
 
-    def _follow(self, broker: int, effort: Effort, ratio: float | None, load: Load) -> str:
+    def _follow(self, broker: int, effort: Effort, found: Ratio | None, load: Load) -> str:
         """Adjust the effort of a broker; return why."""
-        if ratio is None:
+        if found is None:
             return "waits for measurements"
+        ratio = found.now
         limited = load.in_flight + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
-        if effort.follow(self._at, ratio, load.in_flight, limited=limited):
+        if effort.follow(self._at, ratio, load.in_flight, idle=found.idle, limited=limited):
             self._forget_of(broker)
         if ratio <= 1 or effort.level > FLOOR:
             self._stuck_since.pop(broker, None)
@@ -250,7 +253,7 @@ class Pacer:
     def _seen(self, broker: int, settings: PaceSettings) -> tuple[float | None, float | None]:
         """Return the latency and the target of the slowest probe that the broker leads."""
         rows = [
-            (short, settings.target(None if window.idle is None else window.idle[0]))
+            (short, settings.target(None if window.idle is None else window.idle.short))
             for (leader, _), window in self._windows.items()
             if leader == broker and (short := window.short()) is not None
         ]
@@ -280,12 +283,13 @@ class Pacer:
         return f"cannot keep {settings.text} at broker {broker}: {why}"
 
 
-def _ratio(window: LatencyWindow, settings: PaceSettings) -> float | None:
+def _ratio(window: LatencyWindow, settings: PaceSettings) -> Ratio | None:
     """Return the latency as a multiple of its target, by the worse of both quantiles; None if it is not known."""
-    levels = (None, None) if window.idle is None else window.idle
+    levels = window.idle
+    idle_levels = (None, None) if levels is None else (levels.short, levels.long)
     found = []
-    for measured, level in zip((window.short(), window.long()), levels, strict=True):
-        target = settings.target(level)
+    for measured, idle in zip((window.short(), window.long()), idle_levels, strict=True):
+        target = settings.target(idle)
         if measured is not None and target is not None:
-            found.append(measured / target)
+            found.append(Ratio(measured / target, UNKNOWN_IDLE if idle is None else idle / target))
     return max(found, default=None)

@@ -5,12 +5,16 @@ A throttle is set only while more moves than the effort allows: a window alone c
 
 from math import floor, log10
 
+from controller.pace.readings import Copied
+
 DEFAULT_UNIT = 20e6
 LEAST_UNIT, MOST_UNIT = 1e6, 200e6
 """Bounds of what one replica is taken to copy unthrottled. Measured sizes may be wrong."""
 MARGIN = 1.2
 """A throttle is this multiple of what the moving partitions need to catch up with their producers."""
 USED_SHARE = 0.6
+EXCEEDED_TICKS = 2
+"""Seconds with more replicas in flight than the effort allows until they are throttled. Small ones have arrived by then."""
 SAME_RATE = 1.15
 """A new rate that differs by less than this factor is not set."""
 
@@ -25,12 +29,14 @@ class Rate:
         self.used = True
         """The broker copies about as much as the rate allows, or it is not known; otherwise something else slows it."""
         self._unit = DEFAULT_UNIT
+        self._exceeded = 0
 
-    def learn(self, copied: float, in_flight: int) -> None:
-        """Note the bytes per second that the broker copies; with a throttle they show only whether it is used."""
-        self.used = self.value is None or copied <= 0 or copied > USED_SHARE * self.value
-        if self.value is None and in_flight and copied > 0:
-            measured = min(max(copied / in_flight, LEAST_UNIT), MOST_UNIT)
+    def learn(self, copied: Copied) -> None:
+        """Note what the broker copies; with a throttle that shows only whether it is used."""
+        rate, replicas = copied
+        self.used = self.value is None or rate <= 0 or rate > USED_SHARE * self.value
+        if self.value is None and replicas and rate > 0:
+            measured = min(max(rate / replicas, LEAST_UNIT), MOST_UNIT)
             self._unit += 0.3 * (measured - self._unit)
 
     def distrust(self) -> None:
@@ -40,7 +46,8 @@ class Rate:
     def follow(self, effort: float, in_flight: int, needed: float) -> None:
         """Set the rate for this effort; `needed` is what the moving partitions need at least."""
         # Without a step in flight the throttle remains, so that the next one starts with it.
-        if max(in_flight, 1) <= effort:
+        self._exceeded = self._exceeded + 1 if max(in_flight, 1) > effort else 0
+        if not self._exceeded or (effort >= 1 and self.value is None and self._exceeded < EXCEEDED_TICKS):
             self.value, self.at_floor = None, False
             return
         wanted, least = self._unit * effort, MARGIN * needed

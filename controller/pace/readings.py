@@ -30,6 +30,15 @@ class Probe(NamedTuple):
     """Requests that were not answered in time, or not with success."""
 
 
+class Copied(NamedTuple):
+    """What replicas copied to a broker or from it, whichever is more."""
+
+    rate: float
+    """Bytes per second."""
+    replicas: int
+    """Replicas that moved during the whole measurement. Others have copied for a part of it only, and do not count."""
+
+
 class Produced(NamedTuple):
     """What producers write, in bytes per second."""
 
@@ -46,9 +55,8 @@ class PaceMeasured(Event[None]):
     at: float
     source: Source
     probes: Sequence[Probe]
-    copied: Mapping[int, float] | None = None
-    """By broker: bytes per second that moving replicas received from it or by it, whichever is more; None if they
-    were not measured."""
+    copied: Mapping[int, Copied] | None = None
+    """By broker; None if it was not measured."""
     produced: Produced | None = None
     """None if it was not measured."""
     problem: str = ""

@@ -1,27 +1,37 @@
 """Latencies of one probe: those of the last seconds, and those without a move (the idle level).
 
 A quantile of the last few seconds shows a slow broker soon. A higher quantile of a longer time shows rare slow
-requests, of which there are too few in a few seconds.
+requests, of which there are too few in a few seconds. Both are high: copying in bursts delays some requests by much, and
+most of them by nothing.
 """
 
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 SHORT_SECONDS = 3.0
-SHORT_QUANTILE = 0.75
+SHORT_QUANTILE = 0.9
 LONG_SECONDS = 30.0
-LONG_QUANTILE = 0.95
-ENOUGH_SHORT = 4
+LONG_QUANTILE = 0.98
+ENOUGH_SHORT = 6
 """Latencies without which the short window says nothing."""
-ENOUGH_LONG = 40
+ENOUGH_LONG = 100
 IDLE_SECONDS = 120.0
 """How many seconds without a move are kept."""
-ENOUGH_IDLE = 5
+ENOUGH_IDLE = 12
+FALLEN = 1.3
 LEAST_MS = 0.05
 """A level below this is measured as this one: clocks are not more exact."""
 
 Rows = deque[tuple[float, Sequence[float]]]
+
+
+class Levels(NamedTuple):
+    """The quantiles of the short and of the long window, in ms."""
+
+    short: float
+    long: float
 
 
 def quantile(values: Iterable[float], share: float) -> float:
@@ -36,7 +46,7 @@ class LatencyWindow:
     def __init__(self) -> None:
         self._recent: Rows = deque()
         self._idle: Rows = deque()
-        self._idle_levels: tuple[float, float] | None = None
+        self._idle_levels: Levels | None = None
 
     def add(self, at: float, latencies: Sequence[float], *, idle: bool) -> None:
         """Add the latencies of a second; `idle` if nothing moved at its brokers."""
@@ -55,27 +65,31 @@ class LatencyWindow:
         """Judge the next seconds alone, because the load of the brokers has changed."""
         self._recent.clear()
 
-    def forget_idle(self) -> None:
-        """Learn the idle level anew."""
-        self._idle.clear()
-        self._idle_levels = None
-
     def take_as_idle(self) -> None:
         """Take the recent latencies as those without a move."""
         self._idle = deque(self._recent)
         self._idle_levels = None
 
+    def follow_falling_idle(self) -> None:
+        """Take the recent latencies as those without a move if they are lower: a move makes no request faster."""
+        values = list(chain.from_iterable(row for _, row in self._recent))
+        idle = self.idle
+        if (
+            idle is not None
+            and len(values) >= ENOUGH_LONG
+            and quantile(values, SHORT_QUANTILE) * FALLEN < idle.short
+        ):
+            self.take_as_idle()
+
     @property
-    def idle(self) -> tuple[float, float] | None:
-        """The quantiles of the short and of the long window without a move; None if too few are known."""
+    def idle(self) -> Levels | None:
+        """The level without a move; None if too few latencies are known."""
         if self._idle_levels is None:
             values = list(chain.from_iterable(row for _, row in self._idle))
             if len(values) < ENOUGH_IDLE:
                 return None
-            self._idle_levels = (
-                max(LEAST_MS, quantile(values, SHORT_QUANTILE)),
-                max(LEAST_MS, quantile(values, LONG_QUANTILE)),
-            )
+            shares = (SHORT_QUANTILE, LONG_QUANTILE)
+            self._idle_levels = Levels(*(max(LEAST_MS, quantile(values, share)) for share in shares))
         return self._idle_levels
 
     def short(self) -> float | None:

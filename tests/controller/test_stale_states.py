@@ -62,7 +62,7 @@ from controller.model.access import Acl, Operation, PatternType, Permission, Res
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import ConfigChange, ConfigOp, Lease
 from controller.model.errors import Outcome
-from controller.pace.readings import PaceMeasured, Probe, Produced, Source
+from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
 from controller.state.upstream import Disk
 from controller.views.jobs import parts, queued, totals
 from controller.views.reassignments import counts, ongoing
@@ -136,7 +136,7 @@ EVENTS: list[AnyEvent] = [
     Continue(),
     PeriodChanged(),
     PeriodChanged(),
-    PaceMeasured(1.0, Source.CANARY, [Probe(3, [4], [5.0])], {3: 1e6}, Produced(1e6, {3: 1e5})),
+    PaceMeasured(1.0, Source.CANARY, [Probe(3, [4], [5.0])], {3: Copied(1e6, 1)}, Produced(1e6, {3: 1e5})),
     UpstreamPolled(None, [], {}, whole=True),
     UpstreamPolled(None, seen("foo", "bar", "new"), {}, whole=True),
     UpstreamPolled([], seen("bar"), {name: UpstreamMove((5, 6, 1, 2), (5, 6), (1, 2)) for name in KEYS}),

@@ -25,9 +25,11 @@ class Upstream:
         return CreateTopicsResponse(topics=[CreatableTopicResult("canary", error_code=self.code)])
 
 
-def test_each_broker_leads_a_partition_and_follows_another() -> None:
-    assert assignments([3, 1, 2]) == {0: (1, 2), 1: (2, 3), 2: (3, 1)}
+def test_each_broker_leads_a_partition_and_follows_others() -> None:
     assert assignments([7]) == {0: (7,)}
+    assert assignments([7, 8]) == {0: (7, 8), 1: (8, 7)}
+    assert assignments([3, 1, 2]) == {0: (1, 2), 1: (2, 3), 2: (3, 1)}
+    assert assignments([1, 2, 3, 4]) == {0: (1, 2, 3), 1: (2, 3, 4), 2: (3, 4, 1), 3: (4, 1, 2)}
 
 
 async def test_the_topic_is_created_with_its_configs() -> None:

@@ -1,6 +1,6 @@
 from backends.measuring.flows import INTERVAL_SECONDS, MOST_KNOWN, QUIET_SECONDS, FlowMeter, Flows
 from controller.model.cluster import TopicPartition
-from controller.pace.readings import Produced
+from controller.pace.readings import Copied, Produced
 from tests.builders import InMemoryController, key, partition
 
 FOO, BAR = key("foo-0"), key("bar-0")
@@ -36,7 +36,7 @@ def test_copied_bytes_count_at_the_target_and_at_the_leader() -> None:
     sizes.received = {3: 300, 4: 600}
     flows = sizes.look()
     assert flows is not None
-    assert flows.copied == {1: 300, 3: 100, 4: 200}
+    assert flows.copied == {1: Copied(300, 2), 3: Copied(100, 1), 4: Copied(200, 1)}
 
 
 def test_the_floor_is_what_producers_write_to_the_moving_partitions() -> None:

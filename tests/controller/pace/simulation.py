@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from random import Random
 
 from controller.pace.pacer import Load, Pacer
-from controller.pace.readings import PaceMeasured, Probe, Produced, Source
+from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
 from controller.pace.settings import PaceSettings
 
-PROBES_PER_SECOND = 5
+PROBES_PER_SECOND = 8
 BASE_MS = 2.0
 MOST_IN_FLIGHT = 1000
 
@@ -55,6 +55,7 @@ class SimulatedCluster:
         self.caches = dict.fromkeys(range(1, self.count + 1), 0.0)
         self.used = dict.fromkeys(range(1, self.count + 1), 0.0)
         self.copied = dict.fromkeys(range(1, self.count + 1), 0.0)
+        self.copying = dict.fromkeys(range(1, self.count + 1), 0)
         self.shrunk: set[int] = set()
         self.silent: set[int] = set()
         self.p99s: list[float] = []
@@ -102,7 +103,9 @@ class SimulatedCluster:
             probes.append(Probe(broker, (follower,), values, int(broker in self.silent)))
         if self.moving:
             self.p99s.append(max(value for probe in probes for value in probe.latencies))
-        copied = {broker: rate * self.reported for broker, rate in self.copied.items()}
+        copied = {
+            broker: Copied(rate * self.reported, self.copying[broker]) for broker, rate in self.copied.items()
+        }
         produced = Produced(self.produced * self.count, self.floors)
         shown = probes if self.source is not Source.NONE else []
         return PaceMeasured(self.now, self.source, shown, copied, produced)
@@ -174,5 +177,6 @@ class SimulatedCluster:
             burst = min(sent[broker] + received[broker], self.caches[broker])
             self.caches[broker] = min(self.cache, self.caches[broker] - burst + self.cache / 10)
             self.copied[broker] = max(sent[broker], received[broker])
+            self.copying[broker] = max(sending[broker], receiving[broker])
             busy = self.produced + other + sent[broker] + received[broker] - burst
             self.used[broker] = min(0.98, busy / self.capacity)

@@ -1,12 +1,23 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from controller.pace.effort import (
-    CALM,
+    CALM_LIMIT,
+    CALM_PROBE_SECONDS,
     FIRST_PROBE_SECONDS,
     FLOOR,
     HARD_PAUSE_SECONDS,
+    LAST_PROBE_SECONDS,
+    LEAST_CUT,
+    MARGIN,
+    MOST_GROWTH,
     SETTLE_SECONDS,
     START,
+    UNKNOWN_IDLE,
     Activity,
     Effort,
+    permitted,
 )
 
 
@@ -18,9 +29,23 @@ def follow(effort: Effort, ratio: float, seconds: range) -> None:
 
 def test_a_calm_broker_starts_slowly_and_doubles() -> None:
     effort = Effort()
-    follow(effort, 0.3, range(5))
+    follow(effort, UNKNOWN_IDLE, range(3))
     assert effort.level == START * 8
     assert effort.activity is Activity.STARTING
+
+
+def test_the_nearer_the_target_the_less_it_grows() -> None:
+    # In a queue with an idle latency of 2/3 of the target, a third of the free capacity may be used.
+    assert permitted(2 / 3, 2 / 3) == MOST_GROWTH
+    assert permitted(2 / 3 / (1 - 0.2), 2 / 3) == pytest.approx(MARGIN * (1 / 3) / 0.2)
+    assert permitted(1, 2 / 3) == pytest.approx(MARGIN)
+    assert permitted(1e9, 2 / 3) == pytest.approx(MARGIN / 3)
+
+
+@given(st.floats(0, 1e9), st.floats(0, 1e9), st.floats(0, 1e3))
+def test_a_higher_latency_permits_less(low: float, high: float, idle: float) -> None:
+    assert 0 < permitted(max(low, high), idle) <= permitted(min(low, high), idle) <= MOST_GROWTH
+    assert permitted(1.01, idle) < 1
 
 
 def test_an_effort_that_is_not_used_does_not_grow() -> None:
@@ -31,7 +56,7 @@ def test_an_effort_that_is_not_used_does_not_grow() -> None:
 
 def test_between_calm_and_slow_nothing_changes() -> None:
     effort = Effort()
-    follow(effort, (CALM + 1) / 2, range(20))
+    follow(effort, 0.95, range(20))
     assert effort.level == START
     assert effort.activity is Activity.HOLDING
 
@@ -40,13 +65,13 @@ def test_one_slow_second_changes_nothing_two_do() -> None:
     effort = Effort()
     assert not effort.follow(0, 1.2, 2)
     assert effort.follow(1, 1.2, 2)
-    assert effort.level == START * 0.7
+    assert effort.level == START * LEAST_CUT
 
 
-def test_a_very_slow_second_halves_the_effort_at_once() -> None:
+def test_a_very_slow_second_reduces_the_effort_at_once_and_by_more() -> None:
     effort = Effort()
     assert effort.follow(0, 3, 2)
-    assert effort.level == START / 2
+    assert effort.level == START * permitted(3, UNKNOWN_IDLE) < START * LEAST_CUT
 
 
 def test_a_change_is_judged_only_when_latencies_can_show_it() -> None:
@@ -66,32 +91,37 @@ def test_a_stop_goes_to_the_floor_and_pauses() -> None:
     effort = Effort()
     effort.stop(0, 2)
     assert effort.level == FLOOR
-    assert not effort.follow(HARD_PAUSE_SECONDS - 1, 0.3, 1)
-    assert effort.follow(HARD_PAUSE_SECONDS, 0.3, 1)
+    effort.follow(HARD_PAUSE_SECONDS - 1, 0.3, 1)
+    assert effort.level == FLOOR
+    effort.follow(HARD_PAUSE_SECONDS, 0.3, 1)
+    assert effort.level > FLOOR
 
 
 def test_after_a_back_off_it_rests_below_the_limit_until_a_probe() -> None:
     effort = Effort()
-    follow(effort, 0.3, range(7))
+    follow(effort, 0.1, range(3))
     effort.follow(10, 3, 16)
-    follow(effort, 0.6, range(13, 19))
-    assert effort.level == CALM * 16
-    probe = 13 + 2 + FIRST_PROBE_SECONDS
-    assert not effort.follow(probe - 1, 0.6, 12)
-    assert effort.follow(probe, 0.6, 12)
+    follow(effort, 0.65, range(13, 19))
+    assert effort.level == CALM_LIMIT * 16
+    probe = 14 + FIRST_PROBE_SECONDS
+    effort.follow(probe - 1, 0.65, 12)
+    assert effort.level == CALM_LIMIT * 16
+    effort.follow(probe, 0.65, 12)
+    assert effort.level > CALM_LIMIT * 16
 
 
-def test_probes_that_find_the_same_limit_become_rare() -> None:
+@pytest.mark.parametrize(("below", "fewest"), [(0.65, LAST_PROBE_SECONDS), (0.5, CALM_PROBE_SECONDS)])
+def test_probes_that_find_the_same_limit_become_rare(below: float, fewest: float) -> None:
     effort = Effort()
     changes = []
     for now in range(4000):
         in_flight = max(1, int(effort.level))
         before = effort.reversals
-        effort.follow(now, 1.5 if in_flight > 10 else 0.7, in_flight)
+        effort.follow(now, 1.5 if in_flight > 10 else below, in_flight)
         if effort.reversals > before:
             changes.append(now)
     assert len([at for at in changes if at < 1000]) > len([at for at in changes if at >= 3000])
-    assert len([at for at in changes if at >= 3000]) <= 10
+    assert len([at for at in changes if at >= 3000]) <= 2 * (1000 / fewest + 1)
 
 
 def test_a_broker_that_becomes_much_faster_is_used_at_once() -> None:
@@ -105,5 +135,5 @@ def test_when_the_load_has_changed_the_limit_is_forgotten() -> None:
     effort = Effort()
     effort.follow(0, 3, 2)
     effort.reconsider()
-    follow(effort, 0.7, range(3, 8))
+    follow(effort, 0.5, range(3, 8))
     assert effort.level > START

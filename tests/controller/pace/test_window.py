@@ -1,14 +1,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.pace.window import ENOUGH_SHORT, IDLE_SECONDS, LatencyWindow, quantile
+from controller.pace.window import ENOUGH_SHORT, FALLEN, IDLE_SECONDS, LatencyWindow, Levels, quantile
 
 
 def filled(*rows: tuple[float, float], idle: bool = False) -> LatencyWindow:
-    """Return a window with five equal latencies for each time."""
+    """Return a window with eight equal latencies for each time."""
     window = LatencyWindow()
     for at, value in rows:
-        window.add(at, [value] * 5, idle=idle)
+        window.add(at, [value] * 8, idle=idle)
     return window
 
 
@@ -18,14 +18,20 @@ def test_the_short_window_has_the_last_three_seconds() -> None:
 
 def test_a_few_slow_answers_do_not_show_in_the_short_window() -> None:
     window = filled((1, 4), (2, 4))
-    window.add(3, [4, 4, 4, 90, 90], idle=False)
+    window.add(3, [4] * 6 + [90, 90], idle=False)
     assert window.short() == 4
+
+
+def test_one_slow_answer_in_five_shows_in_the_short_window() -> None:
+    window = filled((1, 4))
+    window.add(2, [4, 4, 4, 4, 90, 4, 4, 90], idle=False)
+    assert window.short() == 90
 
 
 def test_rare_slow_answers_show_in_the_long_window() -> None:
     window = LatencyWindow()
     for at in range(20):
-        window.add(at, [4, 4, 4, 4, 90 if at % 2 else 4], idle=False)
+        window.add(at, [4] * 7 + [90 if at % 5 == 0 else 4], idle=False)
     assert (window.short(), window.long()) == (4, 90)
 
 
@@ -39,14 +45,14 @@ def test_too_few_latencies_say_nothing() -> None:
 def test_the_idle_level_comes_from_idle_seconds_only() -> None:
     window = filled((1, 4), (2, 4), idle=True)
     window.add(3, [90.0] * 5, idle=False)
-    assert window.idle == (4, 4)
+    assert window.idle == Levels(4, 4)
 
 
 def test_the_idle_level_forgets_old_seconds() -> None:
     window = filled((0, 90), idle=True)
     for at in range(1, int(IDLE_SECONDS) + 2):
         window.add(at, [4.0] * 5, idle=True)
-    assert window.idle == (4, 4)
+    assert window.idle == Levels(4, 4)
 
 
 def test_the_last_seconds_can_be_taken_as_idle() -> None:
@@ -54,14 +60,27 @@ def test_the_last_seconds_can_be_taken_as_idle() -> None:
     for at in (10, 11, 12):
         window.add(at, [8.0] * 5, idle=False)
     window.take_as_idle()
-    assert window.idle == (8, 8)
+    assert window.idle == Levels(8, 8)
+
+
+def test_the_idle_level_falls_with_the_latencies_of_a_move() -> None:
+    window = filled((1, 9), (2, 9), idle=True)
+    for at in range(3, 40):
+        window.add(at, [9 / FALLEN] * 8, idle=False)
+        window.follow_falling_idle()
+    assert window.idle == Levels(9, 9)
+    for at in range(40, 80):
+        window.add(at, [4.0] * 8, idle=False)
+        window.follow_falling_idle()
+    assert window.idle is not None
+    assert window.idle.short == 4
 
 
 def test_recent_latencies_can_be_forgotten() -> None:
     window = filled((1, 4), (2, 4), idle=True)
     window.forget_recent()
     assert window.short() is None
-    assert window.idle == (4, 4)
+    assert window.idle == Levels(4, 4)
 
 
 def test_a_window_without_latencies_stays_as_it_is() -> None:

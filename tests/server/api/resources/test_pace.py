@@ -38,7 +38,7 @@ async def test_it_shows_latency_target_and_reason_by_broker() -> None:
     )
     assert now["problem"] == "the canary topic is refused"
     row = now["brokers"][0]
-    assert (row["id"], row["latency_ms"], row["target_ms"], row["effort"]) == (1, 4.0, 6.0, 1.0)
+    assert (row["id"], row["latency_ms"], row["target_ms"], row["effort"]) == (1, 4.0, 6.0, 2.0)
     assert row["reason"]
     assert (await client.get("/v1/status"))["pace"] == now
 
