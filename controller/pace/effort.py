@@ -10,12 +10,12 @@ from enum import StrEnum
 
 FLOOR = 1 / 16
 """The least effort."""
-START = 2.0
+START = 1.5
 MOST = 4096.0
 """An effort above all limits in use."""
 MARGIN = 0.75
 """The effort aims at this share of what the target permits."""
-MOST_GROWTH, LEAST_GROWTH = 2.0, 1.25
+MOST_GROWTH, LEAST_GROWTH = 1.5, 1.25
 LEAST_CUT, MOST_CUT = 0.6, 0.3
 LEAST_RATIO = 1e-6
 UNKNOWN_IDLE, HIGHEST_IDLE = 0.5, 0.9
@@ -23,7 +23,7 @@ UNKNOWN_IDLE, HIGHEST_IDLE = 0.5, 0.9
 PROBE_GROWTH = 1.1
 CALM_LIMIT = 0.8
 """After a back-off the effort returns to this share of where the broker was slow."""
-VERY_SLOW = 2.0
+VERY_SLOW = 1.5
 SLOW_TICKS = 2
 """Consecutive slow seconds after which the effort is reduced, if the target is missed by less than VERY_SLOW."""
 SETTLE_SECONDS = 3.0
@@ -88,7 +88,9 @@ class Effort:
         # Where latencies are almost idle, the limit may be gone. Or it is a steep one: then do not try it too often.
         wait = self._probe_pause if factor < MOST_GROWTH else min(self._probe_pause, CALM_PROBE_SECONDS)
         rests = now < self._returned_at + wait
-        if factor < LEAST_GROWTH or not limited or now < self._grow_at or rests:
+        if not limited:
+            self._grow_at = max(self._grow_at, now + GROW_SECONDS)
+        if factor < LEAST_GROWTH or now < self._grow_at or rests:
             self.activity = Activity.HOLDING
         else:
             self._grow(now, min(factor, MOST_GROWTH))

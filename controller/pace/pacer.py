@@ -6,6 +6,7 @@ clock: times are those of the readings.
 
 from collections.abc import Mapping, Set
 from itertools import chain
+from statistics import median
 from typing import NamedTuple
 
 from controller.pace.blame import Ratio, Taking, broker_ratios
@@ -14,7 +15,7 @@ from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort
 from controller.pace.rates import Rate
 from controller.pace.readings import PaceMeasured, Source
 from controller.pace.settings import PaceSettings
-from controller.pace.window import LatencyWindow
+from controller.pace.window import LatencyWindow, Levels
 
 BLIND_WINDOW = 2
 """Replicas to and from each broker while no latency is measured."""
@@ -180,8 +181,17 @@ class Pacer:
                 self._rates.setdefault(broker, Rate()).learn(copied)
 
     def _ratios(self, settings: PaceSettings) -> dict[int, Ratio]:
-        ratios = {key: _ratio(window, settings) for key, window in self._windows.items()}
+        ratios = {key: _ratio(window, self._idle(window), settings) for key, window in self._windows.items()}
         return broker_ratios({key: ratio for key, ratio in ratios.items() if ratio is not None})
+
+    def _idle(self, window: LatencyWindow) -> Levels | None:
+        """Return the idle level of a probe, at least the median of all: that of a few requests is easily too low."""
+        if window.idle is None:
+            return None
+        known = [other.idle for other in self._windows.values() if other.idle is not None]
+        return Levels(
+            *(max(own, median(all_)) for own, all_ in zip(window.idle, zip(*known, strict=True), strict=True))
+        )
 
     def _forget_of(self, broker: int) -> None:
         """Judge the broker by its next latencies alone, because it moves less now."""
@@ -253,7 +263,7 @@ class Pacer:
     def _seen(self, broker: int, settings: PaceSettings) -> tuple[float | None, float | None]:
         """Return the latency and the target of the slowest probe that the broker leads."""
         rows = [
-            (short, settings.target(None if window.idle is None else window.idle.short))
+            (short, settings.target(None if (idle := self._idle(window)) is None else idle.short))
             for (leader, _), window in self._windows.items()
             if leader == broker and (short := window.short()) is not None
         ]
@@ -283,13 +293,11 @@ class Pacer:
         return f"cannot keep {settings.text} at broker {broker}: {why}"
 
 
-def _ratio(window: LatencyWindow, settings: PaceSettings) -> Ratio | None:
-    """Return the latency as a multiple of its target, by the worse of both quantiles; None if it is not known."""
-    levels = window.idle
-    idle_levels = (None, None) if levels is None else (levels.short, levels.long)
+def _ratio(window: LatencyWindow, idle: Levels | None, settings: PaceSettings) -> Ratio | None:
+    """Return the latency as a multiple of its target, by the worse of both measures; None if it is not known."""
     found = []
-    for measured, idle in zip((window.short(), window.long()), idle_levels, strict=True):
-        target = settings.target(idle)
+    for measured, level in zip((window.short(), window.long()), idle or (None, None), strict=True):
+        target = settings.target(level)
         if measured is not None and target is not None:
-            found.append(Ratio(measured / target, UNKNOWN_IDLE if idle is None else idle / target))
+            found.append(Ratio(measured / target, UNKNOWN_IDLE if level is None else level / target))
     return max(found, default=None)

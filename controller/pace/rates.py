@@ -7,7 +7,7 @@ from math import floor, log10
 
 from controller.pace.readings import Copied
 
-DEFAULT_UNIT = 20e6
+DEFAULT_UNIT = 50e6
 LEAST_UNIT, MOST_UNIT = 1e6, 200e6
 """Bounds of what one replica is taken to copy unthrottled. Measured sizes may be wrong."""
 MARGIN = 1.2

@@ -1,17 +1,18 @@
 """Latencies of one probe: those of the last seconds, and those without a move (the idle level).
 
-A quantile of the last few seconds shows a slow broker soon. A higher quantile of a longer time shows rare slow
-requests, of which there are too few in a few seconds. Both are high: copying in bursts delays some requests by much, and
-most of them by nothing.
+The mean of the last few seconds shows a slow broker soon, also one that delays few requests by much, because it copies in
+bursts. A high quantile of a longer time shows rare slow requests, of which there are too few in a few seconds.
 """
 
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from statistics import fmean
 from typing import NamedTuple
 
 SHORT_SECONDS = 3.0
-SHORT_QUANTILE = 0.9
+MOST_TIMES = 5.0
+"""A latency counts as this multiple of the idle mean at most in a mean, so that a single request decides nothing."""
 LONG_SECONDS = 30.0
 LONG_QUANTILE = 0.98
 ENOUGH_SHORT = 6
@@ -21,6 +22,7 @@ IDLE_SECONDS = 120.0
 """How many seconds without a move are kept."""
 ENOUGH_IDLE = 12
 FALLEN = 1.3
+"""The idle level is too high if latencies during a move are below it by this factor."""
 LEAST_MS = 0.05
 """A level below this is measured as this one: clocks are not more exact."""
 
@@ -28,7 +30,7 @@ Rows = deque[tuple[float, Sequence[float]]]
 
 
 class Levels(NamedTuple):
-    """The quantiles of the short and of the long window, in ms."""
+    """The mean of the short window and the quantile of the long one, in ms."""
 
     short: float
     long: float
@@ -74,11 +76,7 @@ class LatencyWindow:
         """Take the recent latencies as those without a move if they are lower: a move makes no request faster."""
         values = list(chain.from_iterable(row for _, row in self._recent))
         idle = self.idle
-        if (
-            idle is not None
-            and len(values) >= ENOUGH_LONG
-            and quantile(values, SHORT_QUANTILE) * FALLEN < idle.short
-        ):
+        if idle is not None and len(values) >= ENOUGH_LONG and self._mean(values) * FALLEN < idle.short:
             self.take_as_idle()
 
     @property
@@ -88,17 +86,24 @@ class LatencyWindow:
             values = list(chain.from_iterable(row for _, row in self._idle))
             if len(values) < ENOUGH_IDLE:
                 return None
-            shares = (SHORT_QUANTILE, LONG_QUANTILE)
-            self._idle_levels = Levels(*(max(LEAST_MS, quantile(values, share)) for share in shares))
+            most = MOST_TIMES * quantile(values, 0.5)
+            self._idle_levels = Levels(
+                max(LEAST_MS, fmean(min(value, most) for value in values)),
+                max(LEAST_MS, quantile(values, LONG_QUANTILE)),
+            )
         return self._idle_levels
 
     def short(self) -> float | None:
-        """Return the quantile of the last few seconds; None if there are too few latencies."""
+        """Return the mean of the last few seconds; None if there are too few latencies."""
         if not self._recent:
             return None
         since = self._recent[-1][0] - SHORT_SECONDS
         values = [value for at, row in self._recent if at > since for value in row]
-        return quantile(values, SHORT_QUANTILE) if len(values) >= ENOUGH_SHORT else None
+        return self._mean(values) if len(values) >= ENOUGH_SHORT else None
+
+    def _mean(self, values: Sequence[float]) -> float:
+        most = MOST_TIMES * self.idle.short if self.idle is not None else max(values)
+        return fmean(min(value, most) for value in values)
 
     def long(self) -> float | None:
         """Return the higher quantile of the longer time; None if there are too few latencies."""

@@ -19,9 +19,7 @@ class BrokerPace(Struct):
     id: int
     latency_ms: Annotated[
         float | None,
-        Meta(
-            description="Of the last seconds: three of four produces were faster. Null while it is not known."
-        ),
+        Meta(description="The mean of the last seconds. Null while it is not known."),
     ]
     target_ms: Latency
     effort: Effort

@@ -38,7 +38,7 @@ def test_a_plan_begins_with_the_window_of_pace() -> None:
     controller = paced()
     learn(controller)
     move(controller)
-    assert len(controller.state.in_flight) == START
+    assert len(controller.state.in_flight) == int(START)
 
 
 def test_a_calm_cluster_gets_a_larger_window() -> None:

@@ -27,10 +27,10 @@ def follow(effort: Effort, ratio: float, seconds: range) -> None:
         effort.follow(now, ratio, max(1, int(effort.level)))
 
 
-def test_a_calm_broker_starts_slowly_and_doubles() -> None:
+def test_a_calm_broker_starts_slowly_and_grows_each_second() -> None:
     effort = Effort()
     follow(effort, UNKNOWN_IDLE, range(3))
-    assert effort.level == START * 8
+    assert effort.level == START * MOST_GROWTH**3
     assert effort.activity is Activity.STARTING
 
 
@@ -99,18 +99,19 @@ def test_a_stop_goes_to_the_floor_and_pauses() -> None:
 
 def test_after_a_back_off_it_rests_below_the_limit_until_a_probe() -> None:
     effort = Effort()
-    follow(effort, 0.1, range(3))
-    effort.follow(10, 3, 16)
-    follow(effort, 0.65, range(13, 19))
-    assert effort.level == CALM_LIMIT * 16
-    probe = 14 + FIRST_PROBE_SECONDS
-    effort.follow(probe - 1, 0.65, 12)
-    assert effort.level == CALM_LIMIT * 16
-    effort.follow(probe, 0.65, 12)
-    assert effort.level > CALM_LIMIT * 16
+    follow(effort, 0.1, range(6))
+    limit = effort.level
+    effort.follow(10, 3, 100)
+    follow(effort, 0.7, range(13, 16))
+    assert effort.level == CALM_LIMIT * limit
+    returned = 15
+    effort.follow(returned + FIRST_PROBE_SECONDS - 1, 0.7, 100)
+    assert effort.level == CALM_LIMIT * limit
+    effort.follow(returned + FIRST_PROBE_SECONDS, 0.7, 100)
+    assert effort.level > CALM_LIMIT * limit
 
 
-@pytest.mark.parametrize(("below", "fewest"), [(0.65, LAST_PROBE_SECONDS), (0.5, CALM_PROBE_SECONDS)])
+@pytest.mark.parametrize(("below", "fewest"), [(0.7, LAST_PROBE_SECONDS), (0.5, CALM_PROBE_SECONDS)])
 def test_probes_that_find_the_same_limit_become_rare(below: float, fewest: float) -> None:
     effort = Effort()
     changes = []

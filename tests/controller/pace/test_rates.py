@@ -70,7 +70,7 @@ def test_a_distrusted_speed_is_reduced() -> None:
     rate = Rate()
     rate.distrust()
     rate.follow(0.5, 1, 0)
-    assert rate.value == DEFAULT_UNIT / 8
+    assert rate.value == rounded(DEFAULT_UNIT / 8)
 
 
 @pytest.mark.parametrize(

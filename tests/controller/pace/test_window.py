@@ -1,7 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.pace.window import ENOUGH_SHORT, FALLEN, IDLE_SECONDS, LatencyWindow, Levels, quantile
+from controller.pace.window import (
+    ENOUGH_SHORT,
+    FALLEN,
+    IDLE_SECONDS,
+    MOST_TIMES,
+    LatencyWindow,
+    Levels,
+    quantile,
+)
 
 
 def filled(*rows: tuple[float, float], idle: bool = False) -> LatencyWindow:
@@ -16,23 +24,23 @@ def test_the_short_window_has_the_last_three_seconds() -> None:
     assert filled((1, 50), (2, 50), (3, 4), (4, 4), (5, 4)).short() == 4
 
 
-def test_a_few_slow_answers_do_not_show_in_the_short_window() -> None:
-    window = filled((1, 4), (2, 4))
-    window.add(3, [4] * 6 + [90, 90], idle=False)
-    assert window.short() == 4
+def test_the_short_window_is_a_mean() -> None:
+    window = filled((1, 4), idle=True)
+    window.add(2, [4, 4, 4, 4, 20, 4, 4, 20], idle=False)
+    assert window.short() == 6
 
 
-def test_one_slow_answer_in_five_shows_in_the_short_window() -> None:
-    window = filled((1, 4))
-    window.add(2, [4, 4, 4, 4, 90, 4, 4, 90], idle=False)
-    assert window.short() == 90
+def test_a_single_request_counts_as_a_multiple_of_the_idle_level_at_most() -> None:
+    window = filled((1, 4), (2, 4), idle=True)
+    window.add(3, [4] * 7 + [1e6], idle=False)
+    assert window.short() == (23 * 4 + MOST_TIMES * 4) / 24
 
 
 def test_rare_slow_answers_show_in_the_long_window() -> None:
     window = LatencyWindow()
     for at in range(20):
         window.add(at, [4] * 7 + [90 if at % 5 == 0 else 4], idle=False)
-    assert (window.short(), window.long()) == (4, 90)
+    assert window.long() == 90
 
 
 def test_too_few_latencies_say_nothing() -> None:
@@ -57,6 +65,7 @@ def test_the_idle_level_forgets_old_seconds() -> None:
 
 def test_the_last_seconds_can_be_taken_as_idle() -> None:
     window = filled((1, 4), idle=True)
+    window.forget_recent()
     for at in (10, 11, 12):
         window.add(at, [8.0] * 5, idle=False)
     window.take_as_idle()

@@ -1,4 +1,5 @@
 from controller.configs.names import PACE
+from controller.pace.effort import START
 from controller.pace.readings import PaceMeasured, Probe, Source
 from server.metrics.pace import PACE_METRICS
 from tests.builders import InMemoryController
@@ -18,7 +19,7 @@ def test_latency_target_and_effort_are_shown_by_broker() -> None:
     assert value(samples, "reassignd_pace_on") == 1
     assert value(samples, "reassignd_pace_latency_seconds", broker="1") == 0.004
     assert value(samples, "reassignd_pace_target_seconds", broker="1") == 0.006
-    assert value(samples, "reassignd_pace_effort", broker="1") == 2
+    assert value(samples, "reassignd_pace_effort", broker="1") == START
     assert value(samples, "reassignd_pace_problem") == 0
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from controller.pace.effort import START
 from controller.pace.readings import PaceMeasured, Probe, Source
 from tests.server.api.api_client import ApiClient
 
@@ -38,7 +39,7 @@ async def test_it_shows_latency_target_and_reason_by_broker() -> None:
     )
     assert now["problem"] == "the canary topic is refused"
     row = now["brokers"][0]
-    assert (row["id"], row["latency_ms"], row["target_ms"], row["effort"]) == (1, 4.0, 6.0, 2.0)
+    assert (row["id"], row["latency_ms"], row["target_ms"], row["effort"]) == (1, 4.0, 6.0, START)
     assert row["reason"]
     assert (await client.get("/v1/status"))["pace"] == now
 
