@@ -25,10 +25,11 @@ from server.security.scram_changes import NUMBERS
 
 
 def refuse(
-    _request: DescribeUserScramCredentialsRequest, code: int, message: str | None
+    request: DescribeUserScramCredentialsRequest, code: int, message: str | None
 ) -> DescribeUserScramCredentialsResponse:
-    """Return a response that contains only the error."""
-    return DescribeUserScramCredentialsResponse(error_code=code, error_message=message)
+    """Return the error alone and, as Kafka does, for each requested user without its name."""
+    rows = [DescribeUserScramCredentialsResult("", code, message)] * len(request.users or ())
+    return DescribeUserScramCredentialsResponse(error_code=code, error_message=message, results=rows)
 
 
 @handles(

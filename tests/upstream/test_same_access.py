@@ -147,8 +147,9 @@ def test_acls_and_users_are_changed_as_by_kafka(pair: Pair, name: str) -> None:
 
 DENIED: dict[str, Request[NamedTuple]] = {
     name: (READS | CHANGES)[name]
-    for name in ("all ACLs", "all users", "a user", "an ACL twice", "a deletion by two filters", "a new user")
+    for name in ("all ACLs", "a user", "an ACL twice", "a deletion by two filters", "a new user")
 }
+"""Without "all users": Kafka 4.3 never answers that request if it is denied."""
 
 
 @pytest.mark.parametrize("name", DENIED)

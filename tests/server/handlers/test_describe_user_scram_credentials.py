@@ -38,6 +38,12 @@ async def test_users_are_listed_by_name_with_their_errors() -> None:
     }
 
 
-def test_a_refusal_has_the_error_alone() -> None:
-    refused = encodable(refuse(DescribeUserScramCredentialsRequest(), 31, "no"), 50)
-    assert (refused.error_code, refused.error_message, refused.results) == (31, "no", ())
+def test_a_refusal_repeats_the_error_for_each_user_without_name() -> None:
+    request = DescribeUserScramCredentialsRequest([UserName("ann"), UserName("bob")])
+    refused = encodable(refuse(request, 31, "no"), 50)
+    assert (refused.error_code, refused.error_message) == (31, "no")
+    assert [tuple(row) for row in refused.results] == [("", 31, "no", ())] * 2
+
+
+def test_a_refusal_for_all_users_has_the_error_alone() -> None:
+    assert encodable(refuse(DescribeUserScramCredentialsRequest(None), 31, "no"), 50).results == []
