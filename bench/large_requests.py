@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
-from time import perf_counter
+from time import perf_counter, sleep
 
 from bench.api_speed import SLOW_EMBEDDED, summary
 from protocol.messages.alter_partition_reassignments_request import (
@@ -23,13 +23,15 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsTopics,
 )
 from tools.processes import Reassignd
-from tools.raw_connection import RawConnection, encode
+from tools.raw_connection import RawConnection, encode, processor_seconds
 
 WITHOUT_SPARK = {"planner.spark.min.partitions": "0", "log.level": "WARN"}
 """Spark plans large jobs on all cores, which would be measured too."""
 
 PARTITIONS_PER_TOPIC = 1_000
 TOPICS_PER_REQUEST = 10
+SAMPLE_SECONDS = 0.5
+NEARLY_IDLE, IDLE_SECONDS = 0.1, 120
 
 
 def alter(topics: int, replicas: tuple[int, ...] | None, first: int = 0) -> bytes:
@@ -86,7 +88,7 @@ def measure(partitions: int, data_dir: Path) -> None:
     try:
         connection = RawConnection(server.bootstrap)
         create(connection, topics)
-        connection.wait_until_calm()
+        wait_until_idle(server.pid)
         bystander = Bystander(server.bootstrap)
         limit = f"≤ {partitions / 50_000:.0f} s; others' p99 ≤ 100 ms"
         listing = encode(ListPartitionReassignmentsRequest(), 0)
@@ -100,6 +102,7 @@ def measure(partitions: int, data_dir: Path) -> None:
             if name == "list all, unchanged":
                 wait_until_unchanged(connection, listing)
             show(name, partitions, bystander, connection, frame, wanted)
+        wait_until_idle(server.pid)
         show("cancel", partitions, bystander, connection, alter(topics, None), "")
     finally:
         server.kill()
@@ -110,6 +113,20 @@ def wait_until_unchanged(connection: RawConnection, listing: bytes) -> None:
     previous, latest = b"", connection.timed(listing)[1]
     while latest[8:] != previous[8:]:
         previous, latest = latest, connection.timed(listing)[1]
+
+
+def wait_until_idle(pid: int) -> None:
+    """Wait until the process is nearly idle: its brokers have the commands of earlier requests. At most IDLE_SECONDS."""
+    deadline = perf_counter() + IDLE_SECONDS
+    while busy_share(pid) > NEARLY_IDLE and perf_counter() < deadline:
+        pass
+
+
+def busy_share(pid: int) -> float:
+    """Return the share of one core that the process uses, over SAMPLE_SECONDS."""
+    before = processor_seconds(pid)
+    sleep(SAMPLE_SECONDS)
+    return (processor_seconds(pid) - before) / SAMPLE_SECONDS
 
 
 def show(

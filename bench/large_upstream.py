@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from bench.queued_partitions import processor_seconds, resident_bytes
+from bench.queued_partitions import resident_bytes
 from common.garbage_collector import collect_young_only
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
@@ -62,7 +62,7 @@ from protocol.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from tools.processes import Reassignd, free_ports
-from tools.raw_connection import RawConnection, encode
+from tools.raw_connection import RawConnection, encode, processor_seconds
 
 HOST, CLUSTER = "127.0.0.1", "simulated"
 PER_TOPIC = 100

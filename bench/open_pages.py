@@ -18,7 +18,8 @@ from time import perf_counter, sleep
 import httpx
 
 from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
-from bench.queued_partitions import FEW, Subject, processor_seconds, show
+from bench.queued_partitions import FEW, Subject, show
+from tools.raw_connection import processor_seconds
 
 EVERY_SECONDS = 2.0
 """Time between two refreshes of the page. On a busy machine the page takes longer (`page.js`); the bench does not."""

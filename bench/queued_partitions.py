@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from bench.api_speed import SLOW_EMBEDDED
-from bench.large_requests import PARTITIONS_PER_TOPIC, WITHOUT_SPARK, alter, create
+from bench.large_requests import PARTITIONS_PER_TOPIC, WITHOUT_SPARK, alter, create, wait_until_idle
 from bench.step_latency import TARGET_MS, milliseconds_per_step
 from common.garbage_collector import collect_young_only
 from controller.scheduling.limits import CONFIGS
@@ -38,7 +38,6 @@ BROKER_RESOURCE = 4
 LIST = 46
 LIMIT = next(name for name, field in CONFIGS.items() if field == "partitions")
 START_SECONDS = 120
-SAMPLE_SECONDS = 0.5
 BYTES_EACH, BYTES_IN_ALL = 1024, 1.5 * 2**30
 
 
@@ -71,21 +70,7 @@ class Subject:
 
     def wait_until_idle(self) -> None:
         """Wait until the process is idle."""
-        while busy_share(self.server.pid) > 0.1:
-            pass
-
-
-def busy_share(pid: int) -> float:
-    """Return the share of one core that the process uses, over SAMPLE_SECONDS."""
-    before = processor_seconds(pid)
-    sleep(SAMPLE_SECONDS)
-    return (processor_seconds(pid) - before) / SAMPLE_SECONDS
-
-
-def processor_seconds(pid: int) -> float:
-    """Return the CPU time of a process."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100
+        wait_until_idle(self.server.pid)
 
 
 def resident_bytes(pid: int, line: str = "VmRSS") -> int:
