@@ -44,6 +44,11 @@ if [ -z "${DESTDIR:-}" ] && [ "$(id -u)" -ne 0 ]; then
 fi
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$python is older than 3.11: set PYTHON"
 
+home=$("$python" -c 'import sys; print(sys.base_prefix)')
+case ${DESTDIR:-}$home in
+    /root/* | /home/*) fail "the service cannot read $home: set PYTHON to an interpreter outside of home directories" ;;
+esac
+
 [ -x "$prefix/bin/python" ] || "$python" -m venv "$prefix" || fail "no venv (Debian: apt-get install python3-venv)"
 # shellcheck disable=SC2086 (PIP_ARGS are several words)
 "$prefix/bin/python" -m pip --disable-pip-version-check install --quiet --upgrade ${PIP_ARGS:-} "$1$extras"
