@@ -14,7 +14,7 @@ from tests.documents.blocks import ROOT
 from tools.java import java_command
 from tools.processes import free_ports
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 240
 MOST_BROKERS = 40
 END = "--- end of the command, status "
 ENDLESS = re.compile(r"--watch\b|/v1/events\b")

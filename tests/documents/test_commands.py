@@ -25,7 +25,7 @@ def test_preparations_belong_to_blocks_that_are_run() -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.timeout(600)  # up to 25 programs one after the other, some with a JVM
+@pytest.mark.timeout(900)  # up to 25 programs one after the other, some with a JVM
 @pytest.mark.parametrize("page", sorted({each.page for each in RUN}))
 def test_commands_of_a_document_run(page: str, tmp_path: Path) -> None:
     try:
