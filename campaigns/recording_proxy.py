@@ -1,7 +1,8 @@
 """A proxy between instances of reassignd and their cluster, which records what passes, and can hold or delay it.
 
-It runs in a thread of its own, so it sees what the instances send in the order in which they send it. The process at
-the other end of a connection is found by its sockets.
+It runs in a thread of its own, so it sees what the instances send in the order in which they send it. On a busy machine
+it can read requests late; then `_Ticks` tells how early they can have arrived. The process at the other end of a
+connection is found by its sockets.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from common.address import Address
 HEADER = 4
 ATTEMPTS = 10
 """Attempts to find the process at the other end of a connection."""
+TICK_SECONDS = 0.02
 LINGER_SECONDS = 2.0
 """How long a broker keeps its connection after the instance has closed its own: it answers what was held."""
 
@@ -74,6 +76,22 @@ class Link:
         )
 
 
+class _Ticks:
+    """Notes the time every TICK_SECONDS, when the loop runs: what is read now has arrived after the tick before last."""
+
+    def __init__(self) -> None:
+        self.earliest = self._last = time.monotonic()
+        """The tick before last."""
+        self.longest_pause = 0.0
+
+    async def run(self) -> None:
+        while True:
+            now = time.monotonic()
+            self.longest_pause = max(self.longest_pause, now - self._last)
+            self.earliest, self._last = self._last, now
+            await asyncio.sleep(TICK_SECONDS)
+
+
 Frames = asyncio.Queue[Frame | None]
 """Frames in one direction; None after the last one."""
 
@@ -89,6 +107,7 @@ class RecordingProxy:
         self.steps_to = 0
         """The broker that was sent the newest step."""
         self.answers_lost = 0
+        self._ticks = _Ticks()
         self._losing: set[int] = set()
         self._faults: list[Fault] = []
         self._loop: asyncio.AbstractEventLoop
@@ -105,6 +124,11 @@ class RecordingProxy:
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
+
+    @property
+    def longest_pause(self) -> float:
+        """Seconds for which the proxy could not run at most."""
+        return self._ticks.longest_pause
 
     def begin(self, fault: Fault) -> None:
         """Let a fault begin."""
@@ -126,6 +150,7 @@ class RecordingProxy:
     def _run(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._loop.run_until_complete(self._listen())
+        self._tasks.add(self._loop.create_task(self._ticks.run()))
         self._started.set()
         self._loop.run_forever()
         self._loop.run_until_complete(self._close())
@@ -196,7 +221,8 @@ class RecordingProxy:
                 frame = self._timed(link, await _read(reader), request=True)
                 payload = frame.data[HEADER:]
                 rows = self.record.rows
-                if (batch := self.record.request(payload, link.pid, time.monotonic())) is not None:
+                arrived = self._ticks.earliest, time.monotonic()
+                if (batch := self.record.request(payload, link.pid, *arrived)) is not None:
                     link.in_flight[batch[0]] = batch[1]
                 if self.record.rows > rows:
                     frame.step, self.steps_to = True, link.broker

@@ -23,6 +23,8 @@ class Findings:
     """Claims of new epochs."""
     late: list[str] = field(default_factory=list)
     """Batches, and commits of transactions, of another producer than that of the newest claim before them."""
+    commits: int = 0
+    """Transactions."""
     blocked: list[str] = field(default_factory=list)
     """Rows of blocked partitions."""
     _producer: Producer | None = None
@@ -34,6 +36,7 @@ class Findings:
                 self.batches += 1
                 self._add_records(batch)
             elif batch.commits():
+                self.commits += 1
                 self._check(batch, "commit")
 
     def _add_records(self, batch: Batch) -> None:

@@ -48,10 +48,10 @@ class UnleasedRow(NamedTuple):
 
 
 class StepRecord:
-    """`session` is in seconds. Times are those of the proxy, which are later than those of the instances.
+    """`session` is in seconds. Times are those of the proxy, between which a request has arrived.
 
-    A lease is shorter than a session by 0.3 of it. So a step after a whole session has certainly no lease, though it
-    and the batch before it have waited for the proxy.
+    A step has no lease if it has arrived more than a session after the last acknowledged batch. A lease is shorter than
+    a session by 0.3 of it, so an instance may also have been slow between its look at the lease and the sending.
     """
 
     def __init__(self, topic: str, session: float) -> None:
@@ -68,15 +68,15 @@ class StepRecord:
         self.late: list[LateRow] = []
         self.unleased: list[UnleasedRow] = []
 
-    def request(self, payload: bytes, pid: int, now: float) -> tuple[int, Batch] | None:
-        """Record a request. Return the correlation id and the batch if it writes to the state topic."""
+    def request(self, payload: bytes, pid: int, earliest: float, now: float) -> tuple[int, Batch] | None:
+        """Record a request that has arrived between these times. Return the correlation id and the batch if it writes to the state topic."""
         key, version = int.from_bytes(payload[:2]), int.from_bytes(payload[2:4])
         if key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:
-            self._step(payload, pid, now)
+            self._step(payload, pid, earliest)
         elif key == ApiKey.PRODUCE:
             claim = CLAIM.search(payload)
             topic = decode_request(parse_request(payload), ProduceRequest).topic_data[0]
-            if claim is not None:
+            if claim is not None and topic.topic_id != ZERO_UUID:
                 self._topic_id = topic.topic_id
             if topic.name == self._topic or (not topic.name and topic.topic_id == self._topic_id):
                 return int.from_bytes(payload[4:8]), Batch(version, int(claim[2]) if claim else 0, now)
@@ -95,12 +95,12 @@ class StepRecord:
         """Record that an instance was given the acknowledgment of its batch."""
         self._written[pid] = max(batch.arrived, self._written.get(pid, 0))
 
-    def _step(self, payload: bytes, pid: int, now: float) -> None:
+    def _step(self, payload: bytes, pid: int, arrived: float) -> None:
         request = decode_request(parse_request(payload), AlterPartitionReassignmentsRequest)
         rows = sum(len(topic.partitions or ()) for topic in request.topics or ())
         self.rows += rows
         if rows and pid != self.active:
             self.late.append(LateRow(pid, rows, self.term))
-        since = now - self._written.get(pid, 0)
+        since = arrived - self._written.get(pid, 0)
         if rows and since > self._session:
             self.unleased.append(UnleasedRow(pid, rows, since))

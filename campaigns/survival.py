@@ -9,28 +9,19 @@ import asyncio
 import os
 import signal
 import sys
-from pathlib import Path
+from collections.abc import Iterable
 
-from campaigns.recording_proxy import RecordingProxy
-from campaigns.suspended_instance import STOP_FILE, WITHOUT_LEASE
-from campaigns.two_instances import SESSION, Say, TwoInstances, parser_of, run_campaign
+from campaigns.suspended_instance import WITHOUT_LEASE
+from campaigns.two_instances import SESSION, Say, TwoInstances, parser_of, rounds_within, run_campaign
 from tools.instances import Instance
-from tools.kafka_cluster import KafkaCluster
 
 
 class Survival(TwoInstances):
     """Kills and suspends the active instance."""
 
-    def __init__(self, kafka: KafkaCluster, proxy: RecordingProxy, folder: Path, seed: int) -> None:
-        super().__init__(kafka, proxy, folder, seed)
-        self._stop_file = folder / "stop"
-        os.environ[STOP_FILE] = str(self._stop_file)
-        for instance in self.instances:
-            instance.use_module("campaigns.suspended_instance")
-
-    async def run(self, rounds: int, say: Say, kills: float = 0.5) -> None:
+    async def run(self, rounds: Iterable[int], say: Say, kills: float = 0.5) -> None:
         """Run the rounds, of which a part are kills. Raises SurvivalError."""
-        for number in range(1, rounds + 1):
+        for number in rounds:
             await asyncio.sleep(self.rng.uniform(0.5, 3))
             await self._round(kill=self.rng.random() < kills)
             self.check()
@@ -56,12 +47,12 @@ class Survival(TwoInstances):
     async def _suspend(self, instance: Instance) -> None:
         """Suspend the process, mostly right before it sends steps (`campaigns.suspended_instance`)."""
         if self.rng.random() < 0.8:
-            self._stop_file.touch()
+            self.stop_file.touch()
             for _ in range(50):
-                if not self._stop_file.exists():
+                if not self.stop_file.exists():
                     return
                 await asyncio.sleep(0.1)
-            self._stop_file.unlink(missing_ok=True)
+            self.stop_file.unlink(missing_ok=True)
         instance.send(signal.SIGSTOP)
 
 
@@ -73,8 +64,9 @@ def main() -> int:
     )
     parser.add_argument("--without-lease", action="store_true")
     options = parser.parse_args()
+    rounds = rounds_within(options.rounds, options.minutes)
     os.environ[WITHOUT_LEASE] = "yes" if options.without_lease else "no"
-    return run_campaign(Survival, options.seed, lambda run, say: run.run(options.rounds, say, options.kills))
+    return run_campaign(Survival, options.seed, lambda run, say: run.run(rounds, say, options.kills))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""`python -m campaigns.suspended_instance` is the command `reassignd` whose process suspends itself when it is told to.
+"""`python -m campaigns.suspended_instance` is the command `reassignd` for campaigns with several instances.
 
-It does so where the lease matters: the step is durable, and is about to be sent. STOP_FILE names the file that tells it.
-With WITHOUT_LEASE=yes the lease is not checked; `campaigns.survival` must find fault with that, else it proves nothing.
+Its idle beats are transactions, which usually are written once an hour, and it suspends itself when it is told to. It
+does so where the lease matters: the step is durable, and is about to be sent. STOP_FILE names the file that tells
+it. With WITHOUT_LEASE=yes the lease is not checked; `campaigns.survival` must find fault with that, else it proves nothing.
 """
 
 import os
@@ -10,10 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from backends.state_topic import writer
 from backends.state_topic.lease import Lease, StepPermit
 from backends.upstream.client import UpstreamClient
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from reassignd.cli import main
+
+TRANSACTION_SECONDS = 10.0
+"""After this time the next idle beat is a transaction."""
 
 STOP_FILE, WITHOUT_LEASE = "CAMPAIGN_STOP_FILE", "CAMPAIGN_WITHOUT_LEASE"
 
@@ -22,8 +27,10 @@ _ask: Any = UpstreamClient.ask
 
 def suspend_if_told(request: object) -> None:
     """Suspend the process before it sends steps, if the file exists."""
+    if not isinstance(request, AlterPartitionReassignmentsRequest) or not request.topics:
+        return
     file = Path(os.environ[STOP_FILE])
-    if isinstance(request, AlterPartitionReassignmentsRequest) and request.topics and file.exists():
+    if file.exists():
         file.unlink()
         os.kill(os.getpid(), signal.SIGSTOP)
 
@@ -35,6 +42,7 @@ async def ask(client: UpstreamClient, request: object, *details: object, **more:
 
 
 if __name__ == "__main__":
+    writer.TRANSACTION_SECONDS = TRANSACTION_SECONDS
     UpstreamClient.ask = ask  # type: ignore[assignment, method-assign]
     if os.environ.get(WITHOUT_LEASE) == "yes":
         Lease.valid = property(lambda _: True)  # type: ignore[assignment, method-assign]

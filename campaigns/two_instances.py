@@ -7,21 +7,26 @@ instance after a claim, and no instance may have sent a step after the claim of 
 
 import argparse
 import asyncio
+import os
 import random
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import TypeVar
 
+from backends.client.errors import BrokerError
 from backends.upstream.client import UpstreamClient
 from campaigns.orders import CHOICES, TOPIC, Orders, Replicas, SurvivalError
 from campaigns.recording_proxy import RecordingProxy
 from campaigns.state_batches import Findings, read_findings
 from campaigns.step_record import StepRecord
+from campaigns.suspended_instance import STOP_FILE
 from common.address import Address
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
@@ -50,13 +55,25 @@ END_SECONDS = 60.0
 """Longest time without progress in the end."""
 LIMIT = "reassignment.max.concurrent.partition.movements"
 
+ATTEMPTS = 10
+
 Say = Callable[[str], None]
+Answer = TypeVar("Answer")
 
 
 def address(text: str) -> Address:
     """Return the parts of HOST:PORT."""
     host, _, port = text.rpartition(":")
     return Address(host, int(port))
+
+
+async def repeated(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Return the answer to a request that may be repeated: a busy cluster does not answer each in time."""
+    for _ in range(ATTEMPTS - 1):
+        with suppress(BrokerError, OSError):
+            return await ask()
+        await asyncio.sleep(1)
+    return await ask()
 
 
 class TwoInstances:
@@ -74,6 +91,11 @@ class TwoInstances:
             f"127.0.0.2:{kafka.address(broker, WATCHED).rpartition(':')[2]}" for broker in kafka.brokers
         )
         self.instances = [Instance(kafka, folder, name, STATE_TOPIC, servers) for name in ("first", "second")]
+        self.stop_file = folder / "stop"
+        """An instance that sees this file removes it and suspends itself."""
+        os.environ[STOP_FILE] = str(self.stop_file)
+        for instance in self.instances:
+            instance.use_module("campaigns.suspended_instance")
         self.orders = Orders(PARTITIONS, self.rng)
         self.counts = self.orders.counts
         self.findings = Findings()
@@ -128,7 +150,7 @@ class TwoInstances:
                     "partitions without the replicas of their last order:\n" + "\n".join(left)
                 )
         self.check()
-        self.findings = findings = await read_findings(STATE_TOPIC, self.client)
+        self.findings = findings = await repeated(lambda: read_findings(STATE_TOPIC, self.client))
         if findings.late or findings.blocked:
             raise SurvivalError(f"late batches: {findings.late}; blocked partitions: {findings.blocked}")
 
@@ -152,19 +174,26 @@ class TwoInstances:
             )
 
     @property
+    def take_overs(self) -> int:
+        """Number of claims after a claim of another process."""
+        return sum(one != other for (_, one), (_, other) in pairwise(self.record.claims))
+
+    @property
     def progress(self) -> str:
         """Counts in one line."""
         record = self.record
-        return f"{record.rows:,} steps, {len(record.claims)} claims, {dict(self.counts)}"
+        return f"{record.rows:,} steps, {self.take_overs} take-overs, {dict(self.counts)}"
 
     @property
     def result(self) -> str:
         """What was found, in one line."""
         record, findings = self.record, self.findings
         return (
-            f"{findings.batches:,} batches and {findings.claims} claims in the log, {len(findings.late)} late;"
+            f"{findings.batches:,} batches, {findings.commits:,} transactions and {findings.claims} claims in the log,"
+            f" {len(findings.late)} late;"
             f" {len(record.late)} steps after another claim, {len(record.unleased)} without a lease;"
-            f" {len(findings.blocked)} partitions blocked"
+            f" {len(findings.blocked)} partitions blocked;"
+            f" longest pause of the proxy {self.proxy.longest_pause:.1f} s"
         )
 
     async def active(self) -> Instance:
@@ -189,9 +218,10 @@ class TwoInstances:
                 raise SurvivalError(f"no take-over: {instance.log[-2000:]}")
             await asyncio.sleep(0.05)
 
-    @staticmethod
-    async def is_active(instance: Instance) -> bool:
-        """Return whether the instance says that it is active."""
+    async def is_active(self, instance: Instance) -> bool:
+        """Return whether the instance says so, and has the newest claim: a deposed one may not know it yet."""
+        if instance.pid != self.record.active:
+            return False
         try:
             return ACTIVE in await asyncio.wait_for(asyncio.to_thread(instance.text, "/readyz"), 3)
         except (OSError, TimeoutError):
@@ -211,11 +241,12 @@ class TwoInstances:
 
     async def _differences(self) -> list[str]:
         """Return what is not as ordered, one line per partition."""
-        listed = await self.client.ask(ListPartitionReassignmentsRequest())
+        listed = await repeated(lambda: self.client.ask(ListPartitionReassignmentsRequest()))
         moving = [
             f"partition {row.partition_index} moves" for topic in listed.topics for row in topic.partitions
         ]
-        response = await self.client.ask(MetadataRequest([MetadataRequestTopic(name=TOPIC)]))
+        request = MetadataRequest([MetadataRequestTopic(name=TOPIC)])
+        response = await repeated(lambda: self.client.ask(request))
         now = {row.partition_index: tuple(row.replica_nodes) for row in response.topics[0].partitions}
         return moving + [
             f"partition {number} has {now[number]} instead of {wanted}: {self.orders.history(number)}"
@@ -228,7 +259,7 @@ class TwoInstances:
         client = UpstreamClient([address(self.instances[0].bootstrap)])
         config = AlterableConfig(LIMIT, 0, value)
         request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "", [config])], False)
-        (row,) = (await client.ask(request)).responses
+        (row,) = (await repeated(lambda: client.ask(request))).responses
         await client.close()
         if row.error_code:
             raise SurvivalError(f"the limit was not set: {row}")
@@ -252,10 +283,20 @@ def two_instances(kind: type[Kind], folder: Path, seed: int) -> Iterator[Kind]:
                 run.end()
 
 
+def rounds_within(rounds: int, minutes: float) -> Iterator[int]:
+    """Yield the numbers of the rounds until the time is over."""
+    end = time.monotonic() + 60 * minutes
+    for number in range(1, rounds + 1):
+        if time.monotonic() > end:
+            return
+        yield number
+
+
 def parser_of(program: str, description: str | None, rounds: int) -> argparse.ArgumentParser:
     """Return a parser with the options of all campaigns."""
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
     parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--minutes", type=float, default=inf, help="begin no round after this time")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     return parser
 

@@ -14,8 +14,6 @@ from tests.clients.tours import CLIENTS, expected, tour
 MOST = 300
 """Orders of one client."""
 
-PAUSE_SECONDS = 0.1
-
 
 class RefusedError(Exception):
     """The answer to an order is not the expected one."""
@@ -35,10 +33,13 @@ class Orders:
         self.errors: list[str] = []
         self.broken: BaseException | None = None
         """An error that no client should have."""
+        self._pause = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=topic)
 
-    def start(self) -> None:
+    def start(self, within: float) -> None:
+        """Give at most MOST orders within about this many seconds."""
+        self._pause = within / MOST
         self._thread.start()
 
     def stop(self) -> None:
@@ -49,7 +50,7 @@ class Orders:
     def _run(self) -> None:
         try:
             for partition in range(MOST):
-                if self._stop.wait(PAUSE_SECONDS):
+                if self._stop.wait(self._pause):
                     return
                 try:
                     self._order(partition)

@@ -1,11 +1,16 @@
-"""Clients that know one name of several instances, of which the active one is killed every few seconds."""
+"""Clients that know one name of several instances, of which the active one is killed every few seconds.
+
+The environment variable REASSIGND_SHARED_NAME_ROUNDS is the number of kills.
+"""
 
 import logging
+import os
 import time
 import urllib.error
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import count, takewhile
 from pathlib import Path
 
 import pytest
@@ -15,7 +20,7 @@ from tests.clients.cluster import Cluster, wait_for
 from tests.clients.java_programs import JavaAdmin, Tools
 from tests.upstream.instances import Instance, new_topic
 from tests.upstream.orders import MOST, Orders, by_java, by_kafka_python, by_sarama, by_tool
-from tests.upstream.traffic import Traffic
+from tests.upstream.traffic import Reader, Traffic
 from tools.kafka_cluster import KafkaCluster
 from tools.processes import free_ports
 from tools.shared_name import SharedName
@@ -23,8 +28,10 @@ from tools.shared_name import SharedName
 log = logging.getLogger(__name__)
 
 HOSTS = "127.0.0.2", "127.0.0.3"
-ROUNDS = 4
+ROUNDS = int(os.environ.get("REASSIGND_SHARED_NAME_ROUNDS", "4"))
 SECONDS = 10
+LIMIT = 120 + 30 * ROUNDS
+PAGE = 1000
 
 
 @pytest.fixture
@@ -53,7 +60,8 @@ def is_active(instance: Instance) -> bool:
 
 def jobs_of(instance: Instance) -> Counter[tuple[str, int]]:
     """Return how many jobs each partition is in."""
-    listed = instance.get("/v1/jobs?limit=1000")["jobs"]
+    pages = (instance.get(f"/v1/jobs?limit={PAGE}&offset={offset}")["jobs"] for offset in count(0, PAGE))
+    listed = [job for page in takewhile(bool, pages) for job in page]
     parts = [part for job in listed for part in instance.get(f"/v1/jobs/{job['id']}")["partitions"]]
     return Counter((part["topic"], part["partition"]) for part in parts)
 
@@ -61,9 +69,10 @@ def jobs_of(instance: Instance) -> Counter[tuple[str, int]]:
 def kill_active(instances: list[Instance], clients: list[Orders]) -> None:
     """Let the clients work while the active instance is killed and started again, ROUNDS times."""
     for client in clients:
-        client.start()
+        client.start(within=ROUNDS * SECONDS)
     for _ in range(ROUNDS):
         time.sleep(SECONDS)
+        wait_for(lambda: any(map(is_active, instances)), True)
         killed = next(instance for instance in instances if is_active(instance))
         killed.kill()
         killed.start()
@@ -75,23 +84,26 @@ def kill_active(instances: list[Instance], clients: list[Orders]) -> None:
         assert client.acknowledged
 
 
+@pytest.mark.timeout(LIMIT)
 def test_every_acknowledged_order_is_there_once(
     instances: list[Instance], direct: Cluster, tmp_path: Path
 ) -> None:
     bootstrap = instances[0].bootstrap.replace(HOSTS[0], "127.0.0.1")
     a, b, c, d = direct.brokers
     java, tool, python = (direct.create_topic([[a, b]] * MOST, filled=False) for _ in range(3))
-    traffic = Traffic(bootstrap, direct.create_topic([[a, b], [b, c]], filled=False), 2)
-    with ExitStack() as stack:
-        admin, tools = stack.enter_context(JavaAdmin(bootstrap)), stack.enter_context(Tools("4.3"))
-        stack.enter_context(traffic)
-        clients = [
-            by_java(admin, java, [c, d]),
-            by_tool(tools, bootstrap, tmp_path, tool, [c, d]),
-            by_kafka_python(bootstrap, python, [c, d]),
-        ]
-        sarama = by_sarama(bootstrap, direct.brokers)
-        kill_active(instances, [*clients, *([] if sarama is None else [sarama])])
+    written = direct.create_topic([[a, b], [b, c]], filled=False)
+    with Reader(bootstrap, written, 2) as reader:
+        with ExitStack() as stack:
+            admin, tools = stack.enter_context(JavaAdmin(bootstrap)), stack.enter_context(Tools("4.3"))
+            traffic = stack.enter_context(Traffic(bootstrap, written, 2))
+            clients = [
+                by_java(admin, java, [c, d]),
+                by_tool(tools, bootstrap, tmp_path, tool, [c, d]),
+                by_kafka_python(bootstrap, python, [c, d]),
+            ]
+            sarama = by_sarama(bootstrap, direct.brokers)
+            kill_active(instances, [*clients, *([] if sarama is None else [sarama])])
+        reader.wait_for(traffic.acknowledged)
     assert clients[0].errors == []
     wait_for(lambda: any(map(is_active, instances)), True)
     orders = {(client.topic, partition) for client in clients for partition in client.acknowledged}

@@ -9,7 +9,7 @@ from campaigns.orders import SurvivalError
 from campaigns.survival import Survival
 from campaigns.two_instances import two_instances
 
-ROUNDS = 4
+ROUNDS = 2
 
 
 @pytest.mark.timeout(400)
@@ -18,7 +18,7 @@ async def test_nothing_is_lost_when_the_active_instance_is_killed_or_suspended(t
     with two_instances(Survival, tmp_path, seed) as run:
         try:
             await run.start()
-            await run.run(ROUNDS, print)
+            await run.run(range(ROUNDS), print)
             await run.finish()
         except SurvivalError as error:
             pytest.fail(f"python -m campaigns.survival --rounds {ROUNDS} --seed {seed}: {error}")

@@ -8,7 +8,7 @@ import pytest
 from backends.upstream.client import UpstreamClient
 from tests.upstream.conftest import bootstrap
 from tests.upstream.topics import create, move, moving, replicas, until
-from tests.upstream.traffic import Traffic
+from tests.upstream.traffic import Reader, Traffic
 from tools.kafka_cluster import KafkaCluster
 
 BEFORE = [(1, 2), (2, 3)]
@@ -17,12 +17,15 @@ AFTER = [(3, 4), (4, 1)]
 
 async def test_no_record_is_lost_during_a_reassignment(client: UpstreamClient, kafka: KafkaCluster) -> None:
     topic = await create(client, BEFORE)
-    with Traffic(kafka.addresses(), topic, partitions=2) as traffic:
-        await asyncio.to_thread(traffic.wait_for, 50)
-        assert (await move(client, topic, AFTER)).error_code == 0
-        await until(lambda: replicas(client, topic), AFTER)
-        await until(lambda: moving(client), [])
-        await asyncio.to_thread(traffic.wait_for, 50)
+    servers = kafka.addresses()
+    with Reader(servers, topic, 2) as reader:
+        with Traffic(servers, topic, 2) as traffic:
+            await asyncio.to_thread(traffic.wait_for, 50)
+            assert (await move(client, topic, AFTER)).error_code == 0
+            await until(lambda: replicas(client, topic), AFTER)
+            await until(lambda: moving(client), [])
+            await asyncio.to_thread(traffic.wait_for, 50)
+        await asyncio.to_thread(reader.wait_for, traffic.acknowledged)
     await asyncio.to_thread(traffic.check)
     assert sum(map(len, traffic.acknowledged.values())) >= 100
 

@@ -1,4 +1,4 @@
-"""A producer and a consumer of kafka-python that detect lost records during reassignments."""
+"""Producers and consumers of kafka-python that detect lost records during reassignments."""
 
 import threading
 import time
@@ -109,3 +109,48 @@ def read_back(bootstrap: str, topic: str, partitions: int, **security: Any) -> N
     finally:
         consumer.close()
     return numbers
+
+
+class Reader:
+    """A consumer in a group, which reads the numbered records of `Traffic` during the `with` block."""
+
+    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+        self.read: Numbers = {partition: [] for partition in range(partitions)}
+        self.errors: list[BaseException] = []
+        self._bootstrap, self._topic = bootstrap, topic
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reader")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def wait_for(self, expected: Numbers) -> None:
+        """Wait until it has read as many records as expected, and compare them: each one once, and in order."""
+        deadline = time.monotonic() + READ_SECONDS
+        while sum(map(len, self.read.values())) < sum(map(len, expected.values())):
+            if self.errors or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        assert self.errors == []
+        assert self.read == expected
+
+    def _run(self) -> None:
+        consumer = KafkaConsumer(
+            bootstrap_servers=self._bootstrap, group_id=f"of-{self._topic}", auto_offset_reset="earliest"
+        )
+        try:
+            consumer.subscribe([self._topic])
+            while not self._stop.is_set():
+                for partition, records in consumer.poll(timeout_ms=200).items():
+                    self.read[partition.partition] += (
+                        int.from_bytes(record.value[:8], "big") for record in records
+                    )
+        except Exception as error:  # noqa: BLE001 (the test thread reports it)
+            self.errors.append(error)
+        finally:
+            consumer.close()
