@@ -1,6 +1,7 @@
 """Records are moved between data directories and a topic of a real cluster."""
 
 import json
+import time
 from itertools import count
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from backends.upstream.client import UpstreamClient
 from reassignd.cli import main
 from tests.reassignd.transfer.builders import a_directory
+from tests.upstream.instances import Instance
 from tests.upstream.state_instances import admin
 from tools.kafka_cluster import KafkaCluster
 
@@ -66,6 +68,47 @@ def test_a_deleted_topic_is_made_again_from_its_export(
     assert "there is no topic" in command("export", code=1)
     assert "wrote 6 rows" in command("recreate", str(backup))
     assert command("export") == backup.read_text()
+
+
+def wait_for_log(instance: Instance, text: str) -> None:
+    deadline = time.monotonic() + 60
+    while text not in instance.log:
+        assert time.monotonic() < deadline, instance.log
+        time.sleep(0.1)
+
+
+def test_moves_are_refused_while_an_instance_is_active(
+    command: Command, source: Path, kafka: KafkaCluster, tmp_path: Path
+) -> None:
+    instance = Instance(kafka, tmp_path, "only", command.topic)
+    instance.start()
+    backup = tmp_path / "backup.jsonl"
+    backup.write_text(command("export"))
+    for move in (
+        ("import", "--data-dir", str(source)),
+        ("export", "--data-dir", str(tmp_path / "new")),
+        ("recreate", str(backup)),
+    ):
+        (line,) = command(*move, code=1).splitlines()
+        assert f"is active: stop all instances that use the state topic {command.topic}" in line
+    assert "role: active" in instance.text("/readyz")
+    assert instance.stop() == 0
+
+
+def test_an_instance_that_runs_goes_on_with_the_recreated_topic(
+    command: Command, kafka: KafkaCluster, tmp_path: Path
+) -> None:
+    instance = Instance(kafka, tmp_path, "only", command.topic)
+    instance.start()
+    backup = tmp_path / "backup.jsonl"
+    backup.write_text(command("export"))
+    with admin(kafka) as client:
+        client.delete_topics([command.topic])
+    wait_for_log(instance, "was deleted: no instance is active")
+    command("recreate", str(backup))
+    wait_for_log(instance, "this instance is active: term 2")
+    assert instance.stop() == 0
+    assert command("export").splitlines()[0] == backup.read_text().splitlines()[0]
 
 
 def test_another_cluster_is_refused(command: Command, source: Path) -> None:
