@@ -14,8 +14,8 @@ from protocol.errors import DecodeError
 DECODED_PER_SLICE, SORTED_PER_SLICE = 1_000, 50_000
 """Rows that are decoded, or sorted, before other tasks run."""
 
-PAUSE_SECONDS = 0.1
-"""Between two looks for rows that have changed."""
+PAUSE_SECONDS, RETRY_SECONDS = 0.1, 1.0
+"""Between two looks for rows that have changed, and after a row that cannot be decoded."""
 
 log = logging.getLogger(__name__)
 
@@ -25,19 +25,24 @@ class DecodedRows:
 
     def __init__(self, history: History) -> None:
         self._history = history
+        self.obstacle: str | None = None
+        """Why a row cannot be decoded, as of the last look."""
         self._rows: dict[bytes, DecodedRow] = {}
         self._writer = RowWriter()
         """It learns entries of the audit log at the end: they come and go."""
         history.changed = dict.fromkeys(history.rows)
 
     async def follow(self, clock: Clock) -> None:
-        """Decode what changes, until cancelled or until a row cannot be decoded, which `take` reports."""
-        try:
-            while True:
+        """Decode what changes, until cancelled. A row that cannot be decoded may change as well."""
+        while True:
+            try:
                 await self._decode()
-                await clock.sleep(PAUSE_SECONDS)
-        except DecodeError as error:
-            log.debug("rows are not decoded any more before a take-over: %s", error)
+                self.obstacle = None
+            except DecodeError as error:
+                if self.obstacle is None:
+                    log.error("this instance claims no term: %s", error)
+                self.obstacle = str(error)
+            await clock.sleep(PAUSE_SECONDS if self.obstacle is None else RETRY_SECONDS)
 
     async def take(self) -> tuple[RowWriter, Iterator[Record]]:
         """Return a writer that knows the rows, and the records in the order of `Store.load`. Raises DecodeError."""

@@ -79,7 +79,7 @@ class InstancesRuntime:
             off_loop, Counters(), self._audit.store, self._presence, open_traces(settings)
         )
         self._history = History()
-        self._ports = TopicPorts(lambda: self._history)
+        self._rows, self._ports = DecodedRows(self._history), TopicPorts(lambda: self._history)
         refuse = Refusals(self._parts.off_loop, self._parts.stats).refuse
         self._peers = self._new_peers(refuse)
         self._switch = self._peers.switch
@@ -96,7 +96,7 @@ class InstancesRuntime:
         self._meta: bytes | None = None
         """The meta row that was checked last."""
         self._obstacle: str | None = None
-        """Why this instance claims no term."""
+        """Why the records are not for this instance."""
         self._active: ActiveTerm | None = None
         """The term of this instance."""
         self._known = False
@@ -139,7 +139,9 @@ class InstancesRuntime:
             spawn(self._audit.run(), "audit log"),
             spawn(self._connection.watch_topic(), "state topic"),
         ]
-        await self._ready.wait()
+        while not await within(self._clock, RETRY_SECONDS, self._ready):
+            if self._rows.obstacle is not None and not self._known:
+                raise CommandError(f"the state topic cannot be read: {self._rows.obstacle}")
 
     async def wait_for_failure(self) -> None:
         """Wait without end: the end of a term is no failure of the process."""
@@ -226,8 +228,8 @@ class InstancesRuntime:
     async def _run_terms(self) -> None:
         while True:
             try:
-                rows = DecodedRows(self._history)
-                await self._run_term(await self._follow(rows), rows)
+                self._rows = DecodedRows(self._history)
+                await self._run_term(await self._follow())
             except TopicReplacedError as error:
                 await self._leave_topic(error)
             except (StoreLostError, FencedError, DriverStoppedError, StateTopicError, DecodeError) as error:
@@ -240,7 +242,7 @@ class InstancesRuntime:
             self._claims_from = max(self._claims_from, self._clock.now() + pause)
             await self._clock.sleep(min(pause, RETRY_SECONDS))
 
-    async def _follow(self, rows: DecodedRows) -> Term:
+    async def _follow(self) -> Term:
         """Follow until this instance has claimed a term. Raises TopicReplacedError, DecodeError."""
         candidate = Candidate(
             self._connection.log,
@@ -250,15 +252,20 @@ class InstancesRuntime:
             self._clock,
             Random(),  # noqa: S311 (spreads the claims of several instances)
             on_read=self._read,
-            may_claim=lambda: self._obstacle is None and self._clock.now() >= self._claims_from,
+            may_claim=lambda: self._claims_nothing is None and self._clock.now() >= self._claims_from,
         )
-        decoding = spawn(rows.follow(self._clock), "decoding of rows")
+        decoding = spawn(self._rows.follow(self._clock), "decoding of rows")
         try:
             return await candidate.claim_term()
         finally:
             await cancel(decoding)
 
-    async def _run_term(self, term: Term, rows: DecodedRows) -> None:
+    @property
+    def _claims_nothing(self) -> str | None:
+        """Why this instance claims no term; None if it may."""
+        return self._obstacle or self._rows.obstacle
+
+    async def _run_term(self, term: Term) -> None:
         """Be the active instance until the term ends. Raises the reason."""
         log.info("this instance is active: term %d", term.claim.term)
         self._switch.nobody()
@@ -276,7 +283,7 @@ class InstancesRuntime:
             self._read_in_term,
         )
         self._presence.claimed(term.claim)
-        self._active = ActiveTerm(context, self._connection.log, self._history, rows, term)
+        self._active = ActiveTerm(context, self._connection.log, self._history, self._rows, term)
         try:
             await self._active.serve(self._connection.cluster_id, self._served)
         finally:
@@ -297,7 +304,8 @@ class InstancesRuntime:
         claim = self._history.claim
         if self._switch.is_active:
             return "role: active\n"
-        obstacle = "" if self._obstacle is None else f"cannot become active: {self._obstacle}\n"
+        reason = self._claims_nothing
+        obstacle = "" if reason is None else f"cannot become active: {reason}\n"
         if claim is None or self._switch.peer is None:
             return f"role: standby, no instance is active\n{obstacle}"
         active = f"{claim.instance} at {claim.peer}, term {claim.term}"

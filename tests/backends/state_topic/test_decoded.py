@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.state_topic.decoded import DecodedRows
+from backends.state_topic.decoded import RETRY_SECONDS, DecodedRows
 from backends.state_topic.history import History
 from backends.state_topic.rows import RowWriter, decode_records
-from common.clock import ManualClock
+from common.clock import ManualClock, settle
 from common.tasks import cancel
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim
 from controller.model.cluster import Deleted, Pending, TopicPartition
@@ -81,13 +81,19 @@ async def test_decoding_that_was_cancelled_goes_on_when_the_records_are_taken() 
     )[1]
 
 
-async def test_a_row_that_cannot_be_decoded_is_reported_when_the_records_are_taken() -> None:
-    log, history = a_history()
+async def test_a_row_that_cannot_be_decoded_is_an_obstacle_until_it_changes() -> None:
+    (log, history), clock = a_history(), ManualClock()
     rows = DecodedRows(history)
     write(log, history, row("x"))
-    await rows.follow(ManualClock())
+    following = asyncio.ensure_future(rows.follow(clock))
+    await settle()
+    seen = [rows.obstacle]
     with pytest.raises(DecodeError, match="not JSON"):
         await rows.take()
+    write(log, history, BatchRecord(b"x", None))
+    await clock.advance(RETRY_SECONDS)
+    assert [*seen, rows.obstacle] == ["a row of the state topic is not JSON: b'x'", None]
+    await cancel(following)
 
 
 async def test_a_row_that_returns_is_the_last() -> None:

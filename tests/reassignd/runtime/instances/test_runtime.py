@@ -143,6 +143,31 @@ async def test_a_standby_relays_but_claims_no_term_after_a_newer_version_has_con
         assert not second.is_active
 
 
+async def test_rows_that_cannot_be_read_are_refused_at_the_start(tmp_path: Path) -> None:
+    async with fake_cluster() as cluster:
+        cluster.write(STATE, BatchRecord(b"garbage", b"{}"))
+        served = Served(cluster, tmp_path)
+        with pytest.raises(
+            CommandError, match=r"the state topic cannot be read: a row .* not JSON: b'garbage'"
+        ):
+            await served.start()
+        await served.stop()
+        served.runtime.close()
+
+
+async def test_a_standby_claims_no_term_while_a_row_cannot_be_read(tmp_path: Path) -> None:
+    async with instances(tmp_path, 2) as (_, (first, second)):
+        active = first.runtime._active
+        assert active is not None
+        await active._writer.commit([BatchRecord(b'["of_tomorrow",1]', b"{}")])
+        line = "cannot become active: the state topic has a row of the unknown kind 'of_tomorrow'"
+        await second.until(lambda: line in second.contents[-1].details())
+        await active._writer.commit([BatchRecord(b'["of_tomorrow",1]', None)])
+        await second.until(lambda: line not in second.contents[-1].details())
+        await first.stop()
+        await second.until(lambda: second.is_active)
+
+
 @pytest.mark.parametrize(
     ("meta", "line"),
     [
