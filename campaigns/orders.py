@@ -40,6 +40,8 @@ class Orders:
         self.wanted: list[set[Replicas]] = [{CHOICES[0]} for _ in range(partitions)]
         """Of each partition the target of the last acknowledged order, and of later orders without an answer."""
         self.counts: Counter[str] = Counter()
+        self.refusable: frozenset[int] = frozenset()
+        """Codes with which Kafka refuses rows in the situations of the campaign. A refused row changes nothing."""
         self._rng = rng
         self._free_from = [0.0] * partitions
         """When the partition can be ordered again. Of two orders at once it would be unknown which one was the last."""
@@ -88,6 +90,9 @@ class Orders:
             self.counts["orders acknowledged"] += 1
             self._note(targets, f"was acknowledged by {to}", free_after=0)
             for row in response.responses[0].partitions:
+                if row.error_code in self.refusable:
+                    self.counts["rows refused"] += 1
+                    continue
                 if row.error_code:
                     raise SurvivalError(f"an order was refused: {row}; {self.history(row.partition_index)}")
                 self.wanted[row.partition_index] = {targets[row.partition_index]}

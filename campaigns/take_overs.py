@@ -54,6 +54,8 @@ LONGEST_SECONDS = 240.0
 
 DIFFERENT = frozenset({"created_ms", "ended_ms", "sequence", "client_id", "time_ms", "id"})
 """Fields of rows that may differ."""
+ENTRY = "entry"
+"""The kind of a row that `audit` makes. Rows of the kind `audit` are entries that were not copied yet."""
 COMPARED = ("reassignments", "pending", "submissions", "jobs", "finished", "configs", "paused", "leases")
 """Kinds of rows that are compared."""
 
@@ -201,7 +203,7 @@ def export(*arguments: str) -> list[Mapping[str, Any]]:
 
 def audit(gateway: Gateway) -> list[Mapping[str, Any]]:
     """Return the audit log, in the form of rows."""
-    return [{"key": ["audit"], "value": entry} for entry in get(gateway, "/v1/audit")["entries"]]
+    return [{"key": [ENTRY], "value": entry} for entry in get(gateway, "/v1/audit")["entries"]]
 
 
 def comparable(lines: Sequence[Mapping[str, Any]], topic: str) -> Rows:
@@ -209,7 +211,7 @@ def comparable(lines: Sequence[Mapping[str, Any]], topic: str) -> Rows:
     rows = [
         [line["key"], {name: field for name, field in line["value"].items() if name not in DIFFERENT}]
         for line in lines
-        if line["key"][0] in (*COMPARED, "audit")
+        if line["key"][0] in (*COMPARED, ENTRY)
     ]
     return sorted(json.dumps(row, sort_keys=True).replace(topic, "TOPIC") for row in rows)
 
