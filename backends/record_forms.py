@@ -116,9 +116,13 @@ def _job(row: Row) -> Job:
     return Job(number, made, created_ms, principal, client_id, total, priority, bool(paused), *rest)
 
 
+_ENDING_NAMES = {ending: ending.name.lower() for ending in Ending}
+"""A name is a property in Python, and each partition of a cancel has an ending."""
+
+
 def _finished_row(f: Finished) -> Row:
-    ending = f.ending.name.lower()
-    return (f.job, f.topic, f.partition, _text(f.original), _text(f.target), ending, f.taken_by)
+    job, topic, partition, original, target, ending, taken_by = f
+    return (job, topic, partition, _text(original), _text(target), _ENDING_NAMES[ending], taken_by)
 
 
 def _finished(row: Row) -> Finished:
