@@ -48,7 +48,7 @@ SETTINGS = {"transaction.state.log.replication.factor": "3", "transaction.state.
 TOPICS, PER_TOPIC = 4, 500
 SERVICE, DIRECTORY_HOST, POD_HOSTS = "127.0.9.1", "127.0.9.2", tuple(f"127.0.9.{n}" for n in range(3, 13))
 """The address of the Service, and those of the processes."""
-MOVING = 10
+MOVING = 2
 """Limit on partition movements: the plans must last."""
 KILLS = 3
 READY_SECONDS = 120.0
