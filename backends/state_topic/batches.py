@@ -33,8 +33,9 @@ class Batches:
 
     def join(self, other: "Batches") -> bool:
         """Append the rows of `other` if all fit into one batch; return whether they do."""
-        one = len(self.batches) <= 1 and len(other.batches) <= 1
-        if not one or self.last_size + other.last_size > MAX_BATCH_BYTES:
+        if len(self.batches) > 1 or len(other.batches) > 1:
+            return False
+        if self.batches and other.batches and self.last_size + other.last_size > MAX_BATCH_BYTES:
             return False
         for batch in other.batches:
             self.add(batch)

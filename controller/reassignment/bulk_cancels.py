@@ -99,7 +99,7 @@ class BulkCancels:
                 changes.append(row)
         self.rows.clear()
         state.put_settled(topic, settled)
-        state.end_all(topic, keys, Ending.ROLLED_BACK, ended)
+        state.end_all(topic, keys, ended)
         for job in ended:
             close_job(d, job)
 

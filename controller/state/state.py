@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, cast
 
 from controller.access.index import AclIndex
@@ -176,12 +177,14 @@ class State(UpstreamState):
         self.put_by_class[type(record)](record)
 
     def load(self, records: Iterable[Record]) -> None:
-        """As `put` of each; partitions and reassignments, of which there may be millions, take a third of the time."""
+        """As `put` of each. Records of which there may be millions take less time."""
         for kind, rows in groupby(records, type):
             if kind is Partition:
                 self._load_partitions(cast(Iterable[Partition], rows))
             elif kind is Reassignment and not self.under_min_isr and not self.backlog.planned:
                 self._load_reassignments(cast("list[Reassignment]", list(rows)))
+            elif kind is Finished:
+                self._load_finished(cast(Iterable[Finished], rows))
             else:
                 for record in rows:
                     self.put_by_class[kind](record)
@@ -211,12 +214,10 @@ class State(UpstreamState):
         self.reassigning_revision += 1
         self.listed_at[topic] = self.reassigning_revision
 
-    def end_all(
-        self, topic: str, keys: Sequence[TopicPartition], ending: Ending, ended: Mapping[int, FinishedRows]
-    ) -> None:
+    def end_all(self, topic: str, keys: Sequence[TopicPartition], ended: Mapping[int, FinishedRows]) -> None:
         """As `delete` of reassignments of the topic without a step in flight, and `put` of their ends.
 
-        `ended` has the ends by job, all with this ending; a reassignment without a job has none.
+        `ended` has the ends by job; a reassignment without a job has none.
         """
         for job, count in Counter([self.reassignments.pop(key).job for key in keys]).items():
             count_down(self.open, job, count)
@@ -230,11 +231,7 @@ class State(UpstreamState):
             self.forget_sighting(key)
             self._weigh(self.partitions[topic][key.partition], False)
         for job, rows in ended.items():
-            known, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
-            for key in () if known.keys().isdisjoint(rows) else known.keys() & rows:
-                count_down(counted, known[key].ending)
-            known.update(rows)
-            counted[ending] += len(rows)
+            self._put_ends(job, rows)
 
     def delete(self, deleted: Deleted) -> None:
         """Remove the record; it must exist."""
@@ -370,6 +367,10 @@ class State(UpstreamState):
         else:
             self.throttles.pop(record.id, None)
 
+    def _load_finished(self, records: Iterable[Finished]) -> None:
+        for job, rows in groupby(records, itemgetter(0)):
+            self._put_ends(job, {tuple.__new__(TopicPartition, row[1:3]): row for row in rows})
+
     def _put_finished(self, record: Finished) -> None:
         job, key = record.job, TopicPartition(record.topic, record.partition)
         rows, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
@@ -377,6 +378,14 @@ class State(UpstreamState):
             count_down(counted, rows[key].ending)
         rows[key] = record
         counted[record.ending] += 1
+
+    def _put_ends(self, job: int, rows: FinishedRows) -> None:
+        """As `_put_finished` of each, in a third of the time."""
+        known, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
+        for key in () if known.keys().isdisjoint(rows) else known.keys() & rows:
+            count_down(counted, known[key].ending)
+        known.update(rows)
+        counted.update([row.ending for row in rows.values()])
 
     def _put_pending(self, record: Pending) -> None:
         before = self.pending.get(record.key)

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 from backends.client.handshake import Caller
@@ -132,10 +133,9 @@ class ActiveTerm:
         state = State()
         with gc_paused():
             rows, records = await self._rows.take()
-            for number, record in enumerate(records, 1):
-                state.put(record)
-                if number % RECORDS_PER_SLICE == 0:
-                    await asyncio.sleep(0)
+            while loaded := list(islice(records, RECORDS_PER_SLICE)):
+                state.load(loaded)
+                await asyncio.sleep(0)
         name_suspects(state, wall_clock())
         return StateTopicStore(self._history, self._writer, rows), state
 

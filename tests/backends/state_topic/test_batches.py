@@ -1,6 +1,6 @@
 """Rows of a commit in batches."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backends.state_topic.batches import MAX_BATCH_BYTES, RECORD_OVERHEAD, Batches
@@ -28,6 +28,7 @@ def test_batches_have_all_rows_in_order_and_only_a_single_row_is_too_long(
     assert all(size(batch) <= MAX_BATCH_BYTES or len(batch) == 1 for batch in batches.batches)
 
 
+@example([], [MAX_BATCH_BYTES])
 @given(sizes, sizes)
 def test_commits_join_if_they_fit_into_one_batch(first: list[int], second: list[int]) -> None:
     batches = Batches(rows(first))

@@ -131,7 +131,7 @@ def test_ends_recorded_together_leave_the_state_of_one_after_the_other(state: St
         each.apply([moving, MOVE._replace(job=7), ended._replace(ending=Ending.TAKEN)])
     states[0].apply([partition("foo-0", (1, 2)), Deleted(Reassignment, MOVE.key), ended])
     states[1].put_settled("foo", [partition("foo-0", (1, 2))])
-    states[1].end_all("foo", [MOVE.key], Ending.ROLLED_BACK, {7: {MOVE.key: ended}})
+    states[1].end_all("foo", [MOVE.key], {7: {MOVE.key: ended}})
     for name in ("partitions", "reassignments", "open", "finished", "endings", "adding", "reassigning"):
         assert getattr(states[0], name) == getattr(states[1], name), name
     assert not states[1].in_flight
@@ -155,6 +155,15 @@ loaded = st.lists(
             members,
             st.integers(0, 2),
             st.sampled_from(["", "why"]),
+        ),
+        st.builds(
+            Finished,
+            st.integers(1, 2),
+            st.just("foo"),
+            st.integers(0, 1),
+            members,
+            members,
+            st.sampled_from(Ending),
         ),
         st.builds(Paused, st.booleans()),
     )
