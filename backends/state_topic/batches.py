@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from protocol.record_batch import BatchRecord
 
-MAX_BATCH_BYTES = 900_000
-"""Less than Kafka's default for the largest batch, `max.message.bytes`."""
+MAX_BATCH_BYTES = 500_000
+"""Decoding a batch holds the event loop of a reader. Less than Kafka's default of `max.message.bytes`."""
 
 RECORD_OVERHEAD = 20
 """Bytes of a record besides key and value, at most."""

@@ -105,11 +105,11 @@ class Candidate:
         claim = self._history.claim
         return max(self._timings.session, claim.session_ms / 1000 if claim else 0.0)
 
-    async def _read(self) -> Fetched | None:
+    async def _read(self, *, wait: bool = True) -> Fetched | None:
         """Read once; return None without an answer."""
         history, claim = self._history, self._history.claim
         try:
-            fetched = await self._log.fetch(history.next_offset)
+            fetched = await self._log.fetch(history.next_offset, wait=wait)
         except OSError:
             return None
         now = self._clock.now()
@@ -131,7 +131,7 @@ class Candidate:
         """Wait for a random time and read to the end; return whether nothing was heard meanwhile."""
         heard = self._heard
         await self._clock.sleep(self._random.uniform(0, self._timings.jitter / (8 if self._released else 1)))
-        while (fetched := await self._read()) is not None and self._heard == heard:
+        while (fetched := await self._read(wait=False)) is not None and self._heard == heard:
             if self._history.next_offset >= fetched.end_offset:
                 return True
         return False

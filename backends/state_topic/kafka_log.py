@@ -31,7 +31,7 @@ from protocol.schema import ZERO_UUID, Request, Response
 
 log = logging.getLogger(__name__)
 
-FETCH_WAIT_MS, FETCH_BYTES = 250, 1_000_000
+FETCH_WAIT_MS, FETCH_BYTES = 250, 500_000
 REQUEST_SECONDS = 3.0
 """Timeout of a request, which is then repeated."""
 
@@ -84,16 +84,15 @@ class KafkaStateLog:
         self._failing: dict[str, str] = {}
         """The last error of each kind of request that was not answered since."""
 
-    async def fetch(self, offset: int) -> Fetched:
+    async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
         """See `StateLog.fetch`. Raises TopicReplacedError if the topic is another one, or was cut off."""
 
         async def attempt() -> Fetched:
             leader = await self._find_leader(self._reads)
             partition = FetchPartition(0, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
             topics = (FetchTopic(self._topic, self._id, (partition,)),)
-            request = FetchRequest(
-                max_wait_ms=FETCH_WAIT_MS, min_bytes=1, max_bytes=FETCH_BYTES, topics=topics
-            )
+            wait_ms = FETCH_WAIT_MS if wait else 0
+            request = FetchRequest(max_wait_ms=wait_ms, min_bytes=1, max_bytes=FETCH_BYTES, topics=topics)
             response = await self._reads.ask(request, leader, timeout_seconds=REQUEST_SECONDS)
             self._check(response.error_code, "Fetch")
             data = response.responses[0].partitions[0]

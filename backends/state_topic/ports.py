@@ -29,8 +29,8 @@ class StateLog(Protocol):
     in the log; the same batch with the same sequence can be sent again, and is in the log once.
     """
 
-    async def fetch(self, offset: int) -> Fetched:
-        """Return the batches from `offset`. Waits for a short time if there are none yet."""
+    async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
+        """Return the batches from `offset`. With `wait`, waits for a short time if there are none yet."""
         ...
 
     async def new_epoch(self) -> Producer:

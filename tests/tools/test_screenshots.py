@@ -18,8 +18,9 @@ def test_the_plan_moves_all_partitions_of_a_demo_topic() -> None:
     assert len(entries) == demo[screenshots.TOPIC] == 500
 
 
-def test_the_document_shows_every_picture_and_no_other() -> None:
-    shown = set(re.findall(r"\]\(images/([\w-]+\.png)\)", (DOCS / "console.md").read_text()))
+def test_the_documents_show_every_picture_and_no_other() -> None:
+    texts = [document.read_text() for document in DOCS.glob("*.md")]
+    shown = {name for text in texts for name in re.findall(r"\]\(images/([\w-]+\.png)\)", text)}
     assert shown == {file.name for file in screenshots.FOLDER.glob("*.png")}
 
 

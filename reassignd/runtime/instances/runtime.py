@@ -91,8 +91,8 @@ class InstancesRuntime:
         self._metrics = self._new_metrics()
         self._timings = Timings(settings.gateway_session_timeout_ms / 1000)
         self._backoff = Backoff()
-        self._claims_from = 0.0
-        """When this instance may claim a term again after one that failed."""
+        self._claims_from = self._yields_until = 0.0
+        """When this instance may claim a term again: after one that failed, and the one that it has handed over."""
         self._meta: bytes | None = None
         """The meta row that was checked last."""
         self._obstacle: str | None = None
@@ -202,10 +202,13 @@ class InstancesRuntime:
         )
 
     def hand_over(self) -> bool:
-        """End the term of this instance, and claim none for two sessions. Returns False if it is not active."""
+        """End the term of this instance. Returns False if it is not active.
+
+        It claims none for two sessions, unless another instance has claimed one meanwhile.
+        """
         if self._active is None:
             return False
-        self._claims_from = self._clock.now() + 2 * self._timings.session
+        self._yields_until = self._clock.now() + 2 * self._timings.session
         self._active.hand_over()
         return True
 
@@ -252,13 +255,18 @@ class InstancesRuntime:
             self._clock,
             Random(),  # noqa: S311 (spreads the claims of several instances)
             on_read=self._read,
-            may_claim=lambda: self._claims_nothing is None and self._clock.now() >= self._claims_from,
+            may_claim=self._may_claim,
         )
         decoding = spawn(self._rows.follow(self._clock), "decoding of rows")
         try:
             return await candidate.claim_term()
         finally:
             await cancel(decoding)
+
+    def _may_claim(self) -> bool:
+        now, claim = self._clock.now(), self._history.claim
+        yields = claim is not None and claim.instance == self._instance and now < self._yields_until
+        return self._claims_nothing is None and now >= self._claims_from and not yields
 
     @property
     def _claims_nothing(self) -> str | None:

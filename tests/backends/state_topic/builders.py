@@ -57,7 +57,7 @@ class ScriptedLog:
         self.calls: list[str] = []
         self._on_append = on_append
 
-    async def fetch(self, offset: int) -> Fetched:
+    async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
         return Fetched((), offset)
 
     async def new_epoch(self) -> Producer:

@@ -125,7 +125,7 @@ class Instance:
         """Sleep for simulated seconds (`Clock`)."""
         await self.simulation.operation(self, lambda: None, self.simulation.time + seconds)
 
-    async def fetch(self, offset: int) -> Fetched:
+    async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
         return await self.simulation.operation(self, lambda: self.simulation.log.fetch(offset))
 
     async def new_epoch(self) -> Producer:

@@ -34,8 +34,9 @@ class Rig(ScriptedLog):
         self.task = asyncio.create_task(candidate.claim_term())
         return self
 
-    async def fetch(self, offset: int) -> Fetched:
-        await self.clock.sleep(0.25)
+    async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
+        if wait:
+            await self.clock.sleep(0.25)
         if self.unreachable:
             raise OSError("no answer")
         return Fetched([batch for batch in self.log.batches if batch.header.offset >= offset], self.log.end)

@@ -19,7 +19,7 @@ class FetchedLog(ScriptedLog):
         super().__init__()
         self.answers = list(answers)
 
-    async def fetch(self, offset: int) -> Fetched:
+    async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
         if not self.answers:
             raise TopicReplacedError("deleted")
         answer = self.answers.pop(0)

@@ -25,7 +25,7 @@ class MemoryLog:
     def __init__(self) -> None:
         self.log, self._epoch = Log(), -1
 
-    async def fetch(self, offset: int) -> Fetched:
+    async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
         return Fetched([each for each in self.log.batches if each.header.offset >= offset], self.log.end)
 
     async def start_offset(self) -> int:

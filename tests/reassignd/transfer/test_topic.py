@@ -45,7 +45,7 @@ async def test_an_active_instance_is_named() -> None:
 
 
 async def test_a_topic_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fetch(_: int) -> Fetched:
+    async def fetch(_: int, *, wait: bool = True) -> Fetched:
         raise OSError
 
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.1)

@@ -21,7 +21,7 @@ STATE = "__reassignd_state"
 class Served:
     """An instance, and what it has published last."""
 
-    def __init__(self, cluster: FakeCluster, folder: Path) -> None:
+    def __init__(self, cluster: FakeCluster, folder: Path, session_ms: int = 3_000) -> None:
         secret = folder / "secret"
         secret.touch(0o600)
         secret.write_text("0123456789abcdef")
@@ -30,7 +30,7 @@ class Served:
             "state": "topic",
             "upstream.bootstrap.servers": str(cluster.broker.address),
             "listener": "127.0.0.1:0",
-            "gateway.session.timeout.ms": "3000",
+            "gateway.session.timeout.ms": str(session_ms),
             "gateway.peer.secret.file": str(secret),
         }
         settings = resolve([Assignment(key, value, "test") for key, value in values.items()])
@@ -61,12 +61,14 @@ class Served:
 
 
 @asynccontextmanager
-async def instances(folder: Path, number: int) -> AsyncIterator[tuple[FakeCluster, list[Served]]]:
+async def instances(
+    folder: Path, number: int, session_ms: int = 3_000
+) -> AsyncIterator[tuple[FakeCluster, list[Served]]]:
     """Start instances one after the other; the first one is active."""
     async with fake_cluster() as cluster, AsyncExitStack() as stack:
         made = []
         for _ in range(number):
-            served = Served(cluster, folder)
+            served = Served(cluster, folder, session_ms)
             stack.callback(served.runtime.close)
             stack.push_async_callback(served.stop)
             made.append(await served.start())
@@ -89,11 +91,13 @@ async def test_a_clean_stop_releases_the_term(tmp_path: Path) -> None:
         assert cluster.topics[STATE].epochs == {7: 1}
 
 
-async def test_a_term_is_handed_over(tmp_path: Path) -> None:
-    async with instances(tmp_path, 2) as (_, (first, second)):
+async def test_a_term_is_handed_over_and_back_without_a_pause(tmp_path: Path) -> None:
+    async with instances(tmp_path, 2, session_ms=30_000) as (_, (first, second)):
         assert not second.runtime.hand_over()
         assert first.runtime.hand_over()
         await second.until(lambda: second.is_active and not first.is_active)
+        assert second.runtime.hand_over()
+        await first.until(lambda: first.is_active and not second.is_active)
 
 
 async def test_a_fenced_instance_follows(tmp_path: Path) -> None:
