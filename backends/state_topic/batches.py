@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from protocol.record_batch import BatchRecord
 
-MAX_BATCH_BYTES = 500_000
+MAX_BATCH_BYTES = 200_000
 """Decoding a batch holds the event loop of a reader. Less than Kafka's default of `max.message.bytes`."""
 
 RECORD_OVERHEAD = 20

@@ -31,7 +31,7 @@ from protocol.schema import ZERO_UUID, Request, Response
 
 log = logging.getLogger(__name__)
 
-FETCH_WAIT_MS, FETCH_BYTES = 250, 500_000
+FETCH_WAIT_MS, FETCH_BYTES = 250, 200_000
 REQUEST_SECONDS = 3.0
 """Timeout of a request, which is then repeated."""
 
