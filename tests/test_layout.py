@@ -64,6 +64,7 @@ TESTED_ELSEWHERE = {
 
 OF_MANY_MODULES = {
     "backends/test_contract.py",
+    "backends/test_stores.py",
     "backends/zookeeper/test_bad_znodes.py",
     "backends/zookeeper/test_cancel_and_queue.py",
     "backends/zookeeper/test_memory_tree.py",

@@ -2,33 +2,25 @@ import asyncio
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from backends.datadir import StoreError
 from backends.sqlite.store import SqliteStore
 from controller.model.cluster import (
     Broker,
-    Change,
     Config,
     ControllerEpoch,
     Deleted,
     Partition,
-    Paused,
     Reassignment,
     Record,
     ResourceType,
     Topic,
     TopicPartition,
 )
-from tests.backends.records import EVERY_KIND
 
 PATIENCE_SECONDS = 60
 
@@ -71,107 +63,15 @@ def test_a_refused_directory_is_not_locked(tmp_path: Path) -> None:
             SqliteStore(tmp_path)
 
 
-def test_a_new_store_is_empty(store: SqliteStore) -> None:
-    assert list(store.load()) == []
-
-
 async def test_records_are_loaded_in_their_order_after_a_restart(store: SqliteStore, tmp_path: Path) -> None:
     await store.commit(RECORDS)
     assert reopened(store, tmp_path) == RECORDS
-
-
-async def test_every_kind_of_record_is_stored_replaced_and_deleted(store: SqliteStore) -> None:
-    for _ in range(2):
-        await store.commit(EVERY_KIND)
-        assert set(store.load()) == set(EVERY_KIND)
-    lasting = [record for record in EVERY_KIND if isinstance(record, ControllerEpoch | Paused)]
-    await store.commit([Deleted(type(each), each.key) for each in EVERY_KIND if each not in lasting])
-    assert set(store.load()) == set(lasting)
-
-
-async def test_a_record_replaces_the_one_with_its_key(store: SqliteStore) -> None:
-    await store.commit([ControllerEpoch(1), ControllerEpoch(2)])
-    await store.commit([ControllerEpoch(3)])
-    assert list(store.load()) == [ControllerEpoch(3)]
 
 
 async def test_each_kind_of_record_can_be_deleted(store: SqliteStore) -> None:
     await store.commit(RECORDS)
     await store.commit([Deleted(type(record), record.key) for record in RECORDS[1:]])
     assert list(store.load()) == [ControllerEpoch(7)]
-
-
-async def test_deletes_and_puts_of_one_key_are_applied_in_order(store: SqliteStore) -> None:
-    wanted = Reassignment("foo", 0, (1,), (2,))
-    gone = Deleted(Reassignment, wanted.key)
-    await store.commit([wanted, gone, wanted, Partition("foo", 0, (1,), (1,), 1), gone])
-    assert [type(record) for record in store.load()] == [Partition]
-    await store.commit([gone, wanted])
-    assert wanted in store.load()
-
-
-async def test_a_replaced_reassignment_keeps_its_position_and_a_new_one_is_last(store: SqliteStore) -> None:
-    first, second = Reassignment("foo", 0, (1,), (2,)), Reassignment("bar", 0, (1,), (2,))
-    await store.commit([first, second])
-    await store.commit([first._replace(target=(3,))])
-    assert list(store.load()) == [first._replace(target=(3,)), second]
-    await store.commit([Deleted(Reassignment, first.key), first])
-    assert list(store.load()) == [second, first]
-
-
-@given(
-    st.lists(
-        st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(1, 9)), max_size=12), max_size=4
-    )
-)
-@settings(max_examples=50, deadline=None)
-def test_commits_have_the_result_of_dictionary_operations(commits: list[list[tuple[int, bool, int]]]) -> None:
-    wanted: dict[int, Reassignment] = {}
-
-    async def commit(store: SqliteStore) -> None:
-        for commit in commits:
-            changes: list[Change] = []
-            for number, deletes, target in commit:
-                made = Reassignment("foo", number, (1,), (target,))
-                if not deletes:
-                    wanted[number] = made
-                else:
-                    wanted.pop(number, None)
-                changes.append(Deleted(Reassignment, made.key) if deletes else made)
-            await store.commit(changes)
-
-    with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder))) as store:
-        asyncio.run(commit(store))
-        assert list(store.load()) == list(wanted.values())
-
-
-async def test_thousands_of_records_in_one_commit_are_stored(store: SqliteStore) -> None:
-    partitions = [Partition("foo", index, (1, 2), (1, 2), 1) for index in range(4_321)]
-    await store.commit(partitions)
-    assert list(store.load()) == partitions
-    await store.commit([Deleted(Partition, p.key) for p in reversed(partitions[1:])])
-    assert list(store.load()) == partitions[:1]
-
-
-async def test_commits_complete_in_the_order_of_calls(store: SqliteStore) -> None:
-    done: list[int] = []
-    commits = [store.commit([ControllerEpoch(number)]) for number in range(50)]
-    for number, commit in enumerate(commits):
-        commit.add_done_callback(partial(_note, done, number))
-    await asyncio.gather(*commits)
-    assert done == list(range(50))
-    assert list(store.load()) == [ControllerEpoch(49)]
-
-
-def _note(done: list[int], number: int, _: asyncio.Future[None]) -> None:
-    done.append(number)
-
-
-async def test_a_cancelled_caller_does_not_affect_others(store: SqliteStore) -> None:
-    first, second = store.commit([ControllerEpoch(1)]), store.commit([ControllerEpoch(2)])
-    first.cancel()
-    await second
-    assert list(store.load()) == [ControllerEpoch(2)]
 
 
 async def test_waiting_commits_are_written_when_the_store_closes(store: SqliteStore, tmp_path: Path) -> None:

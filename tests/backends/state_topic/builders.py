@@ -1,9 +1,18 @@
-"""Claims, batches and a scripted log."""
+"""Claims, batches, logs that are scripted or recorded, and a store on the latter."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from math import inf
 
+from backends.state_topic.candidate import Term
 from backends.state_topic.claim import Claim
-from backends.state_topic.ports import FencedError, Fetched
+from backends.state_topic.history import History
+from backends.state_topic.lease import Lease
+from backends.state_topic.ports import FencedError, Fetched, Timings
+from backends.state_topic.store import StateTopicStore
+from backends.state_topic.writer import TermWriter
+from common.clock import RealClock
 from protocol.record_batch import Batch, BatchRecord, Producer, encode_batch, read_batches
 
 PRODUCER = Producer(7, 0)
@@ -86,3 +95,42 @@ class ScriptedLog:
 
 
 FENCED = FencedError("a newer epoch has written")
+
+
+class RecordedLog(ScriptedLog):
+    """Keeps the batches in a log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log = Log().claim(a_claim())
+
+    async def append(
+        self,
+        records: Sequence[BatchRecord],
+        producer: Producer,
+        sequence: int,
+        *,
+        transactional: bool = False,
+    ) -> None:
+        self.log.add(*records, producer=producer, sequence=sequence, attributes=0x10 if transactional else 0)
+
+    async def end_transaction(self, producer: Producer) -> None:
+        self.log.marker(commit=True)
+
+    def history(self) -> History:
+        history = History()
+        history.apply(self.log.batches)
+        return history
+
+
+@asynccontextmanager
+async def opened(log: RecordedLog) -> AsyncIterator[StateTopicStore]:
+    """Open the store of an instance that has read the log. At the end all commits are written."""
+    timings, clock = Timings(6.0), RealClock()
+    lease = Lease(clock, timings.lease)
+    lease.renew(clock.now())
+    writer = TermWriter(log, Term(a_claim(), 1, 0.0, -inf), lease, timings, clock)
+    running = asyncio.create_task(writer.run())
+    yield StateTopicStore(log.history(), writer)
+    writer.close()
+    await running
