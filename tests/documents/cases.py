@@ -116,6 +116,7 @@ BEFORE_BLOCK = {
     ("README", "python3 -c"): SPEED % 0.1,
     ("README", ".venv/bin/pip install 'reassignd[propose]'"): SPEED % 1,
     ("guide", "python3 - > plan.json"): SPEED % 0.002,
+    ("guide", "reassignd status"): "until reassignd status | grep --quiet COPIED; do sleep 0.2; done",
     ("guide", "reassignd rollback 1"): SPEED % 1,
     ("guide", "reassignd queue generate"): TOPICS_FILE,
     ("guide", "reassignd execute bad.json"): BAD_PLAN,
