@@ -46,7 +46,7 @@ fi
 
 home=$("$python" -c 'import sys; print(sys.base_prefix)')
 case ${DESTDIR:-}$home in
-    /root/* | /home/*) fail "the service cannot read $home: set PYTHON to an interpreter outside of home directories" ;;
+    ~root/* | /home/*) fail "the service cannot read $home: set PYTHON to an interpreter outside of home directories" ;;
 esac
 
 [ -x "$prefix/bin/python" ] || "$python" -m venv "$prefix" || fail "no venv (Debian: apt-get install python3-venv)"

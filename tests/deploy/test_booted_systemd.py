@@ -90,7 +90,8 @@ def test_an_invalid_setting_ends_without_another_start(system: System) -> None:
 
 
 def test_an_interpreter_that_the_service_could_not_read_is_refused(system: System) -> None:
-    system.shell("printf '#!/bin/sh\necho /root/python' > /root/python; chmod +x /root/python")
-    refused = system.run("sh", "-c", "PYTHON=/root/python /release/install.sh /release/*.whl")
+    python = system.shell("echo ~root/python").strip()
+    system.shell(f"printf '#!/bin/sh\necho {python}' > {python}; chmod +x {python}")
+    refused = system.run("sh", "-c", f"PYTHON={python} /release/install.sh /release/*.whl")
     assert refused.returncode == 1
-    assert "the service cannot read /root/python: set PYTHON" in refused.stderr
+    assert f"the service cannot read {python}: set PYTHON" in refused.stderr

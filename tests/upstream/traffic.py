@@ -12,7 +12,27 @@ Numbers = dict[int, list[int]]
 READ_SECONDS = 60
 
 
-class Traffic:
+class _InThread:
+    """Runs `_run` in a thread during the `with` block, until `_stop` is set."""
+
+    def __init__(self, name: str) -> None:
+        self.errors: list[BaseException] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        raise NotImplementedError
+
+
+class Traffic(_InThread):
     """Sends numbered records to all partitions in turn during the `with` block; idempotent, acks=all.
 
     `security`: the security settings of kafka-python, e.g. `security_protocol` and `sasl_mechanism`.
@@ -28,21 +48,11 @@ class Traffic:
         size: int = 1000,
         **security: Any,
     ) -> None:
+        super().__init__("traffic")
         self.acknowledged: Numbers = {partition: [] for partition in range(partitions)}
-        self.errors: list[BaseException] = []
         self._bootstrap, self._topic, self._security = bootstrap, topic, security
         self._pause = 1 / per_second
         self._padding = bytes(size - 8)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="traffic")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
 
     def wait_for(self, records: int) -> None:
         """Wait until this number of further records is acknowledged. Raises TimeoutError, or the producer's error."""
@@ -86,6 +96,11 @@ class Traffic:
         sent.add_errback(self.errors.append)
 
 
+def number_of(record: Any) -> int:
+    """Return the number of a record that `Traffic` has sent."""
+    return int.from_bytes(record.value[:8], "big")
+
+
 def read_back(bootstrap: str, topic: str, partitions: int, **security: Any) -> Numbers:
     """Read all records of the topic. Raises TimeoutError if the end is not reached in READ_SECONDS."""
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, **security)
@@ -103,31 +118,19 @@ def read_back(bootstrap: str, topic: str, partitions: int, **security: Any) -> N
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{topic} could not be read to its end within {READ_SECONDS} s")
             for topic_partition, records in consumer.poll(timeout_ms=200).items():
-                numbers[topic_partition.partition] += (
-                    int.from_bytes(record.value[:8], "big") for record in records
-                )
+                numbers[topic_partition.partition] += map(number_of, records)
     finally:
         consumer.close()
     return numbers
 
 
-class Reader:
+class Reader(_InThread):
     """A consumer in a group, which reads the numbered records of `Traffic` during the `with` block."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+        super().__init__("reader")
         self.read: Numbers = {partition: [] for partition in range(partitions)}
-        self.errors: list[BaseException] = []
         self._bootstrap, self._topic = bootstrap, topic
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="reader")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
 
     def wait_for(self, expected: Numbers) -> None:
         """Wait until it has read as many records as expected, and compare them: each one once, and in order."""
@@ -147,9 +150,7 @@ class Reader:
             consumer.subscribe([self._topic])
             while not self._stop.is_set():
                 for partition, records in consumer.poll(timeout_ms=200).items():
-                    self.read[partition.partition] += (
-                        int.from_bytes(record.value[:8], "big") for record in records
-                    )
+                    self.read[partition.partition] += map(number_of, records)
         except Exception as error:  # noqa: BLE001 (the test thread reports it)
             self.errors.append(error)
         finally:
