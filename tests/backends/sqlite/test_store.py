@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -54,6 +55,12 @@ def reopened(store: SqliteStore, directory: Path) -> list[Record]:
         return list(again.load())
     finally:
         again.close()
+
+
+def damage(store: SqliteStore, statement: str) -> None:
+    """Execute the statement on a connection of its own: the writer thread may have a read open on that of the store."""
+    with contextlib.closing(sqlite3.connect(store._directory / "records.db")) as database, database:
+        database.execute(statement)
 
 
 def test_a_refused_directory_is_not_locked(tmp_path: Path) -> None:
@@ -119,7 +126,7 @@ async def test_a_record_that_sqlite_cannot_store_fails_the_commit_and_all_after_
 
 
 async def test_a_failed_commit_is_rolled_back(store: SqliteStore) -> None:
-    store._database.execute("DROP TABLE configs")
+    damage(store, "DROP TABLE configs")
     with pytest.raises(StoreError, match="no such table"):
         await store.commit(RECORDS)
     with sqlite3.connect(store._directory / "records.db") as reader:
@@ -128,7 +135,7 @@ async def test_a_failed_commit_is_rolled_back(store: SqliteStore) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage",
+    "statement",
     [
         "UPDATE partitions SET replicas = '1,x'",
         "UPDATE configs SET resource = 'cluster'",
@@ -136,9 +143,9 @@ async def test_a_failed_commit_is_rolled_back(store: SqliteStore) -> None:
         "DROP TABLE reassignments",
     ],
 )
-async def test_invalid_records_are_refused(store: SqliteStore, damage: str) -> None:
+async def test_invalid_records_are_refused(store: SqliteStore, statement: str) -> None:
     await store.commit(RECORDS)
-    store._database.execute(damage)
+    damage(store, statement)
     with pytest.raises(StoreError, match=r"are damaged \(.*\); restore the directory from a backup"):
         list(store.load())
 
