@@ -49,14 +49,6 @@ def filter_of(message: FilterMessage) -> AclFilter:
 
     Raises DecodeError for UNKNOWN in the message: Kafka closes the connection.
     """
-    numbers = (
-        message.resource_type_filter,
-        message.pattern_type_filter,
-        message.operation,
-        message.permission_type,
-    )
-    if UNKNOWN in numbers:
-        raise DecodeError("a filter of ACLs with an UNKNOWN field")
     return AclFilter(
         _known(ResourceKind, message.resource_type_filter),
         message.resource_name_filter,
@@ -81,17 +73,7 @@ def acl_of(message: AclCreation) -> Acl:
     As in Kafka, UNKNOWN in the message closes the connection (DecodeError), and a number that only filters may
     have ends the whole request with UNKNOWN_SERVER_ERROR (ApiError).
     """
-    numbers = (
-        message.resource_type,
-        message.resource_pattern_type,
-        message.operation,
-        message.permission_type,
-    )
-    if UNKNOWN in numbers:
-        raise DecodeError("an ACL with an UNKNOWN field")
-    if ANY in numbers or message.resource_pattern_type == PatternType.MATCH:
-        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    return Acl(
+    acl = Acl(
         _known(ResourceKind, message.resource_type),
         message.resource_name,
         _known(PatternType, message.resource_pattern_type),
@@ -100,6 +82,9 @@ def acl_of(message: AclCreation) -> Acl:
         _known(Operation, message.operation),
         _known(Permission, message.permission_type),
     )
+    if ANY in (acl.kind, acl.pattern, acl.operation, acl.permission) or acl.pattern is PatternType.MATCH:
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    return acl
 
 
 def described(acls: Iterable[Acl]) -> list[DescribeAclsResource]:
@@ -120,6 +105,9 @@ def deleted(acls: Sequence[Acl]) -> list[DeleteAclsMatchingAcl]:
 
 
 def _known(kind: type[E], number: int) -> E:
+    """Return the member; UNKNOWN for a number that is in no enum. Raises DecodeError if UNKNOWN itself is given."""
+    if number == UNKNOWN:
+        raise DecodeError(f"an ACL or a filter of ACLs with an UNKNOWN {kind.__name__}")
     try:
         return kind(number)
     except ValueError:
