@@ -94,6 +94,10 @@ class EmbeddedCluster:
 
     async def create_topic(self, name: str, assignment: Sequence[Sequence[int]]) -> None:
         """Create a topic with these replicas, one list for each partition. Raises ValueError when that is refused."""
+        if not assignment:
+            raise ValueError(
+                f"topic {name}: the assignment has no partition; [[1, 2]] is one with two replicas"
+            )
         replicas = {number: tuple(partition) for number, partition in enumerate(assignment)}
         topic = NewTopic(name, uuid.uuid4().bytes, assignments=replicas)
         created = await self.submit(CreateTopics([topic]))
@@ -102,7 +106,10 @@ class EmbeddedCluster:
             raise ValueError(f"topic {name}: {message or error.name}")
 
     async def wait_until_done(self, *topics: str, seconds: float = 30.0) -> None:
-        """Return when no reassignment of the topics is left; see `reassignd.testing.expectations`."""
+        """Return when no reassignment of the topics is left; see `reassignd.testing.expectations`.
+
+        Raises TimeoutError when some are left after that time, ValueError when there is no such topic.
+        """
         await expectations.wait_until_done(self.state, self.clock, topics, seconds)
 
     async def expect_moving(

@@ -154,11 +154,12 @@ class SimulatedCluster:
             await self._close(number)
 
     async def start_broker(self, number: int) -> None:
-        """Start a stopped broker, with full network speed. Raises ValueError when it runs.
+        """Start a stopped broker, with full network speed. Raises ValueError when it runs or is unknown.
 
         It has the data from before its stop. Failed disks are replaced by empty ones.
         """
         async with self._switching:
+            self._check_exists(number)
             if number in self._running:
                 raise ValueError(f"broker {number} is running already")
             broker = self.brokers[number]
@@ -247,7 +248,12 @@ class SimulatedCluster:
         await running.listener.close()
         self.brokers[number].stop()
 
+    def _check_exists(self, number: int) -> None:
+        if number not in self.brokers:
+            raise ValueError(f"there is no broker {number}: there are {', '.join(map(str, self.brokers))}")
+
     def _check_runs(self, number: int) -> None:
+        self._check_exists(number)
         if number not in self._running:
             raise ValueError(f"broker {number} is not running")
 

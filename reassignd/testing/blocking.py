@@ -19,14 +19,15 @@ class BlockingCluster:
         self._make = make
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="reassignd cluster", daemon=True)
-        self._cluster: EmbeddedCluster
+        self._entered: EmbeddedCluster | None = None
 
     def __enter__(self) -> Self:
         self._thread.start()
         try:
-            self._cluster = self._make()
-            self._run(self._cluster.__aenter__())
+            self._entered = self._make()
+            self._run(self._entered.__aenter__())
         except BaseException:
+            self._entered = None
             self._end_loop()
             raise
         return self
@@ -35,6 +36,7 @@ class BlockingCluster:
         try:
             self._run(self._cluster.__aexit__())
         finally:
+            self._entered = None
             self._end_loop()
 
     @property
@@ -44,9 +46,10 @@ class BlockingCluster:
 
     def read(self, view: Callable[[State], T]) -> T:
         """Return `view(state)`, called between two decisions of the controller."""
+        cluster = self._cluster
 
         async def call() -> T:
-            return view(self._cluster.state)
+            return view(cluster.state)
 
         return self._run(call())
 
@@ -87,15 +90,22 @@ class BlockingCluster:
 
     def slow_broker(self, broker: int, factor: float) -> None:
         """See `EmbeddedCluster.slow_broker`."""
+        cluster = self._cluster
 
         async def call() -> None:
-            self._cluster.slow_broker(broker, factor)
+            cluster.slow_broker(broker, factor)
 
         self._run(call())
 
     def fail_log_dir(self, broker: int, path: str) -> None:
         """See `EmbeddedCluster.fail_log_dir`."""
         self._run(self._cluster.fail_log_dir(broker, path))
+
+    @property
+    def _cluster(self) -> EmbeddedCluster:
+        if self._entered is None:
+            raise RuntimeError("the cluster is not running: use it inside `with`")
+        return self._entered
 
     def _run(self, call: Coroutine[None, None, T]) -> T:
         return asyncio.run_coroutine_threadsafe(call, self._loop).result()

@@ -24,8 +24,10 @@ async def wait_until_done(
     """Return when no reassignment of the topics is left; without topics, none at all.
 
     `seconds` are those of the cluster's clock: a manual clock is advanced. Raises TimeoutError, which names the partitions that
-    are left and why they wait.
+    are left and why they wait, and ValueError when a topic does not exist at the call.
     """
+    topics = tuple(topics)
+    _check_exist(state, topics)
     chosen, end = dict.fromkeys(topics) or None, clock.now() + seconds
     while left := list(ongoing(state, chosen)):
         if clock.now() >= end:
@@ -56,6 +58,16 @@ async def expect_moving(
         if time.monotonic() >= end:
             raise AssertionError(f"expected a step of {key} in flight, but {_actual(state, key)}")
         await asyncio.sleep(POLL_SECONDS)
+
+
+def _check_exist(state: State, topics: Iterable[str]) -> None:
+    """Refuse unknown topics: a wait for a misspelled one would end at once."""
+    known = list(state.topics)
+    if unknown := [topic for topic in topics if topic not in known]:
+        more = ", …" if len(known) > NAMED else ""
+        raise ValueError(
+            f"there is no topic {unknown[0]!r}: there are {', '.join(known[:NAMED]) or 'none'}{more}"
+        )
 
 
 def _fits(now: Partition, adding: Sequence[int] | None, removing: Sequence[int] | None) -> bool:

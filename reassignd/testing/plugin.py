@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from reassignd.testing.blocking import BlockingCluster
 
 CLOCKS = ("real", "manual")
+SHARED = "reassignd_shared_cluster"
+FIXTURES = {SHARED, "reassignd_cluster", "reassignd_cluster_async"}
 
 
 class Options(NamedTuple):
@@ -66,6 +68,16 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "reassignd(brokers, racks, partition_bytes, clock, settings): what the embedded cluster of the test is like",
     )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse a marker that the cluster of the session cannot follow."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if item.get_closest_marker("reassignd") and FIXTURES & fixtures == {SHARED}:
+        raise pytest.UsageError(
+            f"the marker reassignd has no effect on {SHARED}, which is one for all tests:"
+            " use the options of the ini file, or reassignd_cluster"
+        )
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 import asyncio
 
+import pytest
+
 from common.clock import BootClock, ManualClock, RealClock, settle, within
 
 
@@ -31,6 +33,12 @@ async def test_a_sleeper_can_sleep_again_during_an_advance() -> None:
     await clock.advance(3)
     task.cancel()
     assert ticks == [1, 2, 3]
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan")])
+async def test_a_clock_is_not_turned_back(seconds: float) -> None:
+    with pytest.raises(ValueError, match="advanced by 0 seconds or more"):
+        await ManualClock().advance(seconds)
 
 
 async def test_the_real_clock_advances() -> None:

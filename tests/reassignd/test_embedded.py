@@ -159,6 +159,8 @@ async def test_a_refused_topic_is_reported_with_the_reason() -> None:
     async with EmbeddedCluster(1) as cluster:
         with pytest.raises(ValueError, match="topic bad name"):
             await cluster.create_topic("bad name", [[1]])
+        with pytest.raises(ValueError, match="topic orders: the assignment has no partition"):
+            await cluster.create_topic("orders", [])
 
 
 async def test_a_data_directory_in_use_is_refused(tmp_path: Path) -> None:

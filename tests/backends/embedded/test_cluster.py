@@ -183,8 +183,10 @@ async def test_a_fault_that_cannot_be_is_named(harness: EmbeddedHarness) -> None
         await harness.cluster.fail_log_dir(1, "/x")
     with pytest.raises(ValueError, match="the factor must be 0 or more, not -1"):
         harness.cluster.slow_broker(1, -1)
-    with pytest.raises(ValueError, match="broker 99 is not running"):
+    with pytest.raises(ValueError, match="there is no broker 99: there are 1, 2"):
         harness.cluster.slow_broker(99, 1)
+    with pytest.raises(ValueError, match="there is no broker 99"):
+        await harness.cluster.start_broker(99)
 
 
 async def test_a_replica_moves_between_directories_at_disk_speed(harness: EmbeddedHarness) -> None:

@@ -27,6 +27,16 @@ def test_errors_of_the_cluster_reach_the_test() -> None:
             cluster.expect_moving("orders", seconds=0)
 
 
+def test_calls_before_and_after_the_life_of_a_cluster_are_refused() -> None:
+    cluster = BlockingCluster(lambda: EmbeddedCluster(1))
+    with pytest.raises(RuntimeError, match="use it inside `with`"):
+        cluster.read(lambda state: state.topics)
+    with cluster:
+        cluster.create_topic("orders", [[1]])
+    with pytest.raises(RuntimeError, match="use it inside `with`"):
+        cluster.slow_broker(1, 1)
+
+
 def test_a_cluster_that_cannot_start_leaves_no_thread() -> None:
     with BlockingCluster(lambda: EmbeddedCluster(1)) as cluster:
         port = int(cluster.bootstrap_servers.rpartition(":")[2])

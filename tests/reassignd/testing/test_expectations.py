@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import pytest
 
 from reassignd.embedded import EmbeddedCluster, ManualClock
@@ -18,10 +20,27 @@ async def test_a_wait_names_what_is_left_and_why() -> None:
 async def test_a_wait_for_other_topics_ends_at_once() -> None:
     async with EmbeddedCluster(3, clock=ManualClock()) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
+        await cluster.create_topic("payments", [[1]])
         await cluster.submit(move("orders", (3, 2)))
         await cluster.wait_until_done("payments", seconds=0)
         with pytest.raises(TimeoutError):
             await cluster.wait_until_done(seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("existing", "message"),
+    [
+        ((), "there is no topic 'order': there are none"),
+        (("orders", "clicks"), "there is no topic 'order': there are orders, clicks"),
+        ("abcdef", "there is no topic 'order': there are a, b, c, d, e, …"),
+    ],
+)
+async def test_a_wait_for_an_unknown_topic_is_refused(existing: Sequence[str], message: str) -> None:
+    async with EmbeddedCluster(1) as cluster:
+        for name in existing:
+            await cluster.create_topic(name, [[1]])
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            await cluster.wait_until_done("order")
 
 
 async def test_an_offline_target_is_named() -> None:

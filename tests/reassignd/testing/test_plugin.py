@@ -121,6 +121,19 @@ def test_a_wrong_marker_is_named(run: Run, marker: str, message: str) -> None:
     result.stdout.re_match_lines([f".*{message}"])
 
 
+def test_a_marker_cannot_change_the_shared_cluster(run: Run) -> None:
+    result = run("""
+        import pytest
+        pytestmark = pytest.mark.reassignd(brokers=4)
+
+        def test_shared(reassignd_shared_cluster): pass
+
+        def test_own(reassignd_cluster): pass
+    """)
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.re_match_lines([".*the marker reassignd has no effect on reassignd_shared_cluster"])
+
+
 def test_a_wrong_option_is_named(run: Run) -> None:
     result = run("def test_it(reassignd_cluster): pass", "reassignd_brokers = many")
     result.stdout.fnmatch_lines(["*the option reassignd_brokers must be a number, not 'many'*"])
