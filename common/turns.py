@@ -4,7 +4,8 @@ All of it shares one interpreter. Beside a walk over 100,000 rows, a request wit
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import TypeVar
 
 LOOKS_SECONDS = 0.002
 """Pause between two looks whether the work still goes on."""
@@ -12,6 +13,10 @@ LOOKS_SECONDS = 0.002
 PATIENCE_SECONDS = 0.05
 """How long a slice of a walk waits. So a walk makes progress however long the work goes on."""
 
+ROWS_PER_SLICE = 500
+"""Rows that take about a millisecond."""
+
+T = TypeVar("T")
 IsBusy = Callable[[], bool]
 
 
@@ -33,3 +38,11 @@ class Turns:
         """Let other tasks run, and large requests for `patience_seconds`."""
         await asyncio.sleep(0)
         await wait_while(self._is_busy, patience_seconds)
+
+
+async def in_slices(rows: Iterable[T], turns: Turns | None = None) -> AsyncIterator[T]:
+    """Yield the rows. Let the event loop run after every slice of them: for background work as `turns` tell."""
+    for number, row in enumerate(rows, 1):
+        yield row
+        if number % ROWS_PER_SLICE == 0:
+            await (asyncio.sleep(0) if turns is None else turns.next())

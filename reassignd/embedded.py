@@ -26,7 +26,7 @@ from controller.state.state import State
 from reassignd.config.config import Assignment, resolve
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
-from reassignd.runtime.embedded import EmbeddedAdapter
+from reassignd.runtime.embedded_adapter import EmbeddedAdapter
 from reassignd.runtime.storage.identity import cluster_id, new_id
 from reassignd.runtime.storage.records import load, open_store
 from reassignd.testing import expectations

@@ -35,6 +35,7 @@ TESTED_ELSEWHERE = {
     "planner/expressions.py": "tests/planner/test_spark.py",
     "reassignd/runtime/data_dir.py": "tests/reassignd/test_serve.py",
     "reassignd/runtime/embedded.py": "tests/reassignd/runtime/test_assembly.py",
+    "reassignd/runtime/embedded_adapter.py": "tests/reassignd/runtime/test_assembly.py",
     "reassignd/runtime/gateway.py": "tests/upstream/test_gateway_serves.py",
     "reassignd/runtime/upstream_adapter.py": "tests/upstream/test_gateway_serves.py",
     **{

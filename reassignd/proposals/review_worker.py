@@ -5,7 +5,7 @@ The request has the targets, the limits and the bandwidth; the answer is one lin
 
 import json
 import sys
-from collections.abc import AsyncIterable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
@@ -13,17 +13,10 @@ from controller.scheduling.plan_limits import PlanLimits
 from planner.snapshot import parse_snapshot
 from reassignd.commands.planning.forecast_text import forecast
 from reassignd.errors import CommandError
-from reassignd.proposals.child import computed, serve, until_end
-
-MODULE = "reassignd.proposals.review_worker"
+from reassignd.proposals.child import serve, until_end
 
 WAITING = 100
 """Maximum number of waiting partitions in an answer."""
-
-
-async def review(request: AsyncIterable[bytes]) -> bytes:
-    """Forecast a plan in a worker process; return its answer. Raises HelperError."""
-    return await computed(MODULE, request)
 
 
 def work(lines: Iterator[bytes], answers: BinaryIO) -> None:

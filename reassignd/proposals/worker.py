@@ -5,8 +5,7 @@ stdout gets a line of figures or of reasons, then the plan and its rollback, a l
 
 import json
 import sys
-from collections.abc import AsyncIterable, Iterator, Mapping
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
@@ -18,24 +17,12 @@ from planner.proposing import propose_for, read_goal_options
 from planner.snapshot import Snapshot, parse_snapshot
 from reassignd.commands.planning.forecast_text import forecast
 from reassignd.errors import CommandError
-from reassignd.proposals.child import computed, serve, until_end
-
-MODULE = "reassignd.proposals.worker"
+from reassignd.proposals.child import serve, until_end
 
 LISTED = 1_000
 """Left out partitions in the figures."""
 
 MOST_REASONS = 20
-
-
-def solver_obstacle() -> str | None:
-    """Return why no proposal can be computed, or None."""
-    return str(MissingSolverError()) if find_spec("ortools") is None else None
-
-
-async def compute(request: AsyncIterable[bytes]) -> bytes:
-    """Compute a proposal in a worker process; return its answer. Raises HelperError."""
-    return await computed(MODULE, request)
 
 
 def work(lines: Iterator[bytes], answers: BinaryIO) -> None:

@@ -3,10 +3,12 @@
 The embedded cluster and the gateway have one assembly for the life of the process, ZooKeeper mode one for each term.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from backends.datadir import StoreError
 from common.clock import Clock, RealClock, wall_clock
@@ -24,18 +26,14 @@ from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.errors import CommandError
-from reassignd.proposals.review_worker import review
-from reassignd.proposals.worker import compute, solver_obstacle
+from reassignd.proposals.processes import compute, review, solver_obstacle
 from reassignd.runtime.adapter import BuildAdapter, Hooks
-from reassignd.runtime.instances.presence import Presence
-from reassignd.runtime.runtime import HttpContent
 from reassignd.runtime.storage.audit_store import AuditStore
 from reassignd.runtime.storage.retention import Retention, prune_periodically
 from reassignd.spark.helper_process import exchange_lines
 from reassignd.spark.planning import ClusterRates, SparkPlanning
 from reassignd.spark.worker import worker
 from reassignd.tracing.setting import Traces
-from server.api.call import ApiServices
 from server.api.services.counts import JobCounts
 from server.api.services.progress import Progress
 from server.api.services.proposal_store import ProposalStore
@@ -47,12 +45,19 @@ from server.dispatch.router import Router
 from server.driver.driver import Driver, OnDecision
 from server.driver.journal import Journal, report_progress_periodically
 from server.events.hub import EventHub
-from server.metrics.exposition import Metrics
 from server.metrics.kafka_names import hidden_prefixes
 from server.metrics.sources import Sources
 from server.metrics.stats import Counters
 from server.metrics.waiting_ages import WaitingAges
 from server.security.acl_authorizer import AclAuthorizer
+
+if (
+    TYPE_CHECKING
+):  # What only HTTP and several instances need is imported with them: tests start clusters without it.
+    from reassignd.runtime.instances.presence import Presence
+    from reassignd.runtime.runtime import HttpContent
+    from server.api.call import ApiServices
+    from server.metrics.exposition import Metrics
 
 SPARK_SECONDS = 900.0
 """Time limit of a plan on Spark. A million partitions take a minute."""
@@ -106,6 +111,7 @@ class Assembly:
         clock: Clock | None = None,
     ) -> None:
         self.state, self._parts, self._show_obstacle = state, parts, show_obstacle
+        self._settings, self._cluster_id = settings, cluster_id
         state.set_static_configs(settings.initial_limits)
         self._clock = clock or RealClock()
         self.is_serving = False
@@ -129,8 +135,6 @@ class Assembly:
         self._waits = WaitingAges(
             state, lambda: self._counts.tally(self._progress.stalled), self._clock, turns
         )
-        self.api = self._new_api(cluster_id)
-        self.metrics = self._new_metrics(settings)
         self._tasks: list[asyncio.Task[None]] = []
 
     def submit(self, event: Event[Reply]) -> Awaitable[Reply]:
@@ -162,6 +166,8 @@ class Assembly:
     @property
     def http_content(self) -> HttpContent:
         """What HTTP serves while the assembly serves."""
+        from reassignd.runtime.runtime import HttpContent
+
         return HttpContent(None, self.api, self.metrics.page)
 
     async def stop(self) -> None:
@@ -238,7 +244,12 @@ class Assembly:
             settings.planner_spark_min_partitions,
         )
 
-    def _new_api(self, cluster_id: str) -> ApiServices:
+    @cached_property
+    def api(self) -> ApiServices:
+        """What the API answers from."""
+        from server.api.call import ApiServices
+
+        cluster_id = self._cluster_id
         return ApiServices(
             __version__,
             cluster_id,
@@ -258,8 +269,12 @@ class Assembly:
             Reviews(review, self.adapter.bandwidth),
         )
 
-    def _new_metrics(self, settings: Settings) -> Metrics:
-        adapter = self.adapter
+    @cached_property
+    def metrics(self) -> Metrics:
+        """What `/metrics` is made from."""
+        from server.metrics.exposition import Metrics
+
+        adapter, settings = self.adapter, self._settings
         return Metrics(
             Sources(
                 __version__,

@@ -15,6 +15,7 @@ from common.json.text import parse
 from common.large_lists import clear_lists
 from common.plan_errors import PlanError
 from common.tasks import cancel
+from common.turns import in_slices
 from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply, Requester
 from controller.ports import Submitter
@@ -28,7 +29,6 @@ from server.api.services.progress import Progress
 from server.api.services.proposal_store import ProposalStore
 from server.api.services.reviews import Reviews
 from server.api.services.spark import Spark
-from server.api.streams import in_slices
 from server.dispatch.context import LARGE_ROWS
 from server.events.hub import EventHub
 from server.ports import AuditLog, Instances, OwnedBrokers, Sizes

@@ -89,7 +89,7 @@ class PeerProxy:
             for name, value in request.headers.items()
             if name not in OF_ONE_CONNECTION and name not in CHECKED_HERE
         ]
-        # The name under which every instance may be requested; see `server.http.same_site.AllowedHosts`.
+        # The name under which every instance may be requested; see `server.http.allowed_hosts.AllowedHosts`.
         headers.append(("host", "localhost"))
         headers.append((HEADER, self._signer.sign(identity, request.method, target)))
         if "accept-encoding" not in request.headers:

@@ -8,10 +8,7 @@ from typing import TypeVar
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from common.turns import Turns
-
-ROWS_PER_SLICE = 500
-"""Rows that take about a millisecond."""
+from common.turns import ROWS_PER_SLICE
 
 PIECE = 256 * 1024
 """Bytes of a document that are sent at once."""
@@ -24,14 +21,6 @@ _encoder = msgspec.json.Encoder()
 def json_response(model: object, status: int = 200) -> Response:
     """Return the model as JSON, made at once."""
     return Response(_encoder.encode(model), status, media_type="application/json")
-
-
-async def in_slices(rows: Iterable[T], turns: Turns | None = None) -> AsyncIterator[T]:
-    """Yield the rows. Let the event loop run after every slice of them: for background work as `turns` tell."""
-    for number, row in enumerate(rows, 1):
-        yield row
-        if number % ROWS_PER_SLICE == 0:
-            await (asyncio.sleep(0) if turns is None else turns.next())
 
 
 def streamed(

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from common.clock import Clock
-from common.turns import Turns
+from common.turns import Turns, in_slices
 from controller.model.names import TopicPartition
 from controller.state.state import State
 from controller.views.reason_kinds import KINDS, reason_kind
 from server.api.services.counts import Tally
-from server.api.streams import in_slices
 
 INTERVAL_SECONDS = 5.0
 """Shortest time between two updates."""

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from common.turns import LOOKS_SECONDS, Turns
+from common.turns import LOOKS_SECONDS, ROWS_PER_SLICE, Turns, in_slices
 
 
 class Request:
@@ -34,3 +34,8 @@ async def test_other_tasks_run_between_two_turns() -> None:
     await turns.next()
     await turns.next()
     assert ran.done()
+
+
+async def test_slices_contain_all_rows() -> None:
+    count = 2 * ROWS_PER_SLICE + 1
+    assert [row async for row in in_slices(range(count))] == list(range(count))

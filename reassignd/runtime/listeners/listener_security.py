@@ -8,7 +8,7 @@ from common.tls import server_context
 from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.errors import CommandError
-from server.http.same_site import is_local
+from server.http.allowed_hosts import is_local
 
 log = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from itertools import islice
 from operator import attrgetter
 
 from common.clock import Clock, RealClock
+from common.turns import in_slices
 from controller.model.cluster import Job, TopicPartition
 from controller.scheduling.buckets import Bucket
 from controller.state.state import State
 from controller.views.jobs import ENDINGS, PartState, queued_reason, returned, why_pending
-from server.api.streams import in_slices
 
 SECONDS_PER_ROW = 100e-6
 """How long a tally is used, for each reassignment in it. Visiting one takes a microsecond or two."""

@@ -13,7 +13,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from common.clock import Clock, RealClock, wall_clock
-from common.turns import Turns
+from common.turns import Turns, in_slices
 from controller.model.cluster import (
     NO_LEADER,
     Ending,
@@ -30,7 +30,6 @@ from controller.throttle.desired import throttle_rate
 from server.api.services.meter import Meter, rounded, seconds_left
 from server.api.services.stalled_steps import StalledSteps
 from server.api.services.throughput import SAMPLE_SECONDS, Copied, Throughput, Totals
-from server.api.streams import in_slices
 from server.ports import Sizes
 
 INTERVAL_SECONDS = 1.0

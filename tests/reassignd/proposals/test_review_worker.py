@@ -1,11 +1,10 @@
 import io
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 from planner.snapshot import Snapshot, lines
 from reassignd.proposals.child import END
-from reassignd.proposals.review_worker import review, work
+from reassignd.proposals.review_worker import work
 from tests.planner.proposals.builders import cluster
 
 
@@ -31,12 +30,3 @@ def test_the_answer_is_a_forecast_under_the_limits() -> None:
 def test_a_partition_that_is_gone_is_named() -> None:
     answer = answered(cluster("---", (1, 2)), [3, 2], [3, 2])
     assert answer == {"error": "partition foo-1 of the plan is not in the snapshot"}
-
-
-async def test_a_process_reviews() -> None:
-    async def pieces() -> AsyncIterator[bytes]:
-        yield request([3, 2])
-        for line in lines(cluster("---", (1, 2))):
-            yield line
-
-    assert json.loads(await review(pieces()))["replica_movements"] == 1

@@ -1,6 +1,5 @@
 import io
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from planner.snapshot import Snapshot, lines
 from reassignd.errors import CommandError
 from reassignd.proposals import worker
 from reassignd.proposals.child import END
-from reassignd.proposals.worker import MOST_REASONS, compute, solver_obstacle, work
+from reassignd.proposals.worker import MOST_REASONS, work
 from tests.planner.proposals.builders import cluster
 from tests.reassignd.shell import Shell
 
@@ -50,22 +49,6 @@ def test_a_plan_without_forecast_is_a_plan(monkeypatch: pytest.MonkeyPatch) -> N
 
 def _fail(*_: Any) -> Any:
     raise CommandError("the forecast needs pyarrow")
-
-
-async def test_a_process_computes() -> None:
-    async def pieces() -> AsyncIterator[bytes]:
-        yield request("drain", "1")
-        for line in lines(cluster("---", (1, 2))):
-            yield line
-
-    first, *_ = (await compute(pieces())).splitlines()
-    assert json.loads(first)["figures"]["moves"] == 1
-
-
-def test_a_missing_solver_is_an_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert solver_obstacle() is None
-    monkeypatch.setattr(worker, "find_spec", lambda _: None)
-    assert solver_obstacle() == "propose needs OR-tools: pip install 'reassignd[propose]'"
 
 
 def test_a_server_proposes_and_executes(shell: Shell) -> None:

@@ -14,7 +14,7 @@ from reassignd import demo
 from reassignd.config.config import Assignment, resolve
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
-from reassignd.runtime.embedded import EmbeddedAdapter
+from reassignd.runtime.embedded_adapter import EmbeddedAdapter
 from reassignd.runtime.storage.identity import new_id
 from reassignd.runtime.storage.records import load
 from server.driver.driver import DriverStoppedError

@@ -86,6 +86,17 @@ def test_with_a_manual_clock_a_move_waits_for_the_test(run: Run) -> None:
     result.assert_outcomes(passed=1)
 
 
+def test_a_cluster_imports_neither_http_nor_metrics(run: Run) -> None:
+    result = run("""
+        import sys
+
+        def test_modules(reassignd_cluster):
+            unused = {"httpx", "kazoo", "prometheus_client", "starlette", "uvicorn"}
+            assert unused.isdisjoint(sys.modules)
+    """)
+    result.assert_outcomes(passed=1)
+
+
 def test_the_shared_cluster_is_one_for_all_tests(run: Run) -> None:
     result = run("""
         import pytest

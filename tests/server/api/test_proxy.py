@@ -15,7 +15,7 @@ from server.api.access import Access
 from server.api.peer_identity import HEADER, PeerIdentity
 from server.api.proxy import PeerProxy
 from server.api.roles import Grants, Identity, Role
-from server.http.same_site import AllowedHosts
+from server.http.allowed_hosts import AllowedHosts
 from server.http.server import HttpServer
 from tests.server.api.api_client import ApiClient
 

@@ -6,7 +6,8 @@ import json
 from msgspec import Struct
 from starlette.responses import StreamingResponse
 
-from server.api.streams import ROWS_PER_SLICE, in_slices, json_lines, streamed
+from common.turns import ROWS_PER_SLICE
+from server.api.streams import json_lines, streamed
 
 
 class Row(Struct):
@@ -41,11 +42,6 @@ async def test_an_answer_without_a_list_is_sent_as_it_is() -> None:
 async def test_each_line_is_one_row() -> None:
     lines = await text(json_lines(Row(number) for number in range(3)))
     assert lines == '{"n":0}\n{"n":1}\n{"n":2}\n'
-
-
-async def test_slices_contain_all_rows() -> None:
-    count = 2 * ROWS_PER_SLICE + 1
-    assert [row async for row in in_slices(range(count))] == list(range(count))
 
 
 async def test_other_tasks_run_between_slices_of_rows_that_are_left_out() -> None:
