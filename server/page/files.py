@@ -18,6 +18,7 @@ SCRIPTS = (
     "limits",
     "overview",
     "pace",
+    "pace_limit",
     "page",
     "parts",
     "rates",

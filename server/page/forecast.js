@@ -3,6 +3,15 @@
 
 import { bytes, counted, duration, rate } from "./format.js";
 
+const ORIGINS = {
+  given: "the throttle of this job",
+  throttle: "the throttle in force",
+  measured: "the rate of the fastest broker now",
+  paced: "what pace permits now, or has permitted in the last half hour",
+  assumed: "assumed, because there is no throttle and no measured rate",
+  unpaced: "assumed, because pace has permitted nothing lately; with producers it takes longer",
+};
+
 export const spent = (seconds) => (seconds > 0 && seconds < 1 ? "less than 1\u00a0s" : duration(seconds));
 
 export function copyLine(review) {
@@ -13,6 +22,9 @@ export function forecastLine(review) {
   const least = review.least_seconds < review.seconds ? `, at least ${spent(review.least_seconds)}` : "";
   return `Forecast: ${spent(review.seconds)}${least}, at ${rate(review.bandwidth)} to and from each broker.`;
 }
+
+// Where the rate of the forecast is known from.
+export const rateLine = ({ rate_origin: origin }) => (origin ? `The rate is ${ORIGINS[origin]}.` : "");
 
 export function scheduledLine({ scheduled_seconds: scheduled, seconds }) {
   if (scheduled === seconds) return "";

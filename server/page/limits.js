@@ -1,10 +1,11 @@
-// The limits and the throttle: their use, and a change with what it would start.
+// The limits, the throttle and pace: their use, and a change with what it would start.
 "use strict";
 
 import { post, put } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { Table, buttons, progress } from "./dom.js";
 import { count, counted, rate, readRate } from "./format.js";
+import { PACE, changePace, paceValue } from "./pace_limit.js";
 
 const BROKERS = 3; // brokers that a preview names
 
@@ -14,13 +15,15 @@ const WHAT = {
   L: "leader movements at once",
   C: "replicas that move at once",
   B: "replicas that move to, or from, one broker at once",
+  throttle: "bytes per second to, and from, each broker",
+  [PACE]: "latency that produces may have while partitions move; the other limits stay in force",
 };
 
 const used = (limit) => (limit.used === null ? "" : count(limit.used));
 
 const valueOf = (name, value) => (value === null ? "none" : name === "throttle" ? rate(value) : count(value));
 
-const limitValue = (limit) => valueOf(limit.name, limit.limit);
+const limitValue = (limit) => (limit.name === PACE ? paceValue(limit) : valueOf(limit.name, limit.limit));
 
 export function limitTable(context) {
   const use = progress((limit) => ({
@@ -29,10 +32,10 @@ export function limitTable(context) {
     text: used(limit),
     label: `${used(limit)} of ${count(limit.limit)} used of limit ${limit.name}`,
   }));
-  const change = (limit) => ["Change…", `Change limit ${limit.name}`, () => changeLimit(limit, context)];
+  const change = (limit) => ["Change…", `Change limit ${limit.name}`, () => (limit.name === PACE ? changePace : changeLimit)(limit, context)];
   return new Table("limits", [
     { label: "limit", text: (limit) => limit.name },
-    { label: "what", wide: true, text: (limit) => WHAT[limit.name] ?? "bytes per second to, and from, each broker" },
+    { label: "what", wide: true, text: (limit) => WHAT[limit.name] },
     { label: "value", number: true, text: (limit) => limitValue(limit) },
     { label: "used", ...use },
     { label: "config", wide: true, text: (limit) => limit.config },

@@ -9,6 +9,7 @@ import { cancelLines, jobTable, pauseLines, rollbackLines } from "./jobs.js";
 import { limitTable } from "./limits.js";
 import { newOverview, showPill } from "./overview.js";
 import { showPace } from "./pace.js";
+import { paceRow } from "./pace_limit.js";
 import { Parts } from "./parts.js";
 import { changeSchedule, readSchedule } from "./schedule.js";
 import { readThroughput } from "./throughput.js";
@@ -92,7 +93,7 @@ function noLog(error) {
 
 async function readAll(paced) {
   const number = parts.job;
-  const [client, status, { limits: rows }, listed, detail] = await Promise.all([
+  const [client, status, { limits: rows, pace }, listed, detail] = await Promise.all([
     readClient(),
     get("v1/status"),
     get("v1/limits"),
@@ -107,7 +108,7 @@ async function readAll(paced) {
   setText(element("client"), `${client.principal}, ${client.role}`);
   for (const id of ["pause-all", "change-schedule"]) setHidden(element(id), !context.mayChange);
   showOverview(status, entries);
-  limits.show(rows);
+  limits.show([...rows, paceRow(pace)]);
   await showPace(status.pace);
   showJobs(listed);
   setHidden(element("detail"), !detail || number !== parts.job);

@@ -3,15 +3,8 @@
 
 import { brokerTable, charts } from "./broker_figures.js";
 import { Table, element, setHidden, setText } from "./dom.js";
-import { copyLine, forecastLine, scheduledLine, spent, underWayLine } from "./forecast.js";
+import { copyLine, forecastLine, rateLine, scheduledLine, spent, underWayLine } from "./forecast.js";
 import { bytes, count, counted, list } from "./format.js";
-
-const ORIGINS = {
-  given: "the throttle of this job",
-  throttle: "the throttle in force",
-  measured: "the rate of the fastest broker now",
-  assumed: "assumed, because there is no throttle and no measured rate",
-};
 
 function lines(review) {
   const moving = review.partitions - review.unchanged;
@@ -19,7 +12,7 @@ function lines(review) {
   return [
     `${counted(moving, "partition")} will move.${review.unchanged ? ` ${count(review.unchanged)} of ${counted(review.partitions, "entry", "entries")} change nothing.` : ""}`,
     moving > 0 && `${copyLine(review)} The steps make ${counted(review.waves, "wave")}, with ${counted(review.leader_movements, "leader movement")}.`,
-    moving > 0 && `${forecastLine(review)} The rate is ${ORIGINS[review.rate_origin]}; limits: ${limits || "none"}.`,
+    moving > 0 && `${forecastLine(review)} ${rateLine(review)} Limits: ${limits || "none"}.`,
     moving > 0 && scheduledLine(review),
     underWayLine(review, false),
     review.waiting_partitions > 0 && `${counted(review.waiting_partitions, "partition")} cannot arrive now.`,

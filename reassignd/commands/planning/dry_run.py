@@ -1,7 +1,6 @@
 """`execute --dry-run`: forecast a plan under the limits and the throttle of the running server."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from common.counted import counted
 from common.json.text import parse
@@ -12,11 +11,12 @@ from planner.report.units import in_bytes
 from reassignd.commands.options import JSON
 from reassignd.commands.planning.cluster_source import read_server
 from reassignd.commands.planning.forecast_text import (
-    BANDWIDTH,
+    Rate,
     Scheduled,
     forecast,
     forecast_lines,
     limits_of,
+    rate_of,
     schedule_lines,
     within_schedule,
 )
@@ -28,17 +28,11 @@ if TYPE_CHECKING:
     from reassignd.client import Client
 
 
-class Rate(NamedTuple):
-    """Bytes per second to and from each broker, and where they are known from."""
-
-    bytes: int
-    origin: str
-
-
 def print_forecast(client: "Client", plan: bytes, throttle: object, output_format: str) -> int:
     """Print the forecast of the plan; nothing is submitted. Return the exit code. Raises CommandError."""
-    limits, of_server = limits_of(client.get("/v1/limits"))
-    rate = _rate(throttle, of_server, client.get("/v1/status"))
+    answer = client.get("/v1/limits")
+    limits = limits_of(answer)
+    rate = Rate(throttle, "the given throttle") if isinstance(throttle, int) else rate_of(answer)
     try:
         targets = [((entry.topic, entry.partition), entry.replicas) for entry in read_plan(parse(plan))]
         result = forecast(targets, read_server(client), limits, rate.bytes)
@@ -51,18 +45,6 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
     else:
         _print(result, rate, scheduled)
     return 0
-
-
-def _rate(throttle: object, of_server: int | None, status: Mapping[str, Any]) -> Rate:
-    """Return the rate of the option, of the server's throttle, as measured now, or an assumed one."""
-    if isinstance(throttle, int):
-        return Rate(throttle, "the given throttle")
-    if of_server is not None:
-        return Rate(of_server, "the throttle of the server")
-    measured = [row["rate"] for row in status["incoming"] if row["rate"]]
-    if measured:
-        return Rate(max(measured), "the rate of the fastest broker now")
-    return Rate(BANDWIDTH, "assumed, because nothing moves now")
 
 
 def _print(result: Forecast, rate: Rate, scheduled: Scheduled) -> None:

@@ -19,6 +19,23 @@ BANDWIDTH = 100 * 1024 * 1024
 """Bytes per second into, and out of, each broker, if nothing else is known."""
 
 
+ORIGINS = {
+    "throttle": "the throttle of the server",
+    "measured": "the rate of the fastest broker now",
+    "paced": "what pace permits now, or has permitted in the last half hour",
+    "assumed": "assumed, because nothing moves now",
+    "unpaced": "assumed, because pace has permitted nothing lately; with producers it takes longer",
+}
+"""What the rates of `/v1/limits` are, by `rate_origin`."""
+
+
+class Rate(NamedTuple):
+    """Bytes per second to and from each broker, and where they are known from."""
+
+    bytes: int
+    origin: str
+
+
 class Scheduled(NamedTuple):
     """The time that the plan takes from now on if it runs in the periods of the schedule only.
 
@@ -78,10 +95,14 @@ def schedule_lines(scheduled: Scheduled) -> Iterator[str]:
         yield f"within the schedule: {took} from now"
 
 
-def limits_of(answer: Mapping[str, Any]) -> tuple[PlanLimits, int | None]:
-    """Return the limits of an answer of `/v1/limits`, and the throttle or, without one, the bandwidth of its brokers."""
+def limits_of(answer: Mapping[str, Any]) -> PlanLimits:
+    """Return the limits of an answer of `/v1/limits`."""
     values = {row["name"]: row["limit"] for row in answer["limits"] if row["limit"] is not None}
-    throttle: int | None = values.get("throttle") or answer.get("bandwidth")
-    return PlanLimits(
-        **{field: values[letter] for field, letter in LETTERS.items() if letter in values}
-    ), throttle
+    return PlanLimits(**{field: values[letter] for field, letter in LETTERS.items() if letter in values})
+
+
+def rate_of(answer: Mapping[str, Any]) -> Rate:
+    """Return the rate that an answer of `/v1/limits` expects."""
+    if answer["bandwidth"] is None:
+        return Rate(BANDWIDTH, "assumed, because the server expects none")
+    return Rate(answer["bandwidth"], ORIGINS[answer["rate_origin"]])

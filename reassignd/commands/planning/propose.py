@@ -20,10 +20,13 @@ from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, with_client
 from reassignd.commands.planning.cluster_source import Source, read_server, with_source
 from reassignd.commands.planning.forecast_text import (
+    BANDWIDTH,
+    Rate,
     Scheduled,
     forecast,
     forecast_lines,
     limits_of,
+    rate_of,
     schedule_lines,
     within_schedule,
 )
@@ -274,14 +277,19 @@ class Preview(NamedTuple):
 
     forecast: Forecast
     scheduled: Scheduled
+    rate: Rate
 
     def lines(self) -> list[str]:
         """Return the preview as text."""
-        return [*forecast_lines(self.forecast), *schedule_lines(self.scheduled)]
+        return [
+            *forecast_lines(self.forecast),
+            f"the rate is {self.rate.origin}",
+            *schedule_lines(self.scheduled),
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the preview as `execute --dry-run --format json` shows it."""
-        return {"forecast": self.forecast._asdict(), "scheduled": self.scheduled._asdict()}
+        return {name: part._asdict() for name, part in self._asdict().items()}
 
 
 def _preview(
@@ -289,11 +297,17 @@ def _preview(
 ) -> Preview:
     """Compute the forecast: with the limits and the schedule of the running server if the cluster is its own."""
     own = source == Source()
-    limits, throttle = limits_of(client.get("/v1/limits")) if own else (None, None)
+    answer = client.get("/v1/limits") if own else None
+    limits = None if answer is None else limits_of(answer)
+    rate = Rate(BANDWIDTH, "assumed, because it is not the cluster of the server")
+    if execution.throttle:
+        rate = Rate(execution.throttle, "the given throttle")
+    elif answer is not None:
+        rate = rate_of(answer)
     schedule = client.get("/v1/schedule")["schedule"] if own else None
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
-    result = forecast(targets, cluster, limits, execution.throttle or throttle)
-    return Preview(result, within_schedule(schedule, result))
+    result = forecast(targets, cluster, limits, rate.bytes)
+    return Preview(result, within_schedule(schedule, result), rate)
 
 
 def _write(path: Path | None, text: str) -> None:

@@ -4,6 +4,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from server.api.models.shared import RateOrigin
+
 
 class Limit(Struct):
     """A limit of KIP-435, or the throttle."""
@@ -38,8 +40,9 @@ class Limits(Struct):
     brokers: list[BrokerLoad]
     bandwidth: Annotated[
         int | None,
-        Meta(description="Bytes per second of a broker that forecasts assume without a throttle."),
+        Meta(description="Bytes per second to, and from, each broker that forecasts expect now."),
     ] = None
+    rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
     pace: Annotated[str | None, Meta(description="The target of pace in words; null while it is off.")] = None
 
 

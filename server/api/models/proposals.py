@@ -5,6 +5,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from server.api.models.shared import RateOrigin
+
 Ids = list[int]
 
 
@@ -132,7 +134,7 @@ class LeftOut(Struct):
 
 
 class ProposalForecast(Struct):
-    """The forecast of the plan under the limits and the throttle in force."""
+    """The forecast of the plan under the limits and the rate of when it was proposed."""
 
     steps: int
     waves: int
@@ -141,6 +143,7 @@ class ProposalForecast(Struct):
     seconds: float
     least_seconds: float
     waiting_partitions: int
+    rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
     scheduled_seconds: Annotated[
         float | None,
         Meta(

@@ -1,12 +1,12 @@
 """The models of `/v1/plans/review`."""
 
-from enum import Enum
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from controller.model.names import Replicas
 from server.api.models.proposals import ProposedLoad
+from server.api.models.shared import RateOrigin
 
 
 class ReviewOptions(Struct, forbid_unknown_fields=True):
@@ -16,19 +16,6 @@ class ReviewOptions(Struct, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=1, le=2**63 - 1, description="Bytes per second to and from each broker.")]
         | UnsetType
     ) = UNSET
-
-
-class RateOrigin(Enum):
-    """Where the rate of a forecast is known from."""
-
-    GIVEN = "given"
-    """The parameter `throttle`."""
-    THROTTLE = "throttle"
-    """The throttle of the server."""
-    MEASURED = "measured"
-    """The fastest broker that copies now."""
-    ASSUMED = "assumed"
-    """Nothing moves now, and there is no throttle."""
 
 
 class ReviewedBroker(Struct):

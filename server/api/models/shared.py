@@ -1,5 +1,6 @@
 """Models that several resources have in common."""
 
+from enum import Enum
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
@@ -76,3 +77,20 @@ class Page(Struct, forbid_unknown_fields=True):
 
     offset: Annotated[int, Meta(ge=0, le=2**31 - 1, description="Number of rows to skip.")] = 0
     limit: Annotated[int, Meta(ge=0, le=10_000, description="Maximum number of rows to return.")] = 100
+
+
+class RateOrigin(Enum):
+    """Where the rate of a forecast is known from."""
+
+    GIVEN = "given"
+    """The parameter `throttle`."""
+    THROTTLE = "throttle"
+    """The throttle of the server."""
+    MEASURED = "measured"
+    """The fastest broker that copies now."""
+    PACED = "paced"
+    """What pace permits the fastest broker now or, if nothing moves now, has permitted it in the last half hour."""
+    ASSUMED = "assumed"
+    """Nothing moves now, and there is no throttle."""
+    UNPACED = "unpaced"
+    """As `assumed`, but pace is on, so that it takes longer with producers."""

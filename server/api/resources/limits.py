@@ -26,6 +26,7 @@ from server.api.models.limits import (
     Limits,
 )
 from server.api.table import Endpoint
+from server.api.views.forecast_rate import forecast_rate
 from server.api.views.rows import limit_rows, origin
 
 SHORT_NAMES = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
@@ -55,9 +56,12 @@ async def limits(call: Call) -> Limits:
     throttle = Limit("throttle", THROTTLE, None if rate is None else int(rate), None, origin(state, THROTTLE))
     loads = [BrokerLoad(*load) for load in broker_loads(state)]
     reviews = call.services.reviews
-    bandwidth = None if reviews is None else reviews.bandwidth()
     pace = None if state.pace is None else state.pace.text
-    return Limits([*limit_rows(state), throttle], loads, bandwidth, pace)
+    answer = Limits([*limit_rows(state), throttle], loads, pace=pace)
+    if reviews is not None:
+        expected = forecast_rate(state, call.services.progress, reviews.bandwidth())
+        answer.bandwidth, answer.rate_origin = expected
+    return answer
 
 
 async def change(call: Call) -> Limits:

@@ -13,7 +13,6 @@ from common.json.text import parse
 from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
 from server.api.call import Call
 from server.api.errors import HttpError
 from server.api.models.jobs import Accepted, JobOptions
@@ -25,6 +24,7 @@ from server.api.resources.placement import alter_excluded
 from server.api.services.proposal_store import Kept, ProposalStore
 from server.api.streams import encoded_lines, json_in_pieces, json_response
 from server.api.table import Endpoint
+from server.api.views.forecast_rate import ForecastRate, forecast_rate
 from server.api.views.plans import check_plan, scheduled_seconds
 
 SMALL = 10_000
@@ -46,10 +46,16 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
     if not goals:
         raise HttpError(400, "no goal: give at least one of drain, add, balance, rf, racks and leaders")
     partitions = sum(map(len, call.state.partitions.values()))
-    request = {"goals": goals, "options": options(body), **_rates(call.state, store)}
+    rate = _rate(call, store)
+    request = {
+        "goals": goals,
+        "options": options(body),
+        "limits": call.state.backlog.usage.limits._asdict(),
+        "bandwidth": None if rate is None else rate.bytes,
+    }
     brokers = frozenset(body.drain), frozenset(body.add)
     kept = store.start(goals, brokers, partitions, lambda kept: _lines(call, request, kept))
-    kept.request = body
+    kept.request, kept.rate_origin = body, None if rate is None else rate.origin
     if partitions <= SMALL and kept.task is not None:
         await kept.task
     if kept.state is ProposalState.FAILED:
@@ -145,17 +151,15 @@ def _shown(call: Call, kept: Kept) -> Proposal:
     if shown.figures is not None and (forecast := shown.figures.forecast) is not None:
         size = forecast.seconds * forecast.bandwidth
         seconds = scheduled_seconds(call.state, size, forecast.bandwidth, forecast.seconds)
-        forecast = replace(forecast, scheduled_seconds=seconds)
+        forecast = replace(forecast, scheduled_seconds=seconds, rate_origin=kept.rate_origin)
         return replace(shown, figures=replace(shown.figures, forecast=forecast))
     return shown
 
 
-def _rates(state: State, store: ProposalStore) -> dict[str, Any]:
-    """Return the limits and the throttle, for the forecast."""
-    return {
-        "limits": state.backlog.usage.limits._asdict(),
-        "bandwidth": throttle_rate(state) or store.bandwidth(),
-    }
+def _rate(call: Call, store: ProposalStore) -> ForecastRate | None:
+    """Return the rate of the forecast; None if the bandwidth of brokers is not known."""
+    unthrottled = store.bandwidth()
+    return None if unthrottled is None else forecast_rate(call.state, call.services.progress, unthrottled)
 
 
 async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterator[bytes]:

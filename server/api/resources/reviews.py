@@ -10,13 +10,14 @@ from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
 from server.api.call import Call
 from server.api.errors import HttpError
-from server.api.models.reviews import RateOrigin, Review, ReviewOptions
+from server.api.models.reviews import Review, ReviewOptions
+from server.api.models.shared import RateOrigin
 from server.api.resources.snapshot import rows
 from server.api.streams import encoded_lines
 from server.api.table import Endpoint
+from server.api.views.forecast_rate import ForecastRate, forecast_rate
 from server.api.views.plans import check_plan, scheduled_seconds
 
 MAX_ENTRIES = 50_000
@@ -56,16 +57,10 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     return msgspec.convert(answer | changed, Review)
 
 
-def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> tuple[int, RateOrigin]:
-    """Return the bytes per second of a forecast, and where they are known from."""
+def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> ForecastRate:
     if given is not UNSET:
-        return given, RateOrigin.GIVEN
-    if throttle := throttle_rate(call.state):
-        return throttle, RateOrigin.THROTTLE
-    measured = [each.rate for each in call.services.progress.to_brokers().values() if each.rate]
-    if measured:
-        return max(measured), RateOrigin.MEASURED
-    return unthrottled, RateOrigin.ASSUMED
+        return ForecastRate(given, RateOrigin.GIVEN)
+    return forecast_rate(call.state, call.services.progress, unthrottled)
 
 
 def _head(state: State, entries: Sequence[Entry], bandwidth: int) -> bytes:

@@ -10,6 +10,7 @@ from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from server.api.errors import HttpError
 from server.api.models.proposals import Proposal, ProposalFigures, ProposalRequest, ProposalState
+from server.api.models.shared import RateOrigin
 
 MAX_OPEN = 4
 """Most proposals that are being computed or wait for it."""
@@ -48,6 +49,8 @@ class Kept:
     reasons: Sequence[str] = ()
     figures: ProposalFigures | None = None
     request: ProposalRequest = field(default_factory=ProposalRequest)
+    rate_origin: RateOrigin | None = None
+    """Where the rate of the forecast is known from."""
     plan: memoryview = EMPTY
     rollback: memoryview = EMPTY
     job: int | None = None

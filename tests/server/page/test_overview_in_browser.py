@@ -121,6 +121,29 @@ def test_the_throughput_of_each_broker_is_drawn_against_the_throttle(site: Site)
     assert throttle == "M100.0 2.0H200.0V2.0H300.0"
 
 
+def test_pace_is_switched_on_and_off_among_the_limits(site: Site) -> None:
+    page = site.open("", FAST)
+    page.tab_to("Change limit pace")
+    page.press("Enter")
+    page.wait(OPEN)
+    replace(page, "fast")
+    said(page, "Enter auto, off, a multiple of the idle latency such as 1.5, or milliseconds such as 10 ms.")
+    replace(page, "1.01")
+    said(page, "pace.factor is 1.01: it must be a number from 1.05 to 100")
+    replace(page, "12.5 ms")
+    said(page, "Produces may take at most 12.5 ms.")
+    page.press("Enter")
+    page.wait("document.getElementById('said').innerText === 'Pace: off → 12.5 ms.'")
+    page.tab_to("Change limit pace")
+    page.press("Enter")
+    page.wait(OPEN)
+    replace(page, "2")
+    page.press("Enter")
+    page.wait("document.getElementById('said').innerText === 'Pace: 12.5 ms → 2 times the idle latency.'")
+    assert site.api.put("limits", json={"pace": "off"}).status_code == 200
+    page.wait("document.querySelector('#limits tbody tr:last-child').innerText.includes('off')")
+
+
 def test_pace_is_shown_with_a_drawing_for_each_broker_while_it_is_on(site: Site) -> None:
     page = site.open("", FAST)
     page.wait("!document.getElementById('content').hidden")

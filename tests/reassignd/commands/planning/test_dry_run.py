@@ -31,13 +31,10 @@ def without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 class Server:
     """A client of a server with one partition of 10 MiB."""
 
-    def __init__(
-        self, throttle: int | None = None, measured: int | None = None, schedule: str | None = None
-    ) -> None:
+    def __init__(self, rate: int | None = None, origin: str = "assumed", schedule: str | None = None) -> None:
         self.answers: dict[str, Any] = {
-            "/v1/limits": {"limits": [{"name": "throttle", "limit": throttle}]},
+            "/v1/limits": {"limits": [], "bandwidth": rate, "rate_origin": origin},
             "/v1/schedule": {"schedule": schedule},
-            "/v1/status": {"incoming": [{"rate": None}, {"rate": measured}]},
         }
 
     def get(self, path: str) -> Any:
@@ -66,13 +63,14 @@ def test_the_forecast_has_the_moves_the_bytes_and_the_time(capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("server", "throttle", "rate"),
     [
-        (Server(5, 7), 3, (3, "the given throttle")),
-        (Server(5, 7), None, (5, "the throttle of the server")),
-        (Server(None, 7), None, (7, "the rate of the fastest broker now")),
-        (Server(), None, (100 * MIB, "assumed, because nothing moves now")),
+        (Server(5), 3, (3, "the given throttle")),
+        (Server(5, "throttle"), None, (5, "the throttle of the server")),
+        (Server(7, "measured"), None, (7, "the rate of the fastest broker now")),
+        (Server(7, "paced"), None, (7, "what pace permits now, or has permitted in the last half hour")),
+        (Server(9), None, (9, "assumed, because nothing moves now")),
     ],
 )
-def test_the_rate_is_the_best_known(
+def test_the_rate_is_that_of_the_option_or_the_server(
     server: Server, throttle: int | None, rate: tuple[int, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     forecast(server, throttle=throttle, form="json")

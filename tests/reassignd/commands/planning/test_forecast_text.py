@@ -1,12 +1,16 @@
 from controller.scheduling.plan_limits import PlanLimits
 from reassignd.commands.planning.forecast_text import (
+    BANDWIDTH,
+    ORIGINS,
     Scheduled,
     forecast,
     forecast_lines,
     limits_of,
+    rate_of,
     schedule_lines,
     within_schedule,
 )
+from server.api.models.shared import RateOrigin
 from tests.planner.proposals.builders import cluster
 
 TARGETS = [(("foo", 0), (3, 2)), (("foo", 1), (3, 2))]
@@ -27,15 +31,18 @@ def test_partitions_that_wait_are_counted_and_the_first_is_named() -> None:
     assert last == "waits: 2 partitions, the first is foo-0: offline: broker 3"
 
 
-def test_limits_and_the_throttle_are_read_from_the_api() -> None:
+def test_limits_are_read_from_the_api() -> None:
     rows = [{"name": "P", "limit": 5}, {"name": "B", "limit": None}, {"name": "throttle", "limit": 9}]
-    assert limits_of({"limits": rows, "bandwidth": 7}) == (PlanLimits(partitions=5), 9)
+    assert limits_of({"limits": rows}) == PlanLimits(partitions=5)
 
 
-def test_without_a_throttle_the_bandwidth_of_the_brokers_counts() -> None:
-    rows = [{"name": "throttle", "limit": None}]
-    assert limits_of({"limits": rows, "bandwidth": 7}) == (PlanLimits(), 7)
-    assert limits_of({"limits": rows}) == (PlanLimits(), None)
+def test_the_rate_of_the_server_is_explained() -> None:
+    assert rate_of({"bandwidth": 7, "rate_origin": "throttle"}) == (7, "the throttle of the server")
+    assert rate_of({"bandwidth": None}) == (BANDWIDTH, "assumed, because the server expects none")
+
+
+def test_each_origin_of_a_rate_has_a_text() -> None:
+    assert ORIGINS.keys() == {origin.value for origin in RateOrigin} - {"given"}
 
 
 def test_the_time_within_a_schedule_is_that_with_its_throttle() -> None:

@@ -1,0 +1,51 @@
+"""The rate at which forecasts take replicas to be copied, and where it is known from."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import mean
+from typing import NamedTuple
+
+from controller.state.state import State
+from controller.throttle.desired import throttle_rate
+from server.api.models.shared import RateOrigin
+from server.api.services.progress import Progress
+from server.api.services.throughput import Sample
+
+
+class ForecastRate(NamedTuple):
+    """Bytes per second to, and from, each broker."""
+
+    bytes: int
+    origin: RateOrigin
+
+
+def forecast_rate(state: State, progress: Progress, unthrottled: int) -> ForecastRate:
+    """Return the rate of a forecast. `unthrottled` is that of a broker of which nothing is known.
+
+    Pace has no rate of its own: it permits what producers bear. What it has permitted lately is the best guess.
+    """
+    throttle = throttle_rate(state)
+    now = max((each.rate for each in progress.to_brokers().values() if each.rate), default=None)
+    if state.pace is not None and (paced := now or _paced_lately(state, progress)):
+        return ForecastRate(paced if throttle is None else min(paced, throttle), RateOrigin.PACED)
+    if throttle is not None:
+        return ForecastRate(throttle, RateOrigin.THROTTLE)
+    if now is not None:
+        return ForecastRate(now, RateOrigin.MEASURED)
+    return ForecastRate(unthrottled, RateOrigin.ASSUMED if state.pace is None else RateOrigin.UNPACED)
+
+
+def _paced_lately(state: State, progress: Progress) -> int | None:
+    """Return the mean rate of the fastest broker since pace was switched on, in the last half hour at most."""
+    followed = state.pace_history.samples()
+    return fastest(progress.throughput.samples(followed[0].time_ms)) if followed else None
+
+
+def fastest(samples: Sequence[Sample]) -> int | None:
+    """Return the highest mean rate of a broker over the samples in which it received something; None without any."""
+    rates = defaultdict[int, list[int]](list)
+    for sample in samples:
+        for broker, rate in sample.incoming.items():
+            if rate:
+                rates[broker].append(rate)
+    return max((round(mean(each)) for each in rates.values()), default=None)
