@@ -83,7 +83,7 @@ class Canary:
         self._failed: dict[int, int] = {}
         self._pending: dict[int, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._problem = ""
+        self._problem, self._was_used = "", False
         self._create_at = self._refresh_at = self._often_until = float("-inf")
 
     async def run(self) -> None:
@@ -110,8 +110,12 @@ class Canary:
             partition = partitions.get(broker)
             followers = () if partition is None else tuple(r for r in partition.replicas if r != broker)
             probes.append(Probe(broker, followers, latencies, late + self._failed.pop(broker, 0)))
+        self._was_used |= bool(partitions)
         source = Source.CANARY if partitions and not self._problem else Source.ROUND_TRIPS
-        return Taken(source, probes, self._problem and f"{self._problem}; pace follows {source.value}")
+        why = self._problem
+        if not why and not partitions and self._was_used:
+            why = f"the canary topic {self._topic} is missing"
+        return Taken(source, probes, why and f"{why}; pace follows {source.value}")
 
     async def close(self) -> None:
         """See `Probes.close`."""

@@ -187,11 +187,14 @@ async def test_a_denied_produce_leads_to_round_trips_and_is_tried_again(brokers:
     assert brokers.canary.take().source is Source.CANARY
 
 
-async def test_a_deleted_topic_is_created_again(brokers: Brokers) -> None:
+async def test_a_deleted_topic_is_named_and_created_again(brokers: Brokers) -> None:
+    assert not brokers.canary.take().problem
     brokers.controller.state.partitions.pop(TOPIC)
     brokers.controller.state.topics.pop(TOPIC)
     await during(brokers, lambda: brokers.clock.advance(1.0))
     assert brokers.created == [(TOPIC, [1, 2, 3])]
+    expected = f"the canary topic {TOPIC} is missing; pace follows round trips of requests"
+    assert brokers.canary.take().problem == expected
 
 
 async def test_its_connections_are_closed(brokers: Brokers) -> None:
