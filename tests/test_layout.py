@@ -86,6 +86,7 @@ OF_MANY_MODULES = {
     "reassignd/test_commands.py",
     "reassignd/whole_server/test_http_security.py",
     "reassignd/whole_server/test_operator_day.py",
+    "reassignd/whole_server/test_pace_and_schedule.py",
     "server/page/test_accessibility.py",
     "server/page/test_history_in_browser.py",
     "server/page/test_in_browser.py",
