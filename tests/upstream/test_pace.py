@@ -1,22 +1,26 @@
-"""Pace before a real Kafka: plans end and leave no throttle behind."""
+"""Pace before a real Kafka: plans end and leave no throttle behind, whatever happens in mid-plan."""
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.clients.cluster import Cluster, wait_for
+from tests.clients.cluster import RATES, Cluster, wait_for
 from tests.reassignd.shell import Shell
 from tests.upstream.traffic import Traffic
+from tools.processes import Reassignd
 
 CANARY = "__reassignd_canary"
 PARTITIONS = 40
+UNREACHABLE = ("pace=auto", "pace.ms=0.01")
+"""A target that cannot be kept: brokers are throttled after seconds."""
 
 
 @pytest.fixture(autouse=True)
 def pace_off(cluster: Cluster, direct: Cluster, shell: Shell) -> Iterator[None]:
     yield
-    shell.ok("limits", "pace=off")
+    shell.ok("limits", "pace=off", "pace.ms=0", "P=none")
     cluster.wait_until_idle()
     if direct.partitions(CANARY):
         direct.admin.do("delete", topics=[CANARY])
@@ -29,20 +33,45 @@ def move(cluster: Cluster) -> str:
     return topic
 
 
-def brokers(shell: Shell) -> Any:
-    """Return the brokers of `/v1/pace`."""
-    return shell.json("status")["pace"]["brokers"]
+def pace(shell: Shell) -> Any:
+    return shell.json("status")["pace"]
 
 
-def test_a_plan_under_load_ends_and_leaves_no_throttle(
+def is_throttled(direct: Cluster) -> bool:
+    return any(direct.config("BROKER", str(broker), rate) for broker in direct.brokers for rate in RATES)
+
+
+def test_a_plan_under_load_ends_though_the_topic_of_the_canary_is_deleted(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     loaded = cluster.create_topic([[1, 2], [2, 3], [3, 1]], filled=False)
     shell.ok("limits", "pace=auto")
     with Traffic(cluster.bootstrap, loaded, 3) as traffic:
-        wait_for(lambda: sum(row["target_ms"] is not None for row in brokers(shell)), 4)
+        wait_for(lambda: sum(row["target_ms"] is not None for row in pace(shell)["brokers"]), 4)
         topic = move(cluster)
+        direct.admin.do("delete", topics=[CANARY])
+        missing = f"the canary topic {CANARY} is missing; pace follows round trips of requests"
+        wait_for(lambda: pace(shell)["problem"], missing)
         cluster.wait_until_idle()
     traffic.check()
+    direct.wait_for_replicas(topic, [[1, 3]] * PARTITIONS)
+    wait_for(lambda: direct.throttles(topic), [])
+
+
+def test_throttles_of_pace_are_removed_when_it_is_switched_off_and_after_a_crash(
+    cluster: Cluster, direct: Cluster, shell: Shell, gateway: Reassignd
+) -> None:
+    shell.ok("limits", *UNREACHABLE, "P=2")
+    topic = move(cluster)
+    wait_for(lambda: is_throttled(direct), True)
+    shell.ok("limits", "pace=off")
+    wait_for(lambda: is_throttled(direct), False)
+    assert cluster.reassignments()
+    shell.ok("limits", "pace=auto")
+    wait_for(lambda: is_throttled(direct), True)
+    assert gateway.kill() == -signal.SIGKILL
+    gateway.start()
+    assert pace(shell)["mode"] == "auto"
+    shell.ok("limits", "pace=off", "P=none")
     direct.wait_for_replicas(topic, [[1, 3]] * PARTITIONS)
     wait_for(lambda: direct.throttles(topic), [])

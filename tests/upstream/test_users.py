@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from kafka.admin import (
 
 from reassignd import cli
 from tests.clients.cluster import wait_for
+from tests.upstream.conftest import running
 from tools.kafka_cluster import KafkaCluster, admin_client
 from tools.processes import Reassignd, free_ports
 
@@ -87,23 +89,46 @@ def test_a_job_has_the_principal_of_the_user(
     assert last_job(secured_gateway)["principal"] == "User:alter"
 
 
-def test_the_documented_rights_are_sufficient(
-    secured: KafkaCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def granted(secured: KafkaCluster, tmp_path: Path) -> Iterator[Reassignd]:
+    """A gateway whose user has exactly the documented rights."""
     grant(secured)
-    with admin_client(secured.bootstrap) as direct:
-        direct.create_topics([NewTopic("ours", replica_assignments={0: [1]})])
     settings = {"upstream.command.config": str(secured.client_config("SASL_PLAINTEXT", MOVER))}
-    upstream = secured.addresses("SASL_PLAINTEXT")
-    gateway = Reassignd(tmp_path, settings, len(secured.brokers), upstream)
-    gateway.start()
-    throttle = ["limits", "throttle=1000000", "--url", f"http://{gateway.http}"]
-    assert cli.main(throttle) == 0
-    move(gateway, {TopicPartition("ours", 0): [2]}, "SCRAM-SHA-256")
-    wait_for(lambda: last_job(gateway)["state"], "ended")
-    wait_for(lambda: status(gateway)["throttle"]["leases"], 0)
-    assert gateway.stop() == 0
+    yield from running(
+        Reassignd(tmp_path, settings, len(secured.brokers), secured.addresses("SASL_PLAINTEXT"))
+    )
+
+
+def create(secured: KafkaCluster, topic: str) -> None:
+    """Create a topic with a partition on broker 1."""
+    with admin_client(secured.bootstrap) as direct:
+        direct.create_topics([NewTopic(topic, replica_assignments={0: [1]})])
+
+
+def test_the_documented_rights_are_sufficient(
+    secured: KafkaCluster, granted: Reassignd, capfd: pytest.CaptureFixture[str]
+) -> None:
+    create(secured, "ours")
+    assert cli.main(["limits", "throttle=1000000", "--url", f"http://{granted.http}"]) == 0
+    move(granted, {TopicPartition("ours", 0): [2]}, "SCRAM-SHA-256")
+    wait_for(lambda: last_job(granted)["state"], "ended")
+    wait_for(lambda: status(granted)["throttle"]["leases"], 0)
     assert "WARN" not in capfd.readouterr().err
+
+
+def test_without_rights_to_its_canary_pace_says_what_to_grant_and_the_plan_goes_on(
+    secured: KafkaCluster, granted: Reassignd
+) -> None:
+    create(secured, "paced")
+    assert cli.main(["limits", "pace=auto", "--url", f"http://{granted.http}"]) == 0
+    wait_for(
+        lambda: status(granted)["pace"]["problem"],
+        "the canary topic __reassignd_canary is refused: grant CREATE and WRITE on it to the user of reassignd; "
+        "pace follows round trips of requests",
+    )
+    move(granted, {TopicPartition("paced", 0): [2]}, "SCRAM-SHA-256")
+    wait_for(lambda: last_job(granted)["state"], "ended")
+    assert cli.main(["limits", "pace=off", "--url", f"http://{granted.http}"]) == 0
 
 
 def test_refused_credentials_of_the_gateway_are_reported_in_one_line(

@@ -1,0 +1,48 @@
+"""Pace where reassignd is the controller: a plan under load ends, and neither throttles nor replicas stay behind."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.zookeeper.load import Load
+from tests.zookeeper.site import Site, wait_for
+
+CANARY = "__reassignd_canary"
+PARTITIONS = 20
+UNREACHABLE_MS = 0.01
+"""A target that cannot be kept: brokers are throttled."""
+
+
+@pytest.fixture(autouse=True)
+def pace_off(site: Site) -> Iterator[None]:
+    yield
+    limit(site, pace="off", **{"pace.ms": None})
+    site.wait_until_idle()
+    site.admin.delete_topics([CANARY])
+
+
+def limit(site: Site, **limits: Any) -> None:
+    """Change limits through the API: kafka-python's admin client sets no cluster-wide configs."""
+    httpx.put(f"http://{site.commander.http}/v1/limits", json=limits).raise_for_status()
+
+
+def throttles(site: Site) -> list[str]:
+    """Return the throttles in the configs of brokers."""
+    configs = [site.znode(f"/config/brokers/{broker}") or {} for broker in site.cluster.brokers]
+    return [name for each in configs for name in each.get("config", {}) if "throttled" in name]
+
+
+def test_a_plan_under_load_is_throttled_and_ends_without_a_throttle(site: Site) -> None:
+    topic = site.create_topic([[1, 2]] * PARTITIONS)
+    site.fill(topic, PARTITIONS)
+    limit(site, pace="auto", **{"pace.ms": UNREACHABLE_MS})
+    wait_for(lambda: site.has_znode(f"/brokers/topics/{CANARY}"), True)
+    with Load(site.cluster.bootstrap, topic, 2) as load:
+        site.reassign(topic, {number: [1, 3] for number in range(PARTITIONS)})
+        wait_for(lambda: bool(throttles(site)), True)
+        site.wait_until_idle()
+    load.check()
+    site.wait_for_replicas(topic, [[1, 3]] * PARTITIONS)
+    wait_for(lambda: throttles(site), [])
