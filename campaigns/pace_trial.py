@@ -73,7 +73,7 @@ class Trial:
     def done(self) -> float:
         """Return the share of the partitions that have arrived."""
         job = self.api("jobs/1?limit=0")["job"]
-        return float(job["done"] / job["partitions"])
+        return float(job["done"] / job["total"])
 
     def wait_until_done(self, share: float, seconds: float) -> None:
         """Wait. Raises TimeoutError after the seconds."""
