@@ -16,7 +16,7 @@ const WHAT = {
   C: "replicas that move at once",
   B: "replicas that move to, or from, one broker at once",
   throttle: "bytes per second to, and from, each broker",
-  [PACE]: "latency that produces may have while partitions move; the other limits stay in force",
+  [PACE]: "latency that produces may have while partitions move",
 };
 
 const used = (limit) => (limit.used === null ? "" : count(limit.used));
