@@ -71,9 +71,9 @@ def pace(at: Site, mode: str) -> None:
     configure(at.gateway.bootstrap, 4, "", {PACE: mode})
 
 
-def end_offset(at: Site, topic: str) -> int:
+def end_offset(at: Site, topic: str, leader: int = 1) -> int:
     """Return the number of records of partition 0 of the topic; -1 without the topic."""
-    connection = RawConnection(at.kafka.bootstrap)
+    connection = RawConnection(at.kafka.address(leader))
     asked = ListOffsetsTopic(topic, (ListOffsetsPartition(0, timestamp=-1),))
     (answer,) = connection.ask(ListOffsetsRequest(-1, topics=(asked,)), 7).topics
     connection.close()
@@ -191,7 +191,7 @@ def measure_neighbour(at: Site, options: argparse.Namespace) -> None:
             records = int(per_second * NEIGHBOUR_SECONDS)
             neighbour = load(at.kafka.bootstrap, NEIGHBOUR, records, RECORD_BYTES, per_second)
             # Its JVM starts first.
-            wait_until(lambda: end_offset(at, NEIGHBOUR) > 0, lambda: "the neighbour", 0.1)
+            wait_until(lambda: end_offset(at, NEIGHBOUR, LOADED_BROKER) > 0, lambda: "the neighbour", 0.1)
             began = time.monotonic()
             loaded = follow(at, NEIGHBOUR_SECONDS)
             neighbour.communicate()
