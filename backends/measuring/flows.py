@@ -16,6 +16,9 @@ MOST_MOVING = 2_000
 MOST_KNOWN = 20_000
 """With more partitions it is not known whether producers write somewhere."""
 
+WATCH_SECONDS = 30.0
+"""Sizes are compared this often while pace is off, so that pace knows from its first second whether producers write."""
+
 QUIET_SECONDS = 90.0
 """All sizes are measured about once a minute: producers write nothing if none has grown for longer."""
 
@@ -50,6 +53,13 @@ class FlowMeter:
         self._flows: Flows | None = None
         self._total: tuple[float, int] | None = None
         self._everywhere: float | None = None
+        self._watched_at = float("-inf")
+
+    def watch(self, now: float, canary: str) -> None:
+        """Notice whether producers write while nobody asks for the flows."""
+        if now - self._watched_at >= WATCH_SECONDS:
+            self._watched_at = now
+            self._grown_everywhere(now, canary)
 
     def measure(self, now: float, canary: str) -> Flows | None:
         """Return the flows at this time in seconds; those of the last interval while a new one is not complete.
@@ -124,12 +134,20 @@ class FlowMeter:
             floors[partition.leader] += grown * len(partition.adding)
 
     def _grown_everywhere(self, now: float, canary: str) -> float | None:
-        """Return the bytes per second that all leaders grow by; None if it is not known."""
+        """Return the bytes per second that all live leaders grow by; None if it is not known."""
         state = self._state
         if sum(map(len, state.partitions.values())) > MOST_KNOWN:
             return None
-        keys = (each.key for each in chain.from_iterable(state.partitions.values()) if each.topic != canary)
-        total = sum(self._sizes.size(key) or 0 for key in keys)
+        written = (
+            each.key
+            for each in chain.from_iterable(state.partitions.values())
+            if each.topic != canary and each.leader in state.live
+        )
+        sizes = [self._sizes.size(key) for key in written]
+        known = [size for size in sizes if size is not None]
+        if len(known) < len(sizes):
+            return None
+        total = sum(known)
         if self._total is None or total != self._total[1]:
             grown = 0 if self._total is None else total - self._total[1]
             # Where segments are deleted, producers may write nevertheless.

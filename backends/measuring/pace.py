@@ -37,6 +37,7 @@ class PaceMeasurer:
                 await self._clock.sleep(READING_SECONDS)
                 if self._state.pace is None:
                     await self._stop_probing()
+                    self._flows.watch(self._clock.now(), self._canary)
                     continue
                 if self._probing is None or self._probing.done():
                     self._probing = spawn(self._probes.run(), "canary")
@@ -44,8 +45,7 @@ class PaceMeasurer:
 
     def _reading(self) -> PaceMeasured:
         now, taken = self._clock.now(), self._probes.take()
-        configured = self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, PACE_TOPIC)
-        flows = self._flows.measure(now, configured or BROKER_KEYS[PACE_TOPIC].default)
+        flows = self._flows.measure(now, self._canary)
         return PaceMeasured(
             now,
             taken.source,
@@ -54,6 +54,11 @@ class PaceMeasurer:
             None if flows is None else flows.produced,
             taken.problem,
         )
+
+    @property
+    def _canary(self) -> str:
+        configured = self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, PACE_TOPIC)
+        return configured or BROKER_KEYS[PACE_TOPIC].default
 
     async def _stop_probing(self) -> None:
         if self._probing is not None:

@@ -74,6 +74,25 @@ def test_nobody_produces_when_nothing_has_grown_for_long_but_the_canary() -> Non
     assert flows.produced == Produced(0.0, {})
 
 
+def test_it_is_known_at_once_if_nothing_has_grown_before_pace_was_on() -> None:
+    sizes = Sizes()
+    sizes.meter = FlowMeter(sizes.controller.state, sizes)
+    sizes.meter.watch(0, "canary")
+    sizes.look(QUIET_SECONDS)
+    flows = sizes.look()
+    assert flows is not None
+    assert flows.produced == Produced(0.0, {})
+
+
+def test_with_unknown_sizes_it_is_not_known_who_produces() -> None:
+    sizes = Sizes()
+    del sizes.sizes[BAR]
+    sizes.look()
+    flows = sizes.look(QUIET_SECONDS + 1)
+    assert flows is not None
+    assert flows.produced is None
+
+
 def test_in_a_short_time_the_last_flows_stay() -> None:
     sizes = Sizes()
     sizes.received = {3: 300, 4: 600}
