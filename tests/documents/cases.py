@@ -14,7 +14,10 @@ def find(block: Block, table: Mapping[Key, str]) -> Key | None:
     return next((each for each in table if each[0] == block.page and block.begin.startswith(each[1])), None)
 
 
-NEEDS_KAFKA = "needs a Kafka cluster; tests/upstream/ has these commands"
+NEEDS_KAFKA = (
+    "needs a Kafka cluster; tests/upstream/test_documents.py runs the same commands of the page `gateway`"
+)
+HAS_KAFKA = "starts a Kafka cluster; the tests of tests/upstream/ have one"
 NEEDS_ZOOKEEPER = "needs brokers in ZooKeeper mode; tests/zookeeper/ has them"
 INSTALLS = "installs on the machine; tests/deploy/ does so where it can"
 LARGE_PLAN = "moves 2,000 partitions; tests/clients/test_large_plan.py does the same"
@@ -24,11 +27,9 @@ NOT_RUN = {
     ("README", ".venv/bin/reassignd serve --backend upstream"): NEEDS_KAFKA,
     ("README", "make check"): "runs these tests",
     ("CONTRIBUTING", "make run  "): "runs these tests",
+    ("CONTRIBUTING", "apt-get install"): INSTALLS,
     ("dependencies", "lock() {"): "asks a package index",
-    ("gateway", ".venv/bin/python -m tools.kafka_cluster"): NEEDS_KAFKA,
-    ("gateway", ".venv/bin/reassignd serve"): NEEDS_KAFKA,
-    ("gateway", "export REASSIGND_URL"): NEEDS_KAFKA,
-    ("gateway", ".venv/bin/reassignd limits P=4"): NEEDS_KAFKA,
+    ("gateway", ".venv/bin/python -m tools.kafka_cluster"): HAS_KAFKA,
     ("guide", "make reset run ARGS"): LARGE_PLAN,
     ("guide", "kafka-topics.sh"): LARGE_PLAN,
     ("guide", "kill -9"): LARGE_PLAN,
@@ -36,12 +37,12 @@ NOT_RUN = {
     ("guide", "reassignd snapshot --output after.jsonl"): LARGE_PLAN,
     ("guide", f"{REASSIGN} plan"): LARGE_PLAN,
     ("guide", 'eval "$(_REASSIGND_COMPLETE=bash'): "is for three different shells",
-    ("high-availability", "(umask 077"): NEEDS_KAFKA,
     ("install", "pip install reassignd"): INSTALLS,
     ("install", "pip install 'reassignd"): INSTALLS,
     ("install", "sudo ./deploy/install.sh"): INSTALLS,
     ("install", "podman run --read-only --tmpfs /tmp --volume reassignd"): INSTALLS,
     ("install", "podman run --read-only --tmpfs /tmp --volume ./token"): INSTALLS,
+    ("install", "mkdir --mode 1777 forecast"): INSTALLS,
     ("install", "kubectl create secret"): INSTALLS,
     ("install", "make dist"): "tests/tools/test_dist.py builds a release",
     (
@@ -53,6 +54,9 @@ NOT_RUN = {
     ("zookeeper", "reassignd serve --backend zookeeper …"): NEEDS_ZOOKEEPER,
 }
 """Why blocks are not run."""
+
+KAFKA_PAGES = {"gateway", "high-availability"}
+"""Pages for a Kafka cluster. tests/upstream/test_documents.py runs them."""
 
 
 class Before(NamedTuple):
@@ -111,15 +115,31 @@ for broker in {1..6}; do
 done
 """
 
+KILL_THE_GATEWAY = """
+kill -9 -- "-$server"; wait "$server"
+reassignd serve --backend upstream --bootstrap-server 127.0.0.1:19092 --listener 127.0.0.1:29092 --http 127.0.0.1:29080 --data-dir ./gateway-data
+"""
+SECOND_INSTANCE = """
+"$PYTHON" -m reassignd serve --backend upstream --state topic --bootstrap-server kafka1:9092,kafka2:9092 \\
+  --listener 127.0.0.1:39092 --http 127.0.0.1:39080 --override gateway.peer.secret.file=peers.secret \\
+  > second.out 2> second.log &
+until grep --quiet '^ready: .*standby' second.out; do
+  kill -0 $! || { cat second.out second.log; return 1; }
+  sleep 0.1
+done
+"""
+
 BEFORE_BLOCK = {
     ("README", "echo '{"): SPEED % 0.01,
     ("README", "python3 -c"): SPEED % 0.1,
     ("README", ".venv/bin/pip install 'reassignd[propose]'"): SPEED % 1,
+    ("gateway", ".venv/bin/reassignd limits P=4"): KILL_THE_GATEWAY,
     ("guide", "python3 - > plan.json"): SPEED % 0.002,
     ("guide", "reassignd status"): "until reassignd status | grep --quiet COPIED; do sleep 0.2; done",
     ("guide", "reassignd rollback 1"): SPEED % 1,
     ("guide", "reassignd queue generate"): TOPICS_FILE,
     ("guide", "reassignd execute bad.json"): BAD_PLAN,
+    ("high-availability", "reassignd instances --token-file"): SECOND_INSTANCE,
     ("recipes", "reassignd cancel --partition"): "reassignd pause && reassignd execute urgent.json",
     ("recipes", "reassignd execute urgent.json"): "reassignd broker slow 5 0 && reassignd execute plan.json",
     ("security", "reassignd serve --override http"): ACCESS_FILES,

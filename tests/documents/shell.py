@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from threading import Timer
 from typing import NamedTuple, Self
@@ -18,7 +18,8 @@ PATIENCE_SECONDS = 240
 MOST_BROKERS = 40
 END = "--- end of the command, status "
 ENDLESS = re.compile(r"--watch\b|/v1/events\b")
-ADDRESS = re.compile(r"\b(?:127\.0\.0\.1|reassignd|kafka-1):(\d{4,5})\b")
+ADDRESS = re.compile(r"\b(127\.0\.0\.1|0\.0\.0\.0|reassignd|kafka-?\d):(\d{4,5})\b")
+ANYWHERE = "0.0.0.0"  # noqa: S104
 
 
 class Result(NamedTuple):
@@ -28,12 +29,26 @@ class Result(NamedTuple):
     printed: str
 
 
-class Shell:
-    """Runs commands one after the other in one bash, which keeps its variables. The context manager ends the server."""
+def free_ports_apart(taken: Collection[int]) -> int:
+    """Return the first of MOST_BROKERS free ports that do not follow the `taken` ones, which may not be open yet."""
+    while True:
+        first = free_ports(MOST_BROKERS)
+        if all(abs(first - other) >= MOST_BROKERS for other in taken):
+            return first
 
-    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
-        self._folder = folder
-        self._ports = {"9092": free_ports(MOST_BROKERS), "9080": free_ports(1)}
+
+class Shell:
+    """Runs commands one after the other in one bash, which keeps its variables. The context manager ends the server.
+
+    `servers` has the addresses of servers that are there, by the addresses that documents name.
+    """
+
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str], servers: Mapping[str, str] | None = None
+    ) -> None:
+        self._folder, self._servers = folder, servers or {}
+        first = free_ports(MOST_BROKERS)
+        self._ports = {"9092": first, "9080": free_ports_apart([first])}
         (folder / ".venv").symlink_to(ROOT / ".venv")
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
@@ -61,7 +76,9 @@ class Shell:
         """Run a command of a document. Free ports of this machine take the place of those that it names."""
         if ENDLESS.search(text):
             text = f"until_interrupted {text}"
-        command = ADDRESS.sub(lambda found: f"127.0.0.1:{self._port(found[1])}", text)
+        # A function of the shell starts servers, and its name cannot be a path.
+        text = text.replace(".venv/bin/reassignd serve", "reassignd serve")
+        command = ADDRESS.sub(self._address, text)
         (self._folder / ".command").write_text(command + "\n", "utf-8")
         assert self._bash.stdin is not None
         self._bash.stdin.write(f"source ./.command < /dev/null; status=$?; echo; echo '{END}'$status\n")
@@ -82,9 +99,15 @@ class Shell:
             printed.append(line)
         raise AssertionError(f"the shell ended, or the command did not; it printed: {''.join(printed)}")
 
+    def _address(self, documented: re.Match[str]) -> str:
+        if documented[0] in self._servers:
+            return self._servers[documented[0]]
+        host = ANYWHERE if documented[1] == ANYWHERE else "127.0.0.1"
+        return f"{host}:{self._port(documented[2])}"
+
     def _port(self, documented: str) -> int:
         if documented not in self._ports:
-            self._ports[documented] = free_ports(MOST_BROKERS)
+            self._ports[documented] = free_ports_apart(self._ports.values())
         return self._ports[documented]
 
     def _environment(self, settings: Mapping[str, str]) -> dict[str, str]:

@@ -44,4 +44,5 @@ kafka-reassign-partitions.sh() { kafka_tool org.apache.kafka.tools.reassign.Reas
 kafka-configs.sh() { kafka_tool kafka.admin.ConfigCommand "$@"; }
 kafka-topics.sh() { kafka_tool org.apache.kafka.tools.TopicCommand "$@"; }
 kafka-log-dirs.sh() { kafka_tool org.apache.kafka.tools.LogDirsCommand "$@"; }
+kafka-producer-perf-test.sh() { kafka_tool org.apache.kafka.tools.ProducerPerformance "$@"; }
 kafka-acls.sh() { kafka_tool org.apache.kafka.tools.AclCommand "$@"; }
