@@ -25,6 +25,8 @@ QUIET_SECONDS = 3.0
 """Latencies are idle ones when nothing has moved for this time."""
 ENDED_SECONDS = 30.0
 """After this time without a move, the next one begins with small efforts."""
+FREE_SECONDS = 8.0
+"""So long after the last throttle, what brokers copy shows how fast they are. Sizes are measured every 3 s."""
 JUMP_SECONDS = 10.0
 """A longer gap between readings, or time that goes back, makes old latencies useless."""
 
@@ -83,7 +85,7 @@ class Pacer:
         self._comparisons = Comparisons()
         self._shrunk: Set[int] = frozenset()
         self._stuck_since: dict[int, float] = {}
-        self._at = self._moved_at = float("-inf")
+        self._at = self._moved_at = self._throttled_at = float("-inf")
         self._told = _Told()
 
     @property
@@ -176,9 +178,12 @@ class Pacer:
             window.follow_falling_idle()
 
     def _learn_rates(self, reading: PaceMeasured, loads: Mapping[int, Load]) -> None:
+        if any(rate.value is not None for rate in self._rates.values()):
+            self._throttled_at = reading.at
+        free = reading.at - self._throttled_at > FREE_SECONDS
         for broker, copied in (reading.copied or {}).items():
             if broker in loads:
-                self._rates.setdefault(broker, Rate()).learn(copied)
+                self._rates.setdefault(broker, Rate()).learn(copied, free=free)
 
     def _ratios(self, settings: PaceSettings) -> dict[int, Ratio]:
         ratios = {key: _ratio(window, self._idle(window), settings) for key, window in self._windows.items()}

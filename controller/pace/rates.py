@@ -31,11 +31,14 @@ class Rate:
         self._unit = DEFAULT_UNIT
         self._exceeded = 0
 
-    def learn(self, copied: Copied) -> None:
-        """Note what the broker copies; with a throttle that shows only whether it is used."""
+    def learn(self, copied: Copied, *, free: bool = True) -> None:
+        """Note what the broker copies. Unless it is `free` that shows only whether the throttle is used.
+
+        A broker is free while no broker is throttled: the throttle of one end of a copy slows the other end too.
+        """
         rate, replicas = copied
         self.used = self.value is None or rate <= 0 or rate > USED_SHARE * self.value
-        if self.value is None and replicas and rate > 0:
+        if free and self.value is None and replicas and rate > 0:
             measured = min(max(rate / replicas, LEAST_UNIT), MOST_UNIT)
             self._unit += 0.3 * (measured - self._unit)
 

@@ -3,8 +3,9 @@
 import pytest
 
 from controller.pace.effort import FLOOR, Activity
-from controller.pace.pacer import BLIND_WINDOW
-from controller.pace.readings import Source
+from controller.pace.pacer import BLIND_WINDOW, Load, Pacer
+from controller.pace.rates import DEFAULT_UNIT, rounded
+from controller.pace.readings import Copied, PaceMeasured, Probe, Source
 from controller.pace.settings import PaceSettings
 from tests.controller.pace.simulation import SimulatedCluster
 
@@ -218,3 +219,20 @@ def test_the_log_gets_a_line_for_each_stop_comparison_and_problem_once() -> None
     cluster.plan(1000)
     cluster.run(2)
     assert cluster.pacer.news() == ["little moves for some seconds, to measure the latency without the move"]
+
+
+def test_a_copy_that_the_other_end_throttles_does_not_show_how_fast_a_broker_is() -> None:
+    pacer, loads = Pacer(), {1: Load(1), 2: Load(1)}
+
+    def follow(seconds: range, rate: float, *latencies: float) -> None:
+        for at in seconds:
+            probes = [Probe(broker, (), [latency] * 5) for broker, latency in enumerate(latencies, 1)]
+            copied = dict.fromkeys(loads, Copied(rate, 1))
+            pacer.tick(PaceMeasured(at, Source.CANARY, probes, copied), PaceSettings(10), loads, frozenset())
+
+    follow(range(12), DEFAULT_UNIT, 100, 1)
+    assert pacer.brokers[1].rate is not None
+    assert pacer.brokers[2].rate is None
+    follow(range(12, 60), 1e5, 100, 1)
+    follow(range(60, 90), 1e5, 100, 100)
+    assert pacer.brokers[2].rate == rounded(DEFAULT_UNIT * FLOOR)

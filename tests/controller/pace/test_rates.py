@@ -36,6 +36,14 @@ def test_the_speed_of_a_replica_is_learned_while_there_is_no_throttle() -> None:
     assert rate.value == 40_000_000
 
 
+def test_the_speed_is_not_learned_while_another_broker_is_throttled() -> None:
+    rate = Rate()
+    for _ in range(30):
+        rate.learn(Copied(1e6, 1), free=False)
+    rate.follow(0.5, 1, 0)
+    assert rate.value == DEFAULT_UNIT / 2
+
+
 def test_impossible_speeds_are_bounded() -> None:
     rate = Rate()
     for _ in range(100):
