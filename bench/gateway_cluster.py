@@ -38,7 +38,12 @@ from tools.waiting import wait_until
 
 BATCH_BYTES = 160_000
 P_LIMIT = "reassignment.max.concurrent.partition.movements"
-FULL_SPEED = {"replica.fetch.max.bytes": "1048576", "replica.fetch.response.max.bytes": "10485760"}
+FULL_SPEED = {
+    "replica.fetch.max.bytes": "1048576",
+    "replica.fetch.response.max.bytes": "10485760",
+    # Replicas that moved away are removed soon: several moves a minute would fill the memory otherwise.
+    "log.segment.delete.delay.ms": "1000",
+}
 LIST_ALL = encode(ListPartitionReassignmentsRequest(), 0)
 LIST_KEY = 46
 

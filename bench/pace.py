@@ -3,7 +3,8 @@
 A real Kafka 4.1 with four brokers on this machine, producers on all of them, and a topic whose followers move there and
 back in several modes: at once, with Kafka's throttle, with windows, and with `reassignment.pace=auto`. For each run a
 process of its own (`bench.pace_probe`) produces and samples the signals. Written are a table, `pace.json` with the
-figures of each run, and plots. Latencies depend on other work on the machine: compare the runs of one table.
+figures of each run, and plots. Latencies depend on other work on the machine: compare the runs of one table. A mode in
+which nothing moves shows how much they differ by chance.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from os import getloadavg
+from os import getloadavg, sysconf
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
@@ -57,15 +58,24 @@ class Mode(NamedTuple):
     gateway: bool = True
     configs: Mapping[str, str] = {}
     throttle: int | None = None
+    moves: bool = True
 
 
+def paced(factor: float) -> dict[str, str]:
+    """Return the configs for a target of this multiple of the idle latency."""
+    return {"reassignment.pace": "auto", "reassignment.pace.produce.latency.factor": str(factor)}
+
+
+ONE_EACH = {LIMIT + "replica.movements.per.broker": "1"}
 MODES = [
+    Mode("nothing moves", moves=False),
     Mode("Kafka, all at once", gateway=False),
-    *(Mode(f"Kafka, throttle {rate} MB/s", False, {}, rate * 10**6) for rate in (10, 25, 50)),
-    *(Mode(f"window P={n}", True, {LIMIT + "partition.movements": str(n)}) for n in (2, 5, 10)),
-    Mode("window B=1", True, {LIMIT + "replica.movements.per.broker": "1"}),
-    Mode("bytes 100 MB", True, {LIMIT + "bytes": "100000000"}),
-    Mode("pace=auto", True, {"reassignment.pace": "auto"}),
+    Mode("gateway, all at once"),
+    *(Mode(f"Kafka, throttle {rate} MB/s", False, {}, rate * 10**6) for rate in (25, 50, 100)),
+    *(Mode(f"window P={n}", True, {LIMIT + "partition.movements": str(n)}) for n in (1, 2, 5, 10)),
+    Mode("window B=1", True, ONE_EACH),
+    *(Mode(f"B=1, throttle {rate} MB/s", True, ONE_EACH, rate * 10**6) for rate in (10, 20)),
+    *(Mode(f"pace, factor {factor:g}", True, paced(factor)) for factor in (1.5, 3)),
 ]
 
 
@@ -76,6 +86,8 @@ class Run(NamedTuple):
     began: float
     ended: float
     samples: Mapping[str, Sequence[Sample]]
+    cores: float = 0.0
+    """How many cores of the machine were busy during the move, with all that runs there."""
 
 
 def replicas(partition: int, there: bool) -> tuple[int, int]:
@@ -158,11 +170,14 @@ def measured(at: Site, mode: Mode, there: bool, options: argparse.Namespace) -> 
     with probing(at, options.rate / BROKERS) as collect:
         zero = time.monotonic()
         time.sleep(options.idle)
-        began = time.monotonic()
-        submit(place, options.partitions, there)
-        while listed(watching):
-            time.sleep(0.05)
-        ended = time.monotonic()
+        began, busy = time.monotonic(), busy_seconds()
+        if mode.moves:
+            submit(place, options.partitions, there)
+            while listed(watching):
+                time.sleep(0.05)
+        else:
+            time.sleep(options.idle)
+        ended, busy = time.monotonic(), busy_seconds() - busy
         time.sleep(options.idle / 2)
         samples = collect()
     watching.close()
@@ -170,7 +185,13 @@ def measured(at: Site, mode: Mode, there: bool, options: argparse.Namespace) -> 
     if mode.throttle:
         at.throttle(NO_RATE)
     moved = {name: [(t - zero, broker, value) for t, broker, value in rows] for name, rows in samples.items()}
-    return Run(mode.name, began - zero, ended - zero, moved)
+    return Run(mode.name, began - zero, ended - zero, moved, busy / (ended - began))
+
+
+def busy_seconds() -> float:
+    """Return the time that the cores of this machine have worked since its start."""
+    user, nice, system, _, _, interrupts, more = map(int, Path("/proc/stat").read_text().split()[1:8])
+    return (user + nice + system + interrupts + more) / sysconf("SC_CLK_TCK")
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
@@ -269,24 +290,24 @@ def figures(run: Run) -> dict[str, Any]:
         "p50": percentile(moving, 50),
         "p99": percentile(moving, 99),
         "max": max(moving, default=0.0),
+        "p99 / idle": percentile(moving, 99) / (percentile(idle, 99) or 1),
+        "cores": run.cores,
     }
 
 
-def report(runs: Sequence[Run]) -> dict[str, Any]:
-    """Print the tables; return their content."""
-    by_mode: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for run in runs:
-        by_mode[run.mode].append(figures(run))
-    print(
-        "\n| mode | runs | s | p50 idle | p99 idle | p50 | p99 | max, ms | p99 / idle |\n" + "|---" * 9 + "|"
-    )
+def report(runs: Sequence[Run], earlier: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Print the tables; return their content. `earlier` are figures of earlier runs for the first table."""
+    rows = [*earlier, *map(figures, runs)]
+    by_mode: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_mode[row["mode"]].append(row)
+    columns = ("seconds", "idle p50", "idle p99", "p50", "p99", "max", "p99 / idle", "cores")
+    print(f"\n| mode | runs | {' | '.join(columns)} |\n" + "|---" * (len(columns) + 2) + "|")
     table = []
-    for mode, rows in by_mode.items():
-        row = {name: median(each[name] for each in rows) for name in rows[0] if name != "mode"}
-        ratio = median(each["p99"] / (each["idle p99"] or 1) for each in rows)
-        table.append({"mode": mode, "runs": len(rows), **row, "p99 / idle": ratio})
-        cells = (row["seconds"], row["idle p50"], row["idle p99"], row["p50"], row["p99"], row["max"], ratio)
-        print(f"| {mode} | {len(rows)} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
+    for mode, each in by_mode.items():
+        middle = {name: median(row[name] for row in each) for name in columns}
+        table.append({"mode": mode, "runs": len(each), **middle})
+        print(f"| {mode} | {len(each)} | " + " | ".join(f"{middle[name]:.1f}" for name in columns) + " |")
     print("\n| signal | same second | 1 s ahead | 2 s ahead | slow seconds shown | alarms right |")
     print("|---" * 6 + "|")
     signals = {}
@@ -297,7 +318,7 @@ def report(runs: Sequence[Run]) -> dict[str, Any]:
             f"| {signal} | {ahead[0]:.2f} | {ahead[1]:.2f} | {ahead[2]:.2f} | {shown:.0%} | {right:.0%} |",
             flush=True,
         )
-    return {"modes": table, "signals": signals, "runs": [figures(run) for run in runs]}
+    return {"modes": table, "signals": signals, "runs": rows}
 
 
 def draw(runs: Sequence[Run], found: Mapping[str, Any], folder: Path) -> None:
@@ -324,11 +345,15 @@ def _options() -> argparse.Namespace:
     options.add_argument("--megabytes", type=int, default=25, help="size of a partition")
     options.add_argument("--rate", type=float, default=200, help="records of 1 KB per second, all brokers")
     options.add_argument("--idle", type=float, default=10, help="seconds of measurement before each move")
-    options.add_argument("--settle", type=float, default=30, help="seconds of load before the first run")
+    options.add_argument("--settle", type=float, default=20, help="seconds of load before the first run")
+    options.add_argument(
+        "--warm", type=int, default=3, help="moves at once before, so that JVMs have compiled"
+    )
     options.add_argument(
         "--only", action="append", help="part of the name of a mode to measure; can be repeated"
     )
     options.add_argument("--folder", type=Path, default=Path("pace-results"))
+    options.add_argument("--add", type=Path, action="append", help="a `pace.json` whose runs count too")
     return options.parse_args()
 
 
@@ -347,14 +372,22 @@ def measure(options: argparse.Namespace, modes: Sequence[Mode]) -> tuple[list[Ru
         load(at.kafka.bootstrap, BIG, records, RECORD_BYTES).communicate()
         gateway = RawConnection(at.gateway.bootstrap)
         with probing(at, options.rate / BROKERS) as collect:
+            for _ in range(options.warm):
+                submit(at.gateway.bootstrap, options.partitions, there)
+                wait_until(lambda: not listed(gateway), lambda: "a move to end", 0.1)
+                there = not there
             time.sleep(options.settle)
             collect()
         for turn in range(options.runs):
             for mode in modes:
                 run = measured(at, mode, there, options)
-                there = not there
+                there ^= mode.moves
                 wait_until(lambda: not listed(gateway), lambda: "the gateway to see the end", 0.1)
-                print(f"run {turn + 1}, {mode.name}: {run.ended - run.began:.1f} s", flush=True)
+                row = figures(run)
+                print(
+                    f"run {turn + 1}, {mode.name}: {row['seconds']:.1f} s, p99 {row['p99']:.1f} ms",
+                    flush=True,
+                )
                 runs.append(run)
                 loads.append(getloadavg()[0])
     return runs, loads
@@ -366,7 +399,8 @@ def main() -> None:
     modes = [mode for mode in MODES if any(part in mode.name for part in options.only or [""])]
     options.folder.mkdir(exist_ok=True)
     runs, loads = measure(options, modes)
-    found = report(runs)
+    earlier = [row for path in options.add or () for row in json.loads(path.read_text())["runs"]]
+    found = report(runs, earlier)
     found["load"] = loads
     found["options"] = {name: str(value) for name, value in vars(options).items()}
     (options.folder / "pace.json").write_text(json.dumps(found, indent=1))
