@@ -10,7 +10,7 @@ from enum import StrEnum
 
 FLOOR = 1 / 16
 """The least effort."""
-START = 1.5
+START = 0.25
 MOST = 4096.0
 """An effort above all limits in use."""
 MARGIN = 0.75

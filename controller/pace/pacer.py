@@ -15,6 +15,7 @@ from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort
 from controller.pace.rates import Rate
 from controller.pace.readings import PaceMeasured, Source
 from controller.pace.settings import PaceSettings
+from controller.pace.turns import Turns
 from controller.pace.window import LatencyWindow, Levels
 
 BLIND_WINDOW = 2
@@ -82,6 +83,7 @@ class Pacer:
         self._windows: dict[Taking, LatencyWindow] = {}
         self._efforts: dict[int, Effort] = {}
         self._rates: dict[int, Rate] = {}
+        self._turns: dict[int, Turns] = {}
         self._comparisons = Comparisons()
         self._shrunk: Set[int] = frozenset()
         self._stuck_since: dict[int, float] = {}
@@ -165,6 +167,7 @@ class Pacer:
         """Begin the next moves with small efforts, and without a throttle."""
         self._efforts.clear()
         self._rates.clear()
+        self._turns.clear()
         self._stuck_since.clear()
         self._comparisons = Comparisons()
 
@@ -217,6 +220,7 @@ class Pacer:
         effort = self._efforts.setdefault(broker, Effort())
         if hard and load.in_flight:
             effort.stop(self._at, load.in_flight)
+            self._rates.setdefault(broker, Rate()).act_now()
             self._forget_of(broker)
             reason = "a replica left the ISR, or a request was not answered in time"
             return _Chosen(effort.level, 1, effort.activity, reason)
@@ -226,8 +230,14 @@ class Pacer:
         if self.source is Source.NONE:
             return _Chosen(BLIND_WINDOW, BLIND_WINDOW, Activity.HOLDING, "no latency is measured")
         reason = self._follow(broker, effort, ratio, load)
-        window = 0 if settings.holds and self._is_stuck(broker) else max(1, int(effort.level))
+        window = 0 if settings.holds and self._is_stuck(broker) else self._window(broker, effort.level, load)
         return _Chosen(effort.level, window, effort.activity, reason)
+
+    def _window(self, broker: int, effort: float, load: Load) -> int:
+        """Return how many replicas may move at once. Below 1 it is one in turns, unless a throttle slows it."""
+        turn = self._turns.setdefault(broker, Turns()).follow(effort, moving=load.in_flight > 0)
+        throttled = self._rates.setdefault(broker, Rate()).value is not None
+        return max(int(effort), int(turn or throttled))
 
     def _follow(self, broker: int, effort: Effort, found: Ratio | None, load: Load) -> str:
         """Adjust the effort of a broker; return why."""

@@ -46,11 +46,18 @@ class Rate:
         """The least rate is still too high: the measured sizes may be wrong."""
         self._unit = max(LEAST_UNIT, self._unit / 4)
 
+    def act_now(self) -> None:
+        """Throttle what is in flight without waiting, because its producers are in trouble."""
+        self._exceeded = EXCEEDED_TICKS
+
     def follow(self, effort: float, in_flight: int, needed: float) -> None:
         """Set the rate for this effort; `needed` is what the moving partitions need at least."""
-        # Without a step in flight the throttle remains, so that the next one starts with it.
-        self._exceeded = self._exceeded + 1 if max(in_flight, 1) > effort else 0
-        if not self._exceeded or (effort >= 1 and self.value is None and self._exceeded < EXCEEDED_TICKS):
+        if in_flight > effort:
+            self._exceeded += 1
+        elif in_flight or effort >= 1 or self.value is None:
+            # Without a step in flight a throttle remains, so that the next one starts with it.
+            self._exceeded = 0
+        if not self._exceeded or (self.value is None and self._exceeded < EXCEEDED_TICKS):
             self.value, self.at_floor = None, False
             return
         wanted, least = self._unit * effort, MARGIN * needed

@@ -2,7 +2,7 @@ from controller.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, PACE, THR
 from controller.messages.events import ControllerStarted
 from controller.model.configs import ResourceType
 from controller.pace.decisions import loads, shrunk_brokers
-from controller.pace.effort import FLOOR, START
+from controller.pace.effort import FLOOR
 from controller.pace.readings import PaceMeasured, Probe, Source
 from controller.throttle.desired import broker_rate, desired_throttle
 from tests.builders import InMemoryController, partition, records, registration
@@ -34,11 +34,11 @@ def move(controller: InMemoryController) -> None:
     controller.alter({f"foo-{number}": [1, 3] for number in range(12)})
 
 
-def test_a_plan_begins_with_the_window_of_pace() -> None:
+def test_a_plan_begins_with_one_replica_to_each_broker() -> None:
     controller = paced()
     learn(controller)
     move(controller)
-    assert len(controller.state.in_flight) == int(START)
+    assert len(controller.state.in_flight) == 1
 
 
 def test_a_calm_cluster_gets_a_larger_window() -> None:

@@ -1,7 +1,14 @@
 import pytest
 
-from controller.pace.rates import DEFAULT_UNIT, MOST_UNIT, Rate, rounded
+from controller.pace.rates import DEFAULT_UNIT, EXCEEDED_TICKS, MOST_UNIT, Rate, rounded
 from controller.pace.readings import Copied
+
+
+def follow(rate: Rate, effort: float, in_flight: int = 1, needed: float = 0) -> int | None:
+    """Let more move than the effort allows until that is throttled; return the throttle."""
+    for _ in range(EXCEEDED_TICKS):
+        rate.follow(effort, in_flight, needed)
+    return rate.value
 
 
 def test_a_window_that_is_kept_needs_no_throttle() -> None:
@@ -18,9 +25,27 @@ def test_more_in_flight_than_the_effort_is_throttled_unless_it_arrives_soon() ->
     assert rate.value == 2 * DEFAULT_UNIT
 
 
-def test_below_one_replica_the_throttle_waits_for_the_next_step() -> None:
+def test_below_one_replica_a_small_one_has_arrived_before_it_is_throttled() -> None:
     rate = Rate()
+    for _ in range(10):
+        rate.follow(0.5, 1, 0)
+        rate.follow(0.5, 0, 0)
+    assert rate.value is None
+
+
+def test_a_throttle_waits_for_the_next_step() -> None:
+    rate = Rate()
+    follow(rate, 0.5)
     rate.follow(0.5, 0, 0)
+    assert rate.value == DEFAULT_UNIT / 2
+    rate.follow(1.0, 0, 0)
+    assert rate.value is None
+
+
+def test_in_an_emergency_what_moves_is_throttled_at_once() -> None:
+    rate = Rate()
+    rate.act_now()
+    rate.follow(0.5, 1, 0)
     assert rate.value == DEFAULT_UNIT / 2
 
 
@@ -28,12 +53,10 @@ def test_the_speed_of_a_replica_is_learned_while_there_is_no_throttle() -> None:
     rate = Rate()
     for _ in range(30):
         rate.learn(Copied(100e6, 2))
-    rate.follow(0.5, 1, 0)
-    assert rate.value == 25_000_000
+    assert follow(rate, 0.5) == 25_000_000
     for _ in range(30):
         rate.learn(Copied(25e6, 1))
-    rate.follow(0.8, 2, 0)
-    assert rate.value == 40_000_000
+    assert follow(rate, 0.8) == 40_000_000
 
 
 def test_the_speed_is_not_learned_while_another_broker_is_throttled() -> None:
@@ -48,26 +71,23 @@ def test_impossible_speeds_are_bounded() -> None:
     rate = Rate()
     for _ in range(100):
         rate.learn(Copied(1e15, 1))
-    rate.follow(0.5, 1, 0)
-    assert rate.value == MOST_UNIT / 2
+    assert follow(rate, 0.5) == MOST_UNIT / 2
 
 
 def test_the_rate_is_never_below_what_the_moving_partitions_need() -> None:
     rate = Rate()
-    rate.follow(0.5, 1, 50e6)
-    assert (rate.value, rate.at_floor) == (60_000_000, True)
+    assert (follow(rate, 0.5, needed=50e6), rate.at_floor) == (60_000_000, True)
 
 
 def test_a_small_difference_is_not_set() -> None:
     rate = Rate()
-    rate.follow(0.5, 1, 0)
-    rate.follow(0.53, 1, 0)
-    assert rate.value == DEFAULT_UNIT / 2
+    follow(rate, 0.5)
+    assert follow(rate, 0.53) == DEFAULT_UNIT / 2
 
 
 def test_a_rate_that_is_not_used_is_noted_unless_sizes_are_unknown() -> None:
     rate = Rate()
-    rate.follow(0.5, 1, 0)
+    follow(rate, 0.5)
     rate.learn(Copied(1e6, 1))
     assert not rate.used
     rate.learn(Copied(0, 1))
@@ -77,8 +97,7 @@ def test_a_rate_that_is_not_used_is_noted_unless_sizes_are_unknown() -> None:
 def test_a_distrusted_speed_is_reduced() -> None:
     rate = Rate()
     rate.distrust()
-    rate.follow(0.5, 1, 0)
-    assert rate.value == rounded(DEFAULT_UNIT / 8)
+    assert follow(rate, 0.5) == rounded(DEFAULT_UNIT / 8)
 
 
 @pytest.mark.parametrize(
