@@ -1,9 +1,9 @@
 """How much one broker may move: what a model of a queue permits, with a memory of the last limit.
 
-The *effort* is the number of replicas that move to the broker, and from it, at once. Below 1 the copying of one replica
-is throttled. After a back-off the effort returns quickly to 80 % of where the broker was slow, and stays there. It goes
-further in probes, whose pauses double as long as they find the same limit. So a constant load causes ever fewer
-changes of direction.
+The *effort* is the number of replicas that move to the broker, and from it, at once. Below 1 it is the share of the
+time in which one may move (`turns`), or that of its speed (`rates`). After a back-off the effort returns quickly to
+80 % of where the broker was slow, and stays there. It goes further in probes, whose pauses double as long as they find
+the same limit. So a constant load causes ever fewer changes of direction.
 """
 
 from enum import StrEnum

@@ -47,7 +47,7 @@ class BrokerPace(NamedTuple):
     """Of the last seconds, in ms, of the broker's probe as the leader. None if it is not known."""
     target: float | None
     effort: float | None
-    """Replicas that may move to it and from it at once; below 1 one that is throttled. None: no limit."""
+    """Replicas that may move to it and from it at once; below 1 one in turns, or throttled. None: no limit."""
     window: int | None
     rate: int | None
     """The throttle in bytes per second; None for none."""

@@ -1,6 +1,7 @@
 """The throttle of one broker from its effort, in bytes per second.
 
-A throttle is set only while more moves than the effort allows: a window alone cannot slow replicas that are in flight.
+A throttle is set only while more moves for some time than the effort allows: windows and turns cannot slow replicas that
+are in flight.
 """
 
 from math import floor, log10

@@ -53,7 +53,7 @@ PACE_METRICS = (
         "gauge",
         ("broker",),
         _by_broker(lambda row: row.effort),
-        "Replicas that may move to the broker, and from it, at once; below 1 one that is throttled.",
+        "Replicas that may move to the broker, and from it, at once; below 1 one in turns, or throttled.",
     ),
     Metric(
         "reassignd_pace_throttle_bytes_per_second",
