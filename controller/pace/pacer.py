@@ -87,7 +87,9 @@ class Pacer:
         self._comparisons = Comparisons()
         self._shrunk: Set[int] = frozenset()
         self._stuck_since: dict[int, float] = {}
-        self._at = self._moved_at = self._throttled_at = float("-inf")
+        self._at = self._moved_at = self._stepped_at = self._throttled_at = float("-inf")
+        """Of the last reading; when something moved last, or may have moved unseen; when it was seen to move; and when
+        a broker was throttled last."""
         self._told = _Told()
 
     @property
@@ -108,7 +110,7 @@ class Pacer:
         self._check_continuity(reading)
         moving = any(load.in_flight for load in loads.values())
         if moving:
-            self._moved_at = now
+            self._moved_at = self._stepped_at = now
         elif now - self._moved_at > ENDED_SECONDS:
             self._begin_anew()
         self._add(reading, idle=now - self._moved_at > QUIET_SECONDS)
@@ -244,7 +246,8 @@ class Pacer:
         if found is None:
             return "waits for measurements"
         ratio = found.now
-        limited = load.in_flight + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
+        moves = self._at - self._stepped_at <= ENDED_SECONDS
+        limited = moves and load.in_flight + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
         if effort.follow(self._at, ratio, load.in_flight, idle=found.idle, limited=limited):
             self._forget_of(broker)
         if ratio <= 1 or effort.level > FLOOR:

@@ -45,7 +45,7 @@ def test_a_calm_cluster_gets_a_larger_window() -> None:
     controller = paced()
     learn(controller)
     move(controller)
-    for at in range(10, 15):
+    for at in range(10, 20):
         measure(controller, at, 4.0)
     assert len(controller.state.in_flight) > 4
 

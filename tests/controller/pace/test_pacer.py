@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller.pace.effort import FLOOR, Activity
+from controller.pace.effort import FLOOR, START, Activity
 from controller.pace.pacer import BLIND_WINDOW, Load, Pacer
 from controller.pace.rates import DEFAULT_UNIT, rounded
 from controller.pace.readings import Copied, PaceMeasured, Probe, Source
@@ -92,6 +92,25 @@ def test_a_busy_cluster_is_not_taken_for_the_effect_of_the_move() -> None:
     assert rows
     assert max(rows) > 6
     assert sum(cluster.copied.values()) > 4 * 10e6
+
+
+def test_the_effort_does_not_grow_before_something_moves() -> None:
+    cluster = fast()
+    assert latest(cluster, 1) == START
+    cluster.plan(1000)
+    cluster.run(10)
+    assert latest(cluster, 1) > 1
+
+
+def test_the_throttle_of_one_broker_does_not_make_the_others_slower() -> None:
+    cluster = fast()
+    cluster.plan(1000, size=1e9)
+    cluster.run(20)
+    cluster.neighbours[1] = 8e8
+    cluster.run(60)
+    cluster.neighbours[1] = 0
+    cluster.run(60)
+    assert cluster.copied[3] > 20e6
 
 
 def test_without_producers_nothing_is_slowed() -> None:

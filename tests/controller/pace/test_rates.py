@@ -63,8 +63,7 @@ def test_the_speed_is_not_learned_while_another_broker_is_throttled() -> None:
     rate = Rate()
     for _ in range(30):
         rate.learn(Copied(1e6, 1), free=False)
-    rate.follow(0.5, 1, 0)
-    assert rate.value == DEFAULT_UNIT / 2
+    assert follow(rate, 0.5) == DEFAULT_UNIT / 2
 
 
 def test_impossible_speeds_are_bounded() -> None:
