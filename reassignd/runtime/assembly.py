@@ -51,9 +51,8 @@ from server.metrics.stats import Counters
 from server.metrics.waiting_ages import WaitingAges
 from server.security.acl_authorizer import AclAuthorizer
 
-if (
-    TYPE_CHECKING
-):  # What only HTTP and several instances need is imported with them: tests start clusters without it.
+# What only HTTP and several instances need is imported when it is used: tests start clusters without it.
+if TYPE_CHECKING:
     from reassignd.runtime.instances.presence import Presence
     from reassignd.runtime.runtime import HttpContent
     from server.api.call import ApiServices
