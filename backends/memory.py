@@ -29,6 +29,9 @@ class MemoryStore:
         for table in tables.values():
             yield from table.values()
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """See `Store.prepare`. Nothing is written before the commit."""
+
     def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
         """Make the changes durable: at once, or on `release` after the limit of `hold`."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

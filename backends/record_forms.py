@@ -81,9 +81,10 @@ def _broker(row: Row) -> Broker:
 
 def _partition_row(p: Partition) -> Row:
     topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = p
+    members = _text(replicas)
     return (
-        topic, partition, _text(replicas), _text(isr), leader, leader_epoch, partition_epoch,
-        _text(adding), _text(removing),
+        topic, partition, members, members if isr == replicas else _text(isr), leader, leader_epoch, partition_epoch,
+        _text(adding) if adding else "", _text(removing) if removing else "",
     )  # fmt: skip
 
 

@@ -24,6 +24,14 @@ class Store(Protocol):
         """Return all records: each topic before its partitions, partitions in order of index."""
         ...
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """Take the first changes of a commit to come, while the caller appends others to the same list.
+
+        A store may write them already, but they have no effect until `commit` gets that list. The caller makes no other
+        commits meanwhile. Others may, if their changes do not depend on the order.
+        """
+        ...
+
     def commit(self, changes: Sequence[Change]) -> Awaitable[None]:
         """Write the changes atomically, in the order of calls. Completes when a crash cannot lose them.
 

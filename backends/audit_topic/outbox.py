@@ -58,6 +58,10 @@ class AuditOutbox:
         """See `Store.load`."""
         return self._store.load()
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """See `Store.prepare`."""
+        self._store.prepare(changes)
+
     def commit(self, changes: Sequence[Change]) -> Awaitable[None]:
         """See `Store.commit`."""
         done = asyncio.ensure_future(self._store.commit(changes))

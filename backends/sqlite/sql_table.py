@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 from backends.record_forms import RecordForm, Row
 from controller.model.cluster import Record
 
-_ROWS = 100
-"""Rows per statement. Each statement releases the GIL once, and a busy event loop is slow to give it back."""
+_ROWS = 1_000, 50, 1
+"""Rows of a statement. Each statement releases the GIL once, and a busy event loop is slow to give it back. Few sizes need
+few prepared statements."""
+_DELETED = 50, 1
+"""Keys of a statement. SQLite limits the depth of expressions."""
 
 
 class Table:
@@ -47,7 +50,7 @@ class Table:
             runs = list(_runs(rows))
             database.executemany(self._range, [(*run.first, run.last) for run in runs if run.length > 1])
             rows = [tuple(run.first) for run in runs if run.length == 1]
-        for count, values in _batches(rows, len(rows)):
+        for count, values in _batches(rows, len(rows), _DELETED):
             database.execute(self._delete + " OR ".join([self._match] * count), values)
 
     def load(self, database: sqlite3.Connection) -> Iterator[Record]:
@@ -85,14 +88,15 @@ def _runs(keys: Iterable[Row]) -> Iterator[_Run]:
         yield _Run(first, length)
 
 
-def _batches(rows: Iterable[Row], count: int) -> Iterator[tuple[int, list[Any]]]:
-    """Yield groups of rows as (number of rows, flat values).
-
-    Groups have _ROWS rows or one row, so that only two statements per table are prepared.
-    """
+def _batches(
+    rows: Iterable[Row], count: int, sizes: Sequence[int] = _ROWS
+) -> Iterator[tuple[int, list[Any]]]:
+    """Yield groups of rows as (number of rows, flat values); each group has the largest of the sizes that is left."""
     rows = iter(rows)
-    for size in [_ROWS] * (count // _ROWS) + [1] * (count % _ROWS):
-        yield size, list(itertools.chain.from_iterable(itertools.islice(rows, size)))
+    for size in sizes:
+        times, count = divmod(count, size)
+        for _ in range(times):
+            yield size, list(itertools.chain.from_iterable(itertools.islice(rows, size)))
 
 
 @functools.cache

@@ -25,8 +25,11 @@ from controller.model.cluster import Change, Deleted, Record
 
 log = logging.getLogger(__name__)
 
-_CHUNK = 2_000
+_CHUNK = 6_000
 """Changes converted to rows at a time, so that the event loop never waits long for the GIL."""
+
+PART = 3_000
+"""Changes of a decision that are written while the rest is decided. With fewer, statements have too few rows."""
 
 INDEX_SECONDS = 1.0
 """Time after an entry of the audit log until its topics are indexed."""
@@ -35,8 +38,13 @@ INDEX_PAUSE_SECONDS = 0.02
 
 
 class _Commit(NamedTuple):
+    """Changes to write: a whole commit, a part of a later one, or the last part."""
+
     changes: Sequence[Change]
-    done: asyncio.Future[None]
+    done: asyncio.Future[None] | None
+    """None for a part that other changes of the same commit follow."""
+    ends_parts: bool = False
+    """Whether parts of the same commit were written before."""
 
 
 class SqliteStore:
@@ -56,9 +64,16 @@ class SqliteStore:
             self._lock.close()
             raise
         self._waiting: deque[_Commit] = deque()
+        self._growing: Sequence[Change] | None = None
+        """The changes of a commit to come; the first `_handed` of them were handed to the writer."""
+        self._handed = 0
         self._wake = threading.Condition()
         self._closing = False
         self._failure: Exception | None = None
+        self._unfinished: list[_Commit] = []
+        """The writer has executed their statements, and not ended the transaction yet."""
+        self._has_part = False
+        """Whether the transaction has a part of a commit whose other changes follow."""
         self._index_at: float | None = 0.0
         """When the topics of the audit log are to be indexed next; None: when another entry was written."""
         self._writer = threading.Thread(target=self._write, name="record-store")
@@ -75,13 +90,27 @@ class SqliteStore:
         finally:
             reader.close()
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """See `Store.prepare`. The changes are in a transaction that ends with their commit."""
+        with self._wake:
+            if self._growing is not changes:
+                self._growing, self._handed = changes, 0
+            if len(changes) - self._handed >= PART:
+                self._waiting.append(_Commit(changes[self._handed :], None))
+                self._handed = len(changes)
+                self._wake.notify()
+
     def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
         """Queue the changes, which the caller must not modify. The future completes when they are durable."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._wake:
             if self._closing:
-                raise StoreError(f"the store in {self._directory} is closed")
-            self._waiting.append(_Commit(changes, done))
+                raise self._closed()
+            if self._growing is changes and self._handed:
+                self._waiting.append(_Commit(changes[self._handed :], done, ends_parts=True))
+            else:
+                self._waiting.append(_Commit(changes, done))
+            self._growing = None if self._growing is changes else self._growing
             self._wake.notify()
         return done
 
@@ -98,13 +127,22 @@ class SqliteStore:
         self._database.close()
         self._lock.close()
 
+    def _closed(self) -> StoreError:
+        return StoreError(f"the store in {self._directory} is closed")
+
     def _write(self) -> None:
         while not self._closing or self._waiting:
-            if group := self._next_group():
-                if self._failure is None:
-                    self._failure = self._transaction(group)
-                _report(group, self._failure)
-            self._index()
+            for waiting in self._next_group():
+                if waiting.done is None and not self._has_part:
+                    # Earlier commits do not wait until the rest of this one is decided.
+                    self._end_transaction()
+                self._write_changes(waiting)
+            if not self._has_part:
+                self._end_transaction()
+                self._index()
+        if self._has_part:
+            self._fail(self._closed())
+            self._end_transaction()
 
     def _next_group(self) -> list[_Commit]:
         """Wait for commits and return all that are waiting; an empty list when the store closes or the index is due."""
@@ -127,25 +165,51 @@ class SqliteStore:
             more = False
         self._index_at = monotonic() + INDEX_PAUSE_SECONDS if more else None
 
-    def _transaction(self, group: list[_Commit]) -> Exception | None:
-        changes = itertools.chain.from_iterable(waiting.changes for waiting in group)
-        audited = False
-        try:
-            with self._database:
+    def _write_changes(self, waiting: _Commit) -> None:
+        """Execute the statements of the changes, in a transaction that others of the group share."""
+        self._unfinished.append(waiting)
+        self._has_part = waiting.done is None or (self._has_part and not waiting.ends_parts)
+        if self._failure is not None:
+            return
+        changes, audited = iter(waiting.changes), False
+        with self._noting_failure():
+            if not self._database.in_transaction:
                 self._database.execute("BEGIN IMMEDIATE")
-                while chunk := list(itertools.islice(changes, _CHUNK)):
-                    audited |= _apply(self._database, chunk)
+            while chunk := list(itertools.islice(changes, _CHUNK)):
+                audited |= _apply(self._database, chunk)
+        if audited and self._index_at is None:
+            self._index_at = monotonic() + INDEX_SECONDS
+
+    def _end_transaction(self) -> None:
+        """Make the changes durable, and report this to those who wait for it."""
+        if not self._unfinished:
+            return
+        if self._failure is None:
+            with self._noting_failure():
+                self._database.execute("COMMIT")
+        _report(self._unfinished, self._failure)
+        self._unfinished = []
+
+    @contextlib.contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.Error as error:
-            return StoreError(
-                f"records cannot be written to {self._directory} ({error}); "
-                "free disk space or mend the disk, then start again: nothing that was acknowledged is lost"
+            self._fail(
+                StoreError(
+                    f"records cannot be written to {self._directory} ({error}); "
+                    "free disk space or mend the disk, then start again: nothing that was acknowledged is lost"
+                )
             )
         except (OverflowError, TypeError, ValueError) as error:
             # SQLite cannot hold the record. The writer must go on, or all later commits would never complete.
-            return error
-        if audited and self._index_at is None:
-            self._index_at = monotonic() + INDEX_SECONDS
-        return None
+            self._fail(error)
+
+    def _fail(self, failure: Exception) -> None:
+        self._failure = failure
+        # After some errors SQLite has rolled back itself.
+        with contextlib.suppress(sqlite3.Error):
+            self._database.rollback()
 
 
 def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> bool:
@@ -191,16 +255,18 @@ def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[R
 
 def _report(group: list[_Commit], failure: Exception | None) -> None:
     """Complete the futures of the commits in their event loop."""
+    futures = [waiting.done for waiting in group if waiting.done is not None]
 
     def resolve() -> None:
-        for waiting in group:
-            if waiting.done.cancelled():
+        for done in futures:
+            if done.cancelled():
                 continue
             if failure is None:
-                waiting.done.set_result(None)
+                done.set_result(None)
             else:
-                waiting.done.set_exception(failure)
+                done.set_exception(failure)
 
     # If the event loop is closed, no caller is waiting. The changes are durable all the same.
     with contextlib.suppress(RuntimeError):
-        group[0].done.get_loop().call_soon_threadsafe(resolve)
+        if futures:
+            futures[0].get_loop().call_soon_threadsafe(resolve)

@@ -30,6 +30,9 @@ class StateTopicStore:
         """Yield the records of the history, which must have been read to the claim. Raises DecodeError."""
         return decode_records(self._history.rows.items())
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """See `Store.prepare`. Nothing is written before the commit."""
+
     def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
         """See `Store.commit`. Fails with StoreLostError when the term ends."""
         if len(changes) <= ENCODED_PER_SLICE and (self._last is None or self._last.done()):

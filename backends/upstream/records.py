@@ -21,6 +21,9 @@ class OwnRecords:
         """Return the stored records."""
         return self._store.load()
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """See `Store.prepare`. Nothing is written before the commit."""
+
     def commit(self, changes: Sequence[Change]) -> Awaitable[None]:
         """Store reassignd's own changes; without any, wait for earlier commits only."""
         return self._store.commit([change for change in changes if _ours(change)])

@@ -168,6 +168,7 @@ class Driver:
                     if not large:
                         large = True
                         self._large += 1
+                    self._store.prepare(decision.changes)
                     await asyncio.sleep(0)
             except Exception as error:
                 error.add_note(f"while deciding on {kind}")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.sqlite.store import SqliteStore
+from backends.sqlite.store import PART, SqliteStore
 from controller.model.cluster import (
     Change,
     ControllerEpoch,
@@ -19,6 +19,7 @@ from controller.model.cluster import (
     Paused,
     Reassignment,
     Record,
+    TopicPartition,
 )
 from controller.ports import Store
 from tests.backends.records import EVERY_KIND
@@ -118,6 +119,41 @@ async def test_thousands_of_records_in_one_commit_are_stored(opens: Opens) -> No
     assert await committed(opens, partitions) == partitions
     deleted = [Deleted(Partition, each.key) for each in reversed(partitions[1:])]
     assert await committed(opens, deleted) == partitions[:1]
+
+
+def numbered(count: int) -> list[Change]:
+    return [Partition("foo", index, (1, 2), (1, 2), 1) for index in range(count)]
+
+
+async def test_a_commit_that_was_prepared_in_parts_is_stored_once_and_completely(opens: Opens) -> None:
+    changes = numbered(PART)
+    async with opens() as store:
+        store.prepare(changes)
+        changes += [Deleted(Partition, TopicPartition("foo", PART - 1)), ControllerEpoch(1)]
+        store.prepare(changes)
+        changes += [ControllerEpoch(2), *numbered(PART - 1)]
+        await store.commit(changes)
+    assert await committed(opens) == [ControllerEpoch(2), *numbered(PART - 1)]
+
+
+async def test_what_was_prepared_has_no_effect_without_its_commit(opens: Opens) -> None:
+    async with opens() as store:
+        before = asyncio.ensure_future(store.commit([ControllerEpoch(1)]))
+        store.prepare(numbered(PART))
+        await before
+    assert await committed(opens) == [ControllerEpoch(1)]
+
+
+async def test_another_commit_between_the_parts_does_not_end_them(opens: Opens) -> None:
+    changes = numbered(PART)
+    async with opens() as store:
+        store.prepare(changes)
+        other = asyncio.ensure_future(store.commit([ControllerEpoch(1)]))
+        await asyncio.sleep(0.05)
+        assert Partition("foo", 0, (1, 2), (1, 2), 1) not in store.load()
+        await store.commit(changes)
+        await other
+    assert await committed(opens) == [ControllerEpoch(1), *numbered(PART)]
 
 
 async def test_commits_complete_in_the_order_of_calls(opens: Opens) -> None:

@@ -1,6 +1,6 @@
-"""A process that commits until it is killed: `python -m tests.backends.writer DIRECTORY`.
+"""A process that commits until it is killed: `python -m tests.backends.writer DIRECTORY PARTITIONS`.
 
-Commit n makes topic t-n with two partitions and sets the controller epoch to n; a line says when it is durable.
+Commit n makes topic t-n with so many partitions, prepared in parts, and sets the controller epoch to n; a line says when it is durable.
 """
 
 import asyncio
@@ -8,23 +8,28 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from backends.sqlite.store import SqliteStore
+from backends.sqlite.store import PART, SqliteStore
 from controller.model.cluster import Change, ControllerEpoch, Partition, Topic
 
 
-def batch(number: int) -> list[Change]:
+async def commit(store: SqliteStore, number: int, partitions: int) -> None:
     name = f"t-{number}"
-    partitions = [Partition(name, index, (1, 2), (1,), 1) for index in range(2)]
-    return [ControllerEpoch(number), Topic(name, number.to_bytes(16, "big")), *partitions]
+    changes: list[Change] = [ControllerEpoch(number), Topic(name, number.to_bytes(16, "big"))]
+    for index in range(partitions):
+        changes.append(Partition(name, index, (1, 2), (1,), 1))
+        if index % PART == 0:
+            store.prepare(changes)
+            await asyncio.sleep(0)
+    await store.commit(changes)
 
 
-async def main(directory: Path) -> None:
+async def main(directory: Path, partitions: int) -> None:
     store = SqliteStore(directory)
     for number in count(1):
-        await store.commit(batch(number))
+        await commit(store, number, partitions)
         sys.stdout.write(f"{number}\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))

@@ -101,6 +101,9 @@ class ZkStore:
         """See `Store.load`."""
         return self._loaded.records(self._term.epoch)
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """See `Store.prepare`. Nothing is written before the commit."""
+
     def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
         """See `Store.commit`. After a failure (ZookeeperError, StaleError) all later commits fail with the same error."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -75,6 +75,9 @@ class AuditedStore:
         """See `Store.load`."""
         return self._records.load()
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """See `Store.prepare`. Nothing is written before the commit."""
+
     def commit(self, changes: Sequence[Change]) -> Awaitable[None]:
         """See `Store.commit`. The entry of a decision is its last change."""
         entry = changes[-1] if changes else None

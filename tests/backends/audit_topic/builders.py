@@ -27,6 +27,9 @@ class RecordedStore:
     def load(self) -> Sequence[Record]:
         return ()
 
+    def prepare(self, changes: Sequence[Change]) -> None:
+        pass
+
     async def commit(self, changes: Sequence[Change]) -> None:
         if self._error is not None:
             raise self._error

@@ -60,7 +60,7 @@ def test_a_delete_removes_no_other_row(database: sqlite3.Connection) -> None:
 def test_many_rows_take_few_statements(database: sqlite3.Connection) -> None:
     statements: list[str] = []
     database.set_trace_callback(statements.append)
-    TABLE.upsert(database, numbered(200))
+    TABLE.upsert(database, numbered(2_000))
     assert len([each for each in statements if each.startswith("INSERT")]) == 2
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from backends.datadir import StoreError
-from backends.sqlite.store import SqliteStore
+from backends.sqlite.store import PART, SqliteStore
 from controller.model.cluster import (
     Broker,
+    Change,
     Config,
     ControllerEpoch,
     Deleted,
@@ -22,6 +23,7 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
+from tools.waiting import wait_until
 
 PATIENCE_SECONDS = 60
 
@@ -98,6 +100,15 @@ def test_waiting_commits_are_written_when_the_event_loop_is_closed(tmp_path: Pat
     assert reopened(store, tmp_path) == [ControllerEpoch(99)]
 
 
+async def test_a_part_is_written_before_its_commit(store: SqliteStore) -> None:
+    changes: list[Change] = [Topic(f"t-{number}", bytes(16)) for number in range(PART)]
+    store.prepare(changes)
+    wait_until(lambda: store._database.in_transaction, lambda: "the part")
+    assert list(store.load()) == []
+    await store.commit(changes)
+    assert list(store.load()) == changes
+
+
 async def test_a_closed_store_refuses_commits(store: SqliteStore) -> None:
     store.close()
     with pytest.raises(StoreError, match="is closed"):
@@ -150,11 +161,14 @@ async def test_invalid_records_are_refused(store: SqliteStore, statement: str) -
         list(store.load())
 
 
-@pytest.mark.parametrize("lines", [1, 7, 40, 123])
-async def test_a_killed_writer_loses_no_acknowledged_commit(tmp_path: Path, lines: int) -> None:
-    writer = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.backends.writer", str(tmp_path), stdout=asyncio.subprocess.PIPE
-    )
+@pytest.mark.parametrize(
+    ("lines", "partitions"), [(1, 2), (7, 2), (40, 2), (123, 2), (1, 3 * PART), (4, 3 * PART)]
+)
+async def test_a_killed_writer_loses_no_acknowledged_commit_and_leaves_no_part_of_another(
+    tmp_path: Path, lines: int, partitions: int
+) -> None:
+    command = [sys.executable, "-m", "tests.backends.writer", str(tmp_path), str(partitions)]
+    writer = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert writer.stdout is not None
     acknowledged = [int(await writer.stdout.readline()) for _ in range(lines)]
     writer.kill()
@@ -166,6 +180,8 @@ async def test_a_killed_writer_loses_no_acknowledged_commit(tmp_path: Path, line
     epoch = records[0]
     assert isinstance(epoch, ControllerEpoch)
     assert epoch.epoch >= acknowledged[-1] == len(acknowledged)
-    whole = {TopicPartition(f"t-{n}", index) for n in range(1, epoch.epoch + 1) for index in range(2)}
+    whole = {
+        TopicPartition(f"t-{n}", index) for n in range(1, epoch.epoch + 1) for index in range(partitions)
+    }
     assert {record.key for record in records if isinstance(record, Partition)} == whole
-    assert len(records) == 1 + 3 * epoch.epoch
+    assert len(records) == 1 + (1 + partitions) * epoch.epoch

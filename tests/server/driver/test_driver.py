@@ -110,6 +110,22 @@ async def test_other_tasks_run_between_the_slices_of_a_decision(rig: Rig) -> Non
     assert len(rig.store.commits) == 1
 
 
+async def test_the_store_may_write_the_changes_of_earlier_slices(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[int] = []
+    monkeypatch.setattr(rig.store, "prepare", lambda changes: prepared.append(len(changes)))
+
+    def sliced(decision: Decision, _: AnyEvent) -> Iterator[None]:
+        for number in range(3):
+            decision.put(ControllerEpoch(number))
+            yield
+
+    rig.decide = sliced
+    await rig.submit(0)
+    assert prepared == [1, 2, 3]
+
+
 async def test_no_event_is_decided_between_the_slices_of_another(rig: Rig) -> None:
     order: list[int] = []
 

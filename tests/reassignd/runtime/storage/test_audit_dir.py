@@ -71,6 +71,9 @@ class FullDisk:
     def load(self) -> Iterator[Record]:
         return iter(())
 
+    def prepare(self, _: Sequence[Change]) -> None:
+        pass
+
     async def commit(self, _: Sequence[Change]) -> None:
         raise StoreError("the disk is full")
 
