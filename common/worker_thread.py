@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Lock
 from typing import ParamSpec, TypeVar
 
 from common.garbage_collector import gc_paused
@@ -49,11 +50,27 @@ class WorkerThread:
         self._pending -= 1
 
 
+class _ShortTurns:
+    """While it is entered, by any thread, threads pass the interpreter lock on after TURN_SECONDS."""
+
+    def __init__(self) -> None:
+        self._lock, self._entered, self._usual = Lock(), 0, sys.getswitchinterval()
+
+    def __enter__(self) -> None:
+        self._change(1)
+
+    def __exit__(self, *_: object) -> None:
+        self._change(-1)
+
+    def _change(self, by: int) -> None:
+        with self._lock:
+            self._entered += by
+            sys.setswitchinterval(TURN_SECONDS if self._entered else self._usual)
+
+
+short_turns = _ShortTurns()
+
+
 def _computed(call: Callable[[], R]) -> R:
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(TURN_SECONDS)
-    try:
-        with gc_paused():
-            return call()
-    finally:
-        sys.setswitchinterval(usual)
+    with short_turns, gc_paused():
+        return call()

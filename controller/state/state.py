@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, cast
 
 from controller.access.index import AclIndex
@@ -52,6 +52,8 @@ from controller.scheduling.in_flight import MOVING
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
 from controller.state.counters import count_down
 from controller.state.upstream import UpstreamState
+
+_topic_of, _job_of, _blocked_of = attrgetter("topic"), attrgetter("job"), attrgetter("blocked")
 
 FinishedRows = Mapping[TopicPartition, Finished]
 
@@ -323,17 +325,17 @@ class State(UpstreamState):
         self.metadata_revision += 1
 
     def _load_reassignments(self, records: Sequence[Reassignment]) -> None:
-        keys = [record.key for record in records]
-        known = self.reassignments
-        new = len(set(keys)) == len(keys) and known.keys().isdisjoint(keys)
-        if not new or any(record.blocked for record in records):
+        known, new = self.reassignments, tuple.__new__
+        by_key = {new(TopicPartition, (record[0], record[1])): record for record in records}
+        repeated = len(by_key) < len(records) or not known.keys().isdisjoint(by_key)
+        if repeated or any(map(_blocked_of, records)):
             for record in records:
                 self._put_reassignment(record)
             return
-        known.update(zip(keys, records, strict=True))
-        topics = Counter([record[0] for record in records])
+        known.update(by_key)
+        topics = Counter(map(_topic_of, records))
         self.reassigning.update(topics)
-        self.open.update(Counter([record[4] for record in records]))
+        self.open.update(Counter(map(_job_of, records)))
         self.reassigning_revision += 1
         for topic in topics:
             self.listed_at[topic] = self.reassigning_revision

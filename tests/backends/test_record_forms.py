@@ -2,8 +2,8 @@
 
 import pytest
 
-from backends.record_forms import FORMS
-from controller.model.cluster import Record
+from backends.record_forms import FORMS, MOST_CACHED
+from controller.model.cluster import Pending, Record
 from tests.backends.records import EVERY_KIND
 
 
@@ -24,3 +24,13 @@ def test_a_row_keeps_the_record_and_begins_with_its_key(record: Record) -> None:
 @pytest.mark.parametrize("record", EVERY_KIND, ids=lambda record: type(record).__name__)
 def test_values_are_text_and_numbers(record: Record) -> None:
     assert all(isinstance(value, str | int | None) for value in FORMS[type(record)].to_row(record))
+
+
+def test_equal_lists_share_one_object_also_after_many_others() -> None:
+    form = FORMS[Pending]
+    for number in range(MOST_CACHED + 1):
+        assert form.to_record(("foo", 0, f"{number},1", 1)) == Pending("foo", 0, (number, 1), 1)
+    first, second = (form.to_record(("foo", 0, text, 1)) for text in ("0,1", "0," + "1"))
+    assert isinstance(first, Pending)
+    assert isinstance(second, Pending)
+    assert first.target is second.target

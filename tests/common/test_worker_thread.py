@@ -1,12 +1,13 @@
 """Work off the event loop."""
 
 import asyncio
+import sys
 import threading
 import time
 
 import pytest
 
-from common.worker_thread import WorkerThread
+from common.worker_thread import TURN_SECONDS, WorkerThread, short_turns
 
 
 async def test_it_runs_in_another_thread_and_returns_its_value() -> None:
@@ -48,3 +49,12 @@ async def test_it_is_busy_until_the_last_function_has_ended() -> None:
     seen.append(off_loop.is_busy)
     assert seen == [True, False]
     off_loop.close()
+
+
+def test_turns_are_short_until_the_last_that_needs_it_has_ended() -> None:
+    usual = sys.getswitchinterval()
+    with short_turns:
+        with short_turns:
+            pass
+        assert sys.getswitchinterval() == pytest.approx(TURN_SECONDS)
+    assert sys.getswitchinterval() == usual
