@@ -146,9 +146,13 @@ class SqliteStore:
             self._end_transaction()
 
     def _next_group(self) -> list[_Commit]:
-        """Wait for commits and return all that are waiting; an empty list when the store closes or the index is due."""
+        """Wait for commits and return all that are waiting; an empty list when the store closes or the index is due.
+
+        The index waits for the end of a transaction with a part.
+        """
+        waits = self._index_at is None or self._has_part
+        left = None if waits else max(0.0, (self._index_at or 0.0) - monotonic())
         with self._wake:
-            left = None if self._index_at is None else max(0.0, self._index_at - monotonic())
             self._wake.wait_for(lambda: self._waiting or self._closing, left)
             group = list(self._waiting)
             self._waiting.clear()
