@@ -186,6 +186,9 @@ class Pacer:
         if any(rate.value is not None for rate in self._rates.values()):
             self._throttled_at = reading.at
         free = reading.at - self._throttled_at > FREE_SECONDS
+        for broker in self._rates.keys() - (reading.copied or {}).keys():
+            # Of replicas that arrive between two measurements nothing is known.
+            self._rates[broker].used = True
         for broker, copied in (reading.copied or {}).items():
             if broker in loads:
                 self._rates.setdefault(broker, Rate()).learn(copied, free=free)

@@ -255,3 +255,19 @@ def test_a_copy_that_the_other_end_throttles_does_not_show_how_fast_a_broker_is(
     follow(range(12, 60), 1e5, 100, 1)
     follow(range(60, 90), 1e5, 100, 100)
     assert pacer.brokers[2].rate == rounded(DEFAULT_UNIT * FLOOR)
+
+
+def test_a_throttle_whose_use_is_not_measured_any_more_may_grow() -> None:
+    pacer, loads = Pacer(), {1: Load(1)}
+
+    def follow(seconds: range, latency: float, copied: dict[int, Copied]) -> None:
+        for at in seconds:
+            probes = [Probe(1, (), [latency] * 5)]
+            pacer.tick(PaceMeasured(at, Source.CANARY, probes, copied), PaceSettings(10), loads, frozenset())
+
+    follow(range(20), 100, {1: Copied(1.0, 1)})
+    follow(range(20, 60), 1, {1: Copied(1.0, 1)})
+    assert pacer.brokers[1].reason == "less moves than may"
+    follow(range(60, 130), 1, {})
+    assert pacer.brokers[1].effort is not None
+    assert pacer.brokers[1].effort > 2 * FLOOR
