@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 from common.address import Address
 from common.garbage_collector import Sweeper, collect_young_only
 from common.tasks import cancel, spawn
-from reassignd import logs
+from reassignd import __version__, logs
 from reassignd.config.config import Settings
 from reassignd.config.setting_types import SocketPath
 from reassignd.runtime.listeners.descriptors import share
@@ -30,6 +30,7 @@ from reassignd.signals import until_signalled
 from server.api.routes import Api
 from server.http.connection import Bounds
 from server.http.server import Health, HttpServer, operations_routes, root_routes
+from server.metrics.exposition import MetricsWithoutCluster
 
 STOP_SECONDS = 4.0
 """Time for a clean stop after a signal. The documentation promises 5 s to supervisors."""
@@ -52,12 +53,14 @@ async def _run(settings: Settings, access: HttpAccess, *, demo_topics: bool) -> 
 
 
 async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> None:
-    health, manager = Health("the server is starting"), ServiceManager(os.environ)
+    without_cluster = MetricsWithoutCluster(__version__).page
+    health, manager = Health("the server is starting", without_cluster), ServiceManager(os.environ)
     api = Api(health, access.access)
     routes = [*operations_routes(health), *api.routes()]
 
     def publish(content: HttpContent) -> None:
-        health.obstacle, api.services, health.metrics, api.peers, health.details = content
+        health.obstacle, api.services, metrics, api.peers, health.details = content
+        health.metrics = metrics or without_cluster
         if health.obstacle:
             manager.status(health.obstacle)
 

@@ -123,6 +123,9 @@ Kinds of reasons (`reason`):
 The standard `process_…` metrics of the Prometheus client report CPU time, resident memory, open files and
 start time.
 
+A process that serves no cluster, such as one that waits for Kafka at its start, has `reassignd_active` 0,
+`reassignd_build_info` and the `process_…` metrics only.
+
 `/healthz` returns 200 while the process runs. `/readyz` returns 200 while requests are served, otherwise 503
 with the reason.
 """

@@ -15,8 +15,8 @@ class HttpContent(NamedTuple):
     """Why `/readyz` answers 503; None if requests are served."""
     api: ApiServices | None = None
     """What `/v1` serves; None if no cluster is served here."""
-    metrics: Callable[[], bytes] = bytes
-    """Returns the text of `/metrics`."""
+    metrics: Callable[[], bytes] | None = None
+    """Returns the text of `/metrics`; None if no cluster is served here."""
     peers: HttpPeers | None = None
     """Passes `/v1` on where `api` is None and there is no obstacle; None if there are no other instances."""
     details: Callable[[], str] = str

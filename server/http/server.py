@@ -28,10 +28,10 @@ from server.page import files as page
 class Health:
     """The readiness of the server, and its metrics."""
 
-    def __init__(self, obstacle: str | None) -> None:
+    def __init__(self, obstacle: str | None, metrics: Callable[[], bytes] = bytes) -> None:
         self.obstacle = obstacle
         """Why the server cannot answer requests now; None when it can."""
-        self.metrics: Callable[[], bytes] = bytes
+        self.metrics = metrics
         """Returns the text of `/metrics`."""
         self.details: Callable[[], str] = str
         """Returns further lines of `/readyz`."""

@@ -8,6 +8,7 @@ from prometheus_client.registry import Collector
 
 from controller.views.reassignments import counts
 from server.metrics.metric import Metric, Samples, Summary, exposed_name
+from server.metrics.serving import ACTIVE, BUILD, build
 from server.metrics.sources import Scrape, Sources
 from server.metrics.table import METRICS
 
@@ -30,6 +31,28 @@ class Metrics(Collector):
         for metric in self._metrics:
             if not metric.name.startswith(self._sources.hidden):
                 yield _family(metric, metric.read(scrape))
+
+    def page(self) -> bytes:
+        """Return the text of `/metrics`."""
+        return generate_latest(self._registry)
+
+
+class MetricsWithoutCluster(Collector):
+    """The metrics of a process that serves no cluster, such as one that waits for Kafka at its start.
+
+    Alerts about `reassignd_active` need its 0, since a missing series matches no rule.
+    """
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def collect(self) -> Iterator[Family]:
+        """Yield `reassignd_active`, which is 0, and `reassignd_build_info`."""
+        yield _family(ACTIVE, [((), 0)])
+        yield _family(BUILD, build(self._version))
 
     def page(self) -> bytes:
         """Return the text of `/metrics`."""

@@ -40,16 +40,26 @@ def _commits(scrape: Scrape) -> Samples:
     return [((), Summary(scrape.stats.commits, scrape.stats.commit_seconds))]
 
 
-def _build(scrape: Scrape) -> Samples:
-    return [((scrape.sources.version, platform.python_version()), 1)]
+def build(version: str) -> Samples:
+    """Return the sample of `BUILD`."""
+    return [((version, platform.python_version()), 1)]
 
+
+ACTIVE = gauge(
+    "reassignd_active",
+    lambda r: r.sources.active(),
+    "1 while this process serves requests, else 0.",
+)
+BUILD = Metric(
+    "reassignd_build",
+    "info",
+    ("version", "python"),
+    lambda r: build(r.sources.version),
+    "Version of reassignd and Python; always 1.",
+)
 
 SERVING_METRICS = (
-    gauge(
-        "reassignd_active",
-        lambda r: r.sources.active(),
-        "1 while this process serves requests, else 0.",
-    ),
+    ACTIVE,
     Metric(
         "reassignd_requests",
         "counter",
@@ -126,7 +136,5 @@ SERVING_METRICS = (
         lambda r: r.stats.loop_lag_seconds,
         "Delay of the last timer of the event loop.",
     ),
-    Metric(
-        "reassignd_build", "info", ("version", "python"), _build, "Version of reassignd and Python; always 1."
-    ),
+    BUILD,
 )

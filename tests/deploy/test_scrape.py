@@ -1,6 +1,11 @@
 """A real Prometheus scrapes an embedded cluster whose partitions move, and evaluates the alert rules."""
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +13,7 @@ from tests.deploy.prometheus_server import Prometheus, scraping
 from tests.deploy.test_alerts import ALERTS, RULES
 from tests.reassignd.served import Served
 from tools import dashboard
+from tools.processes import free_ports
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +52,34 @@ def test_rules_and_queries_are_evaluated_without_errors(prometheus: Prometheus) 
     assert set(health.values()) <= {"ok", "unknown"}
     for query in dashboard.queries():
         prometheus.query(query.text.replace("$job", ".*").replace("$instance", ".*"))
+
+
+@contextmanager
+def waiting_for_kafka(folder: Path) -> Iterator[str]:
+    """Run a gateway whose Kafka cluster does not exist, and yield the address of its HTTP listener."""
+    http, kafka = (f"127.0.0.1:{free_ports(1)}" for _ in range(2))
+    command = [
+        sys.executable,
+        "-m",
+        "reassignd",
+        "serve",
+        "--backend",
+        "upstream",
+        "--bootstrap-server",
+        kafka,
+    ]
+    places = ["--listener", "127.0.0.1:0", "--http", http, "--data-dir", str(folder / "data")]
+    process = subprocess.Popen([*command, *places], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield http
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def test_the_alert_that_nothing_serves_matches_a_gateway_that_never_reached_kafka(tmp_path: Path) -> None:
+    expression = re.search(r"alert: ReassigndNotActive\n +expr: (.*)", RULES.read_text("utf-8"))
+    assert expression is not None
+    with waiting_for_kafka(tmp_path) as http, scraping(http, RULES, tmp_path) as prometheus:
+        assert prometheus.value(expression[1]) == 0
+        assert prometheus.value("count(reassignd_build_info)") == 1

@@ -51,7 +51,9 @@ class Served:
 
     def metric(self, sample: str) -> float:
         """Return the value of the sample, which is named as on the metrics page."""
-        lines = self.contents[-1].metrics().decode().splitlines()
+        page = self.contents[-1].metrics
+        assert page is not None
+        lines = page().decode().splitlines()
         return float(next(line for line in lines if line.startswith(f"{sample} ")).split()[1])
 
     async def until(self, look: Callable[[], bool]) -> None:
