@@ -45,6 +45,8 @@ class ReplicaSizes:
         self._arrived: dict[tuple[TopicPartition, int], Received] = {}
         self._silent: set[int] = set()
         """Brokers whose answers contain no sizes; each was logged once."""
+        self._unanswered: set[int] = set()
+        """Brokers that did not answer the last time; each was logged once."""
         self._longest = 0.0
         self._all_at = float("-inf")
         self._known_jobs = 0
@@ -118,8 +120,13 @@ class ReplicaSizes:
         try:
             response = await self._client.ask(request, broker)
         except BrokerError as error:
-            log.info("broker %d does not report its sizes: %s", broker, error)
+            if broker not in self._unanswered:
+                self._unanswered.add(broker)
+                log.info("broker %d does not report its sizes: %s", broker, error)
             return
+        if broker in self._unanswered:
+            self._unanswered.discard(broker)
+            log.info("broker %d answers again when asked for its sizes", broker)
         now = self._clock.now()
         self._longest = max(self._longest, now - began)
         if self._has_sizes(broker, response):

@@ -88,6 +88,8 @@ class UpstreamState(ConfigValues):
     """Topics and brokers that have the throttle they should have, and its values by config. Not durable."""
     unreachable: str = ""
     """Why the upstream cannot be polled; empty while it can."""
+    unreachable_since_ms: int = 0
+    """When the first poll failed, while it cannot be polled."""
     missing_since: dict[str, int] = field(default_factory=dict)
     """Topics that polls miss, or show as another topic of that name, and since when (ms)."""
     unlisted_brokers: set[int] = field(default_factory=set)

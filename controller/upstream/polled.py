@@ -82,6 +82,8 @@ def unreachable(d: Decision, event: Unreachable) -> None:
 
     Steps in flight continue in the upstream; short sightings start again after the outage.
     """
+    if not d.state.unreachable:
+        d.state.unreachable_since_ms = d.now_ms
     d.state.unreachable = event.why
     d.state.forget_sightings()
     evaluate_health(d)

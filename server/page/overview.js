@@ -28,9 +28,14 @@ function pill(text, kind) {
 
 export const showPill = pill;
 
+function unseen(health) {
+  const since = time(health.unseen_since_ms);
+  return `The Kafka cluster has not answered since ${since}: no steps start, and what is shown of it is of that time. ${health.trouble}`;
+}
+
 function showHealth({ health, paused, reassignments: moves }) {
   const guard = health.trouble ? [`${GUARD[health.holds] ?? GUARD_OFF} It found: ${health.trouble}`] : [];
-  const lines = [...health.problems, ...guard];
+  const lines = health.unseen_since_ms ? [unseen(health)] : [...health.problems, ...guard];
   keyed(element("problems"), lines, () => document.createElement("li")).forEach((node, place) => setText(node, lines[place]));
   setHidden(element("problems"), !lines.length);
   if (lines.length) pill(health.trouble && health.holds === 0 ? "unhealthy, holding" : "unhealthy", "bad");

@@ -96,7 +96,17 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
         found += ["", *broker_lines(status["incoming"], width)]
     if status["reasons"]:
         found += ["", "Not moving, by reason:", *reason_lines(status["reasons"], status["other_reasons"])]
-    return [*found, "", f"Spark     {spark_line(status['spark'])}"]
+    if _spark_is_wanted(status):
+        found += ["", f"Spark     {spark_line(status['spark'])}"]
+    return found
+
+
+def _spark_is_wanted(status: dict[str, Any]) -> bool:
+    """Whether Spark, which is optional, can plan jobs, or is missing for one of those that are shown."""
+    spark = status["spark"]
+    if spark["state"] == "missing":
+        return any(job["total"] >= spark["min_partitions"] for job in status["jobs"])
+    return bool(spark["state"] != "off")
 
 
 def _cluster(status: dict[str, Any]) -> str:
@@ -113,10 +123,17 @@ def _cluster(status: dict[str, Any]) -> str:
     ids = {name: ", ".join(map(str, brokers[name] or ())) for name in ("offline", "excluded")}
     notes = [f"{name}: {ids[name]}" for name in ids if ids[name]]
     gone = f" ({'; '.join(notes)})" if notes else ""
+    unseen_since = status["health"]["unseen_since_ms"]
     return (
-        f"Cluster   {brokers['live']} of {counted(brokers['registered'], 'broker')}{gone},"
+        f"Cluster   {'' if unseen_since is None else _unseen(unseen_since)}{brokers['live']} of {counted(brokers['registered'], 'broker')}{gone},"
         f" {counted(partitions['total'], 'partition')}, {', '.join(troubles) or 'all in sync'}"
     )
+
+
+def _unseen(since_ms: int) -> str:
+    """Return that the numbers of the cluster are old."""
+    seconds = max(0, round(time.time() - since_ms / 1000))
+    return f"NOT SEEN for {in_time(seconds)}; as of {when(since_ms)}: "
 
 
 PACED = 3
@@ -127,6 +144,8 @@ _GUARD = {0: "only repairs start", 1: "one step at a time", None: "the guard is 
 
 def _health(health: dict[str, Any]) -> list[str]:
     """Return one line if the cluster is not healthy."""
+    if health["unseen_since_ms"] is not None:
+        return [f"Health    UNREACHABLE, no steps start: {health['trouble']}"]
     if health["trouble"]:
         return [f"Health    UNHEALTHY, {_GUARD[health['holds']]}: {health['trouble']}"]
     return [f"Health    UNHEALTHY: {'; '.join(health['problems'])}"] if health["problems"] else []
@@ -179,8 +198,6 @@ def _pace(pace: dict[str, Any]) -> list[str]:
 def spark_line(spark: dict[str, Any]) -> str:
     """Return the state of the planner on Spark as text."""
     match spark["state"]:
-        case "off":
-            return "off: planner.spark.min.partitions is 0"
         case "missing":
             return f"not found: {spark['reason']}"
         case "ready":

@@ -72,6 +72,13 @@ class ClusterHealth(Struct):
             " the guard restricts nothing."
         ),
     ]
+    unseen_since_ms: Annotated[
+        int | None,
+        Meta(
+            description="Since when the Kafka cluster behind a gateway does not answer, in milliseconds since 1970; no"
+            " step starts, and the numbers of brokers and partitions are of that time. Null while it answers."
+        ),
+    ]
 
 
 class Incoming(Struct):

@@ -43,7 +43,7 @@ async def status(call: Call) -> Status:
         paused=state.paused,
         brokers=_broker_counts(call),
         partitions=_partition_counts(call),
-        health=ClusterHealth(problems(state), state.health_problem or None, state.backlog.usage.held),
+        health=_health(state),
         reassignments=Totals(*totals(state)),
         jobs=rows,
         incoming=_incoming(call),
@@ -100,6 +100,13 @@ def problems(state: State) -> list[str]:
         *([f"{counted(len(offline), 'broker')} are offline in total"] if len(offline) > NAMED else []),
         *(f"{counted(number, 'partition')} {how}" for number, how in partitions if number),
     ]
+
+
+def _health(state: State) -> ClusterHealth:
+    unseen_since = state.unreachable_since_ms if state.unreachable else None
+    return ClusterHealth(
+        problems(state), state.health_problem or None, state.backlog.usage.held, unseen_since
+    )
 
 
 def _incoming(call: Call) -> list[Incoming]:

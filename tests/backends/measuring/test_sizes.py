@@ -148,6 +148,23 @@ async def test_an_unauthorized_answer_leaves_sizes_unknown_and_is_logged_once(
     assert caplog.text.count(f"broker 3 does not report its sizes: {why}") == 1
 
 
+async def test_a_broker_that_does_not_answer_is_logged_once_and_so_is_its_return(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    rig.having("foo-0", adding=(3,))
+    rig.dead.add(3)
+    await rig.sizes.measure()
+    await rig.sizes.measure()
+    rig.dead.clear()
+    await rig.sizes.measure()
+    await rig.sizes.measure()
+    assert caplog.messages == [
+        "broker 3 does not report its sizes: dead",
+        "broker 3 answers again when asked for its sizes",
+    ]
+
+
 async def test_the_age_of_a_measurement_is_that_of_the_oldest_live_broker(rig: Rig) -> None:
     rig.having("foo-0", adding=(2, 3))
     rig.held[3, "foo-0"] = 20

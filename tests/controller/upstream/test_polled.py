@@ -217,3 +217,10 @@ def test_metadata_from_after_a_move_does_not_hide_the_original_of_the_listed_mov
     assert wanted is not None
     assert wanted.original == (1, 4)
     assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 3)
+
+
+def test_the_first_failed_poll_of_an_outage_is_its_start() -> None:
+    gateway = Gateway(FOO)
+    began = gateway.do(Unreachable("connection refused")).now_ms
+    gateway.do(Unreachable("no answer"))
+    assert (gateway.state.unreachable, gateway.state.unreachable_since_ms) == ("no answer", began)

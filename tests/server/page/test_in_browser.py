@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,15 +69,32 @@ def test_a_pause_is_shown_with_its_time_and_its_user(site: Site) -> None:
     ],
 )
 def test_the_health_guard_is_shown(site: Site, holds: int | None, pill: str, said: str) -> None:
-    health = json.dumps({"problems": [], "trouble": "missing: broker 8", "holds": holds})
-    altered = f"""
+    health: dict[str, Any] = {
+        "problems": [],
+        "trouble": "missing: broker 8",
+        "holds": holds,
+        "unseen_since_ms": None,
+    }
+    page = site.open("", with_health(health))
+    assert (page.text("#pill"), page.text("#problems")) == (pill, said)
+
+
+def test_a_cluster_that_does_not_answer_is_not_shown_as_the_present_one(site: Site) -> None:
+    health = {"problems": ["no route"], "trouble": "no route", "holds": 0, "unseen_since_ms": 1_000}
+    page = site.open("", with_health(health))
+    said = page.text("#problems")
+    assert said.startswith("The Kafka cluster has not answered since ")
+    assert said.endswith(": no steps start, and what is shown of it is of that time. no route")
+
+
+def with_health(health: dict[str, Any]) -> str:
+    """Return a script that puts this in place of the health that the server answers."""
+    return f"""
     const read = Response.prototype.json;
     Response.prototype.json = async function () {{
       const body = await read.call(this);
-      return body.health ? {{ ...body, health: {health} }} : body;
+      return body.health ? {{ ...body, health: {json.dumps(health)} }} : body;
     }};"""
-    page = site.open("", altered)
-    assert (page.text("#pill"), page.text("#problems")) == (pill, said)
 
 
 def test_cancelled_partitions_are_not_shown_as_done(site: Site) -> None:

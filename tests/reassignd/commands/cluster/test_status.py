@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import msgspec
@@ -23,7 +24,6 @@ FORECAST = Forecast(
 @pytest.mark.parametrize(
     ("view", "said"),
     [
-        (Spark(), "off: planner.spark.min.partitions is 0"),
         (Spark(SparkState.MISSING, "install it"), "not found: install it"),
         (Spark(SparkState.READY, "", 50_000), "ready for jobs of 50,000 partitions or more"),
         (Spark(SparkState.FAILED, "no memory", 1, 7, 60_000, 0), "failed on job 7: no memory"),
@@ -53,7 +53,7 @@ def status(**health: Any) -> dict[str, Any]:
     return {
         "brokers": {"live": 20, "registered": 20, "offline": [], "excluded": []},
         "partitions": {"total": 100_000, "offline": 0, "under_min_isr": 0, "under_replicated": 0},
-        "health": {"problems": [], "trouble": None, "holds": None} | health,
+        "health": {"problems": [], "trouble": None, "holds": None, "unseen_since_ms": None} | health,
         "paused": False,
         "schedule": None,
         "pace": {"mode": "off"},
@@ -72,7 +72,7 @@ def status(**health: Any) -> dict[str, Any]:
 def test_a_small_screen_shows_limits_and_throttle_and_the_progress_of_jobs() -> None:
     shown = screen(status(), 80, 15)
     text = "\n".join(shown)
-    assert (len(shown), shown[-1]) == (15, "21 more lines")
+    assert (len(shown), shown[-1]) == (15, "19 more lines")
     assert max(map(len, shown)) <= 80
     for word in ("P 10 (10", "50,000,000 bytes/s", "LEFT", "MOVING", "QUEUED", "2 h 5 min"):
         assert word in text
@@ -93,6 +93,21 @@ def test_a_large_screen_shows_everything() -> None:
 )
 def test_the_health_of_the_cluster_is_one_line(health: dict[str, Any], said: str) -> None:
     assert f"Health    {said}" in lines(status(**health))
+
+
+def test_a_cluster_that_does_not_answer_is_not_called_in_sync() -> None:
+    shown = lines(status(unseen_since_ms=0, trouble="connection refused", holds=0))
+    assert re.match(r"Cluster   NOT SEEN for .+; as of 1970-01-01 .+: 20 of 20 brokers", shown[0])
+    assert shown[1] == "Health    UNREACHABLE, no steps start: connection refused"
+
+
+def test_spark_is_shown_only_where_it_is_used() -> None:
+    assert not [line for line in lines(status()) if line.startswith("Spark")]
+    ready = {"state": "ready", "min_partitions": 9}
+    assert lines(status() | {"spark": ready})[-1] == "Spark     ready for jobs of 9 partitions or more"
+    missing = {"state": "missing", "reason": "install it", "min_partitions": 100_000}
+    assert lines(status() | {"spark": missing})[-1] == "Spark     not found: install it"
+    assert lines(status() | {"spark": missing, "jobs": []})[-1] != "Spark     not found: install it"
 
 
 def test_a_healthy_cluster_has_no_line_about_health() -> None:

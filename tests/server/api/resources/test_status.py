@@ -1,5 +1,7 @@
 """`/v1/status`, `/v1/pause` and `/v1/resume`."""
 
+from typing import Any
+
 import pytest
 
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
@@ -47,7 +49,16 @@ async def test_partitions_without_a_leader_or_below_min_isr_are_problems() -> No
 
 
 async def test_a_healthy_cluster_has_no_problems() -> None:
-    assert (await ApiClient().get("/v1/status"))["health"] == {"problems": [], "trouble": None, "holds": None}
+    healthy: dict[str, Any] = {"problems": [], "trouble": None, "holds": None, "unseen_since_ms": None}
+    assert (await ApiClient().get("/v1/status"))["health"] == healthy
+
+
+async def test_a_cluster_that_does_not_answer_shows_since_when() -> None:
+    client = ApiClient()
+    client.controller.state.unreachable = client.controller.state.health_problem = "connection refused"
+    client.controller.state.unreachable_since_ms = 7
+    health = (await client.get("/v1/status"))["health"]
+    assert (health["trouble"], health["unseen_since_ms"]) == ("connection refused", 7)
 
 
 @pytest.mark.parametrize("steps", [0, 1, None])
