@@ -10,10 +10,10 @@ With `clock=ManualClock()` data moves only while the test calls `clock.advance(s
 """
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from backends.memory import MemoryStore
 from common.clock import Clock, ManualClock, RealClock
@@ -23,7 +23,8 @@ from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Partition, TopicPartition
 from controller.ports import Store
 from controller.state.state import State
-from reassignd.config.config import Assignment, resolve
+from reassignd.config.config import EMBEDDED, Assignment, resolve
+from reassignd.errors import ConfigError
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded_adapter import EmbeddedAdapter
@@ -36,13 +37,15 @@ from server.metrics.stats import Counters
 
 __all__ = ["Clock", "EmbeddedCluster", "ManualClock", "RealClock"]
 
+T = TypeVar("T")
+
 
 class EmbeddedCluster:
     """Serves inside `async with`, on the running event loop.
 
     Without a `data_dir` nothing is kept after the end. Port 0 gives each broker a free port. `settings` are keys of
-    docs/configuration.md. Entering raises CommandError when it cannot start, for instance because a port is in use; leaving, when
-    the controller has failed meanwhile.
+    docs/configuration.md; ConfigError names a wrong one. Entering raises CommandError when it cannot start, for instance because
+    a port is in use; leaving, when the controller has failed meanwhile.
     """
 
     def __init__(
@@ -52,8 +55,10 @@ class EmbeddedCluster:
         data_dir: Path | str | None = None,
         port: int = 0,
         clock: Clock | None = None,
-        settings: Mapping[str, str] | None = None,
+        settings: Mapping[str, object] | None = None,
     ) -> None:
+        if (backend := (settings or {}).get("backend", EMBEDDED)) != EMBEDDED:
+            raise ConfigError(f"EmbeddedCluster: backend is always {EMBEDDED} here, not {backend}")
         own = {"embedded.brokers": str(brokers), "listener": f"127.0.0.1:{port}"}
         self._settings = resolve(_assignments({**own, **(settings or {})}))
         self._data_dir = None if data_dir is None else Path(data_dir)
@@ -88,6 +93,10 @@ class EmbeddedCluster:
         """The state of the controller. Do not change it."""
         return self._assembly.state
 
+    async def read(self, view: Callable[[State], T]) -> T:
+        """Return `view(state)`, as the fixtures with blocking methods do."""
+        return view(self.state)
+
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit an event to the controller; return its reply. See `controller.messages.events`."""
         return await self._adapter.submit(event)
@@ -98,7 +107,12 @@ class EmbeddedCluster:
             raise ValueError(
                 f"topic {name}: the assignment has no partition; [[1, 2]] is one with two replicas"
             )
-        replicas = {number: tuple(partition) for number, partition in enumerate(assignment)}
+        try:
+            replicas = {number: tuple(partition) for number, partition in enumerate(assignment)}
+        except TypeError:
+            raise ValueError(
+                f"topic {name}: the assignment has a list of replicas for each partition, such as [[1, 2]], not {assignment!r}"
+            ) from None
         topic = NewTopic(name, uuid.uuid4().bytes, assignments=replicas)
         created = await self.submit(CreateTopics([topic]))
         error, message = created[0].outcome
@@ -110,7 +124,10 @@ class EmbeddedCluster:
 
         Raises TimeoutError when some are left after that time, ValueError when there is no such topic.
         """
-        await expectations.wait_until_done(self.state, self.clock, topics, seconds)
+        is_stuck = self._adapter.cluster.is_stuck
+        await expectations.wait_until_done(
+            self.state, self.clock, topics, _number("seconds", seconds), is_stuck=is_stuck
+        )
 
     async def expect_moving(
         self,
@@ -123,13 +140,18 @@ class EmbeddedCluster:
     ) -> Partition:
         """Wait until a step of the partition is in flight; see `reassignd.testing.expectations`."""
         key = TopicPartition(topic, partition)
-        return await expectations.expect_moving(self.state, key, adding, removing, seconds)
+        return await expectations.expect_moving(
+            self.state, key, adding, removing, _number("seconds", seconds)
+        )
 
     async def advance(self, seconds: float) -> None:
         """Advance the clock, which must be a `ManualClock`."""
         if not isinstance(self.clock, ManualClock):
-            raise TypeError("only a ManualClock can be advanced: EmbeddedCluster(clock=ManualClock())")
-        await self.clock.advance(seconds)
+            raise TypeError(
+                "only a manual clock can be advanced: EmbeddedCluster(clock=ManualClock()),"
+                ' or pytest.mark.reassignd(clock="manual")'
+            )
+        await self.clock.advance(_number("seconds", seconds))
 
     async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
         """Stop a broker. A `controlled` stop moves its leaderships away first; otherwise it stops as in a crash."""
@@ -139,9 +161,12 @@ class EmbeddedCluster:
         """Start a stopped broker again, on its port and with its data."""
         await self._adapter.cluster.start_broker(broker)
 
-    def slow_broker(self, broker: int, factor: float) -> None:
-        """Scale the bandwidth of the broker's network: 0 stops all transfers, 1 is the configured bandwidth."""
-        self._adapter.cluster.slow_broker(broker, factor)
+    async def slow_broker(self, broker: int, factor: float) -> None:
+        """Scale the bandwidth of the broker's network: 0 stops all transfers, 1 is the configured bandwidth.
+
+        A broker that is stopped and started again has the configured bandwidth.
+        """
+        self._adapter.cluster.slow_broker(broker, _number("factor", factor))
 
     async def fail_log_dir(self, broker: int, path: str) -> None:
         """Make a log directory of a running broker fail. DescribeLogDirs lists the paths."""
@@ -163,5 +188,12 @@ class EmbeddedCluster:
         return Assembly(self._settings, state, store, identity, build, parts)
 
 
-def _assignments(settings: Mapping[str, str]) -> Iterator[Assignment]:
-    return (Assignment(key, value, "EmbeddedCluster") for key, value in settings.items())
+def _assignments(settings: Mapping[str, object]) -> Iterator[Assignment]:
+    return (Assignment(key, str(value), "EmbeddedCluster") for key, value in settings.items())
+
+
+def _number(name: str, value: object) -> float:
+    """Return the value. Raises TypeError when it is no number, as tests without a type checker may have it."""
+    if not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    return value

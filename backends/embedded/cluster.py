@@ -193,6 +193,10 @@ class SimulatedCluster:
             self._lagging.pop(number, None)
             broker.behind_since = None
 
+    def is_stuck(self, number: int) -> bool:
+        """Return whether the network of the broker has been slowed to 0."""
+        return self._replication.networks[number].factor == 0
+
     async def fail_log_dir(self, number: int, path: str) -> None:
         """Let a disk of a running broker fail, and notify the controller. Raises ValueError for another path."""
         self._check_runs(number)

@@ -46,12 +46,7 @@ class BlockingCluster:
 
     def read(self, view: Callable[[State], T]) -> T:
         """Return `view(state)`, called between two decisions of the controller."""
-        cluster = self._cluster
-
-        async def call() -> T:
-            return view(cluster.state)
-
-        return self._run(call())
+        return self._run(self._cluster.read(view))
 
     def create_topic(self, name: str, assignment: Sequence[Sequence[int]]) -> None:
         """See `EmbeddedCluster.create_topic`."""
@@ -90,12 +85,7 @@ class BlockingCluster:
 
     def slow_broker(self, broker: int, factor: float) -> None:
         """See `EmbeddedCluster.slow_broker`."""
-        cluster = self._cluster
-
-        async def call() -> None:
-            cluster.slow_broker(broker, factor)
-
-        self._run(call())
+        self._run(self._cluster.slow_broker(broker, factor))
 
     def fail_log_dir(self, broker: int, path: str) -> None:
         """See `EmbeddedCluster.fail_log_dir`."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from common.clock import Clock, ManualClock
 from controller.model.cluster import Partition, TopicPartition
@@ -19,19 +19,25 @@ ADVANCE_SECONDS = 1.0
 
 
 async def wait_until_done(
-    state: State, clock: Clock, topics: Iterable[str] = (), seconds: float = 30.0
+    state: State,
+    clock: Clock,
+    topics: Iterable[str] = (),
+    seconds: float = 30.0,
+    *,
+    is_stuck: Callable[[int], bool],
 ) -> None:
     """Return when no reassignment of the topics is left; without topics, none at all.
 
-    `seconds` are those of the cluster's clock: a manual clock is advanced. Raises TimeoutError, which names the partitions that
-    are left and why they wait, and ValueError when a topic does not exist at the call.
+    `seconds` are those of the cluster's clock: a manual clock is advanced. `is_stuck` tells whether the rate of a broker is 0.
+    Raises TimeoutError, which names the partitions that are left and why they wait, and ValueError when a topic does not exist at
+    the call.
     """
     topics = tuple(topics)
     _check_exist(state, topics)
     chosen, end = dict.fromkeys(topics) or None, clock.now() + seconds
     while left := list(ongoing(state, chosen)):
         if clock.now() >= end:
-            raise TimeoutError(f"after {seconds:g} s {_described(state, left)}")
+            raise TimeoutError(f"after {seconds:g} s, {_described(state, left, is_stuck)}")
         if isinstance(clock, ManualClock):
             await clock.advance(ADVANCE_SECONDS)
         # Brokers and controller exchange requests over sockets, for which a manual clock does not wait.
@@ -85,19 +91,34 @@ def _actual(state: State, key: TopicPartition) -> str:
     return _described(state, left) if left else f"it rests at {list(now.replicas)}"
 
 
-def _described(state: State, left: Sequence[Ongoing]) -> str:
+def _described(
+    state: State, left: Sequence[Ongoing], is_stuck: Callable[[int], bool] = lambda _: False
+) -> str:
     """Return the rows with the reasons why they wait."""
+    count = "1 partition is" if len(left) == 1 else f"{len(left)} partitions are"
     more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
-    return f"{len(left)} not done: " + "; ".join(_row(state, row) for row in left[:NAMED]) + more
+    return f"{count} not done: " + "; ".join(_row(state, row, is_stuck) for row in left[:NAMED]) + more
 
 
-def _row(state: State, row: Ongoing) -> str:
+def _row(state: State, row: Ongoing, is_stuck: Callable[[int], bool]) -> str:
     key = TopicPartition(row.topic, row.partition)
     partition, reassignment = state.partition(*key), state.reassignments.get(key)
     if partition is not None and partition.moving:
-        offline = [r for r in partition.adding if r not in state.live]
-        why = f"broker {offline[0]} is offline" if offline else f"copies to {list(partition.adding)}"
+        why = _copying(state, partition, is_stuck)
     else:
         why = "queued" if reassignment is None else waiting_reason(state, reassignment)
     target = "" if reassignment is None else f", target {list(reassignment.target)}"
     return f"{key} is at {list(row.current)}{target} ({why})"
+
+
+def _copying(state: State, partition: Partition, is_stuck: Callable[[int], bool]) -> str:
+    offline = [broker for broker in partition.adding if broker not in state.live]
+    if offline:
+        return f"broker {offline[0]} is offline"
+    stuck = [
+        broker
+        for broker in (*partition.adding, partition.leader)
+        if broker in state.live and is_stuck(broker)
+    ]
+    note = f"; the rate of broker {stuck[0]} is 0" if stuck else ""
+    return f"copies to {list(partition.adding)}{note}"

@@ -14,22 +14,28 @@ pytest loads the plugin in every project that has reassignd installed.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pytest
-
-try:
-    import pytest_asyncio
-except ImportError:  # only the async fixture needs it
-    pytest_asyncio = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from reassignd.embedded import EmbeddedCluster
     from reassignd.testing.blocking import BlockingCluster
 
+NUMBERS = {
+    "brokers": "embedded.brokers",
+    "racks": "embedded.racks",
+    "partition_bytes": "embedded.partition.bytes",
+}
+"""The options that are numbers, and the settings that they stand for."""
+
 CLOCKS = ("real", "manual")
+OPTION, ARGUMENT = "the option reassignd_{}", "the argument {} of the marker reassignd"
+"""How errors name an option of the ini file, and an argument of the marker."""
 SHARED = "reassignd_shared_cluster"
-FIXTURES = {SHARED, "reassignd_cluster", "reassignd_cluster_async"}
+ON_LOOP = "reassignd_cluster_async"
+FIXTURES = {SHARED, ON_LOOP, "reassignd_cluster"}
 
 
 class Options(NamedTuple):
@@ -39,7 +45,7 @@ class Options(NamedTuple):
     clock: str = "real"
     racks: int | None = None
     partition_bytes: int | None = None
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: Mapping[str, object] = {}
 
     def cluster(self) -> EmbeddedCluster:
         """Return a cluster that is not started yet."""
@@ -48,7 +54,7 @@ class Options(NamedTuple):
         own = {"embedded.racks": self.racks, "embedded.partition.bytes": self.partition_bytes}
         set_ = {key: str(value) for key, value in own.items() if value is not None}
         clock = ManualClock() if self.clock == "manual" else RealClock()
-        return EmbeddedCluster(self.brokers, clock=clock, settings={**set_, **dict(self.settings)})
+        return EmbeddedCluster(self.brokers, clock=clock, settings={**set_, **self.settings})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,7 +80,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Refuse a marker that the cluster of the session cannot follow."""
     fixtures = set(getattr(item, "fixturenames", ()))
     if item.get_closest_marker("reassignd") and FIXTURES & fixtures == {SHARED}:
-        raise pytest.UsageError(
+        _refuse(
             f"the marker reassignd has no effect on {SHARED}, which is one for all tests:"
             " use the options of the ini file, or reassignd_cluster"
         )
@@ -83,63 +89,107 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture
 def reassignd_cluster(request: pytest.FixtureRequest) -> Iterator[BlockingCluster]:
     """Give the test a cluster of its own, with blocking methods."""
-    from reassignd.testing.blocking import BlockingCluster
-
-    with BlockingCluster(_options(request).cluster) as cluster:
+    with _blocking(_options(request)) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def reassignd_shared_cluster(request: pytest.FixtureRequest) -> Iterator[BlockingCluster]:
     """Give all tests one cluster, as the ini file describes it. Tests must name topics differently."""
-    from reassignd.testing.blocking import BlockingCluster
-
-    with BlockingCluster(_of_ini(request.config).cluster) as cluster:
+    with _blocking(_of_ini(request.config)) as cluster:
         yield cluster
 
 
 async def _cluster_on_the_loop(request: pytest.FixtureRequest) -> AsyncIterator[EmbeddedCluster]:
     """Give the test a cluster of its own on its event loop."""
-    async with _options(request).cluster() as cluster:
+    options = _options(request)
+    async with AsyncExitStack() as stack:
+        with _errors_in_one_line():
+            cluster = await stack.enter_async_context(options.cluster())
         yield cluster
 
 
-if pytest_asyncio is not None:
-    reassignd_cluster_async = pytest_asyncio.fixture(_cluster_on_the_loop, name="reassignd_cluster_async")
+def _no_loop() -> NoReturn:
+    """Tell what the test lacks."""
+    _refuse(f"{ON_LOOP} needs pytest-asyncio: pip install pytest-asyncio")
+
+
+try:
+    import pytest_asyncio
+except ImportError:
+    reassignd_cluster_async = pytest.fixture(_no_loop, name=ON_LOOP)
+else:
+    reassignd_cluster_async = pytest_asyncio.fixture(_cluster_on_the_loop, name=ON_LOOP)  # type: ignore[assignment]
+
+
+@contextmanager
+def _blocking(options: Options) -> Iterator[BlockingCluster]:
+    from reassignd.testing.blocking import BlockingCluster
+
+    with ExitStack() as stack:
+        with _errors_in_one_line():
+            cluster = stack.enter_context(BlockingCluster(options.cluster))
+        yield cluster
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """Report errors of settings, and of the start, without a traceback through this package."""
+    from reassignd.errors import CommandError, ConfigError
+
+    try:
+        yield
+    except (CommandError, ConfigError) as error:
+        _refuse(f"reassignd: {error}")
 
 
 def _of_ini(config: pytest.Config) -> Options:
     """Return the options of the ini file."""
-    texts = {name: config.getini(f"reassignd_{name}") for name in ("brokers", "racks", "partition_bytes")}
-    numbers = {name: _number(f"reassignd_{name}", text) for name, text in texts.items() if text}
-    settings = [line.partition("=") for line in config.getini("reassignd_settings")]
-    pairs = {key.strip(): value.strip() for key, _, value in settings}
-    return _checked({**numbers, "clock": config.getini("reassignd_clock"), "settings": pairs})
+    texts = {name: config.getini(f"reassignd_{name}") for name in (*NUMBERS, "clock")}
+    settings: dict[str, object] = {}
+    for line in config.getini("reassignd_settings"):
+        key, equals, value = line.partition("=")
+        if not equals:
+            _refuse(f"{OPTION.format('settings')}: =VALUE is missing after {line!r}")
+        settings[key.strip()] = value.strip()
+    given = {name: text for name, text in texts.items() if text}
+    return Options(**{**_checked(OPTION, given), "settings": settings})
 
 
 def _options(request: pytest.FixtureRequest) -> Options:
     """Return the options of the test's markers, the nearest first, over those of the ini file."""
-    options = _of_ini(request.config)._asdict()
+    options = _of_ini(request.config)
     for marker in reversed(list(request.node.iter_markers("reassignd"))):
         if marker.args:
-            raise pytest.UsageError("the marker reassignd takes named arguments only: reassignd(brokers=4)")
-        if unknown := marker.kwargs.keys() - options.keys():
-            raise pytest.UsageError(
-                f"the marker reassignd has no argument {min(unknown)}; it has {', '.join(options)}"
+            _refuse("the marker reassignd takes named arguments only: reassignd(brokers=4)")
+        if unknown := marker.kwargs.keys() - set(Options._fields):
+            _refuse(
+                f"the marker reassignd has no argument {min(unknown)}; it has {', '.join(Options._fields)}"
             )
-        given = dict(marker.kwargs)
-        given["settings"] = {**dict(options["settings"]), **given.get("settings", {})}
-        options |= given
-    return _checked(options)
+        given = _checked(ARGUMENT, marker.kwargs)
+        settings = {**options.settings, **given.pop("settings", {})}
+        options = options._replace(**given, settings=settings)
+    return options
 
 
-def _checked(options: Mapping[str, Any]) -> Options:
-    if options["clock"] not in CLOCKS:
-        raise pytest.UsageError(f"the clock of reassignd is {' or '.join(CLOCKS)}, not {options['clock']!r}")
-    return Options(**{**options, "settings": tuple(dict(options["settings"]).items())})
+def _checked(named: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with numbers as such. `named` is how an error names one."""
+    from reassignd.config.config import KEYS
+
+    checked = dict(given)
+    for name in NUMBERS.keys() & given.keys():
+        kind = KEYS[NUMBERS[name]].kind
+        try:
+            checked[name] = kind.parse(str(given[name]))
+        except ValueError:
+            _refuse(f"{named.format(name)} must be {kind.valid}, not {given[name]!r}")
+    if given.get("clock", CLOCKS[0]) not in CLOCKS:
+        _refuse(f"{named.format('clock')} must be {' or '.join(CLOCKS)}, not {given['clock']!r}")
+    if not isinstance(given.get("settings", {}), Mapping):
+        _refuse(f"{named.format('settings')} must be a dict of settings, not {given['settings']!r}")
+    return checked
 
 
-def _number(name: str, text: str) -> int:
-    if not text.strip().isdecimal():
-        raise pytest.UsageError(f"the option {name} must be a number, not {text!r}")
-    return int(text)
+def _refuse(message: str) -> NoReturn:
+    """Fail the test with this message alone: a traceback through this package would not help its author."""
+    pytest.fail(message, pytrace=False)

@@ -87,7 +87,7 @@ async def test_with_tls_files_clients_and_brokers_speak_tls() -> None:
 
 
 async def test_tls_files_that_cannot_be_used_are_refused() -> None:
-    with pytest.raises(CommandError, match=r"cannot use the listener\.tls files"):
+    with pytest.raises(CommandError, match=r"cannot use the listener\.tls files: no\.pem: .*No such file"):
         async with EmbeddedCluster(3, settings={"listener.tls.certificate.file": "no.pem"}):
             pass
 
@@ -121,11 +121,11 @@ async def test_a_stuck_broker_delays_its_steps() -> None:
     clock = ManualClock()
     async with EmbeddedCluster(2, clock=clock) as cluster:
         await cluster.create_topic("orders", [[1]])
-        cluster.slow_broker(2, 0)
+        await cluster.slow_broker(2, 0)
         await cluster.submit(move("orders", (2,)))
         await clock.advance(60)
         assert cluster.state.reassignments
-        cluster.slow_broker(2, 1)
+        await cluster.slow_broker(2, 1)
         await clock.advance(60)
         await idle(cluster)
 
@@ -161,6 +161,24 @@ async def test_a_refused_topic_is_reported_with_the_reason() -> None:
             await cluster.create_topic("bad name", [[1]])
         with pytest.raises(ValueError, match="topic orders: the assignment has no partition"):
             await cluster.create_topic("orders", [])
+        with pytest.raises(ValueError, match=r"such as \[\[1, 2\]\], not \[1, 2\]$"):
+            await cluster.create_topic("orders", [1, 2])  # type: ignore[list-item]
+
+
+async def test_a_text_instead_of_a_number_is_named() -> None:
+    async with EmbeddedCluster(1, clock=ManualClock()) as cluster:
+        with pytest.raises(TypeError, match="factor must be a number, not 'a tenth'"):
+            await cluster.slow_broker(1, "a tenth")  # type: ignore[arg-type]
+        for wait in (cluster.advance, lambda text: cluster.wait_until_done(seconds=text)):
+            with pytest.raises(TypeError, match="seconds must be a number, not 'five'"):
+                await wait("five")  # type: ignore[arg-type]
+
+
+async def test_the_state_is_read_as_in_blocking_tests() -> None:
+    async with EmbeddedCluster(1) as cluster:
+        await cluster.create_topic("orders", [[1]])
+        assert await cluster.read(lambda state: list(state.topics)) == ["orders"]
+        assert await cluster.read(lambda state: state.partition("nope", 0)) is None
 
 
 async def test_a_data_directory_in_use_is_refused(tmp_path: Path) -> None:
@@ -185,3 +203,8 @@ async def test_leaving_raises_the_failure_of_the_controller() -> None:
 def test_unknown_settings_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"EmbeddedCluster: unknown key 'tick'"):
         EmbeddedCluster(settings={"tick": "1"})
+
+
+def test_another_backend_is_refused() -> None:
+    with pytest.raises(ConfigError, match="backend is always embedded here, not upstream"):
+        EmbeddedCluster(settings={"backend": "upstream"})

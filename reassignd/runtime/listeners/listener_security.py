@@ -33,7 +33,8 @@ def checked_server_context(
     try:
         context = server_context(certificate, key, client_ca)
     except OSError as error:
-        raise CommandError(f"cannot use the {setting} files: {error}") from error
+        files = ", ".join(str(file) for file in (certificate, key, client_ca) if file is not None)
+        raise CommandError(f"cannot use the {setting} files: {files}: {error}") from error
     warn_if_open(certificate if key is None else key, "the private key")
     return context
 

@@ -9,10 +9,12 @@ from tests.reassignd.test_embedded import move
 async def test_a_wait_names_what_is_left_and_why() -> None:
     async with EmbeddedCluster(3, clock=ManualClock()) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
-        cluster.slow_broker(3, 0)
+        await cluster.slow_broker(3, 0)
         await cluster.submit(move("orders", (3, 2)))
         with pytest.raises(
-            TimeoutError, match=r"after 5 s 1 not done: orders-0 is at \[1, 2\], target \[3, 2\]"
+            TimeoutError,
+            match=r"after 5 s, 1 partition is not done: orders-0 is at \[1, 2\], target \[3, 2\]"
+            r" \(copies to \[3\]; the rate of broker 3 is 0\)",
         ):
             await cluster.wait_until_done("orders", seconds=5)
 
@@ -76,3 +78,14 @@ async def test_only_a_manual_clock_can_be_advanced() -> None:
     async with EmbeddedCluster(1) as cluster:
         with pytest.raises(TypeError, match="ManualClock"):
             await cluster.advance(1)
+
+
+async def test_two_partitions_that_are_left_are_counted() -> None:
+    async with EmbeddedCluster(3, clock=ManualClock()) as cluster:
+        for topic in ("clicks", "orders"):
+            await cluster.create_topic(topic, [[1, 2]])
+            await cluster.submit(move(topic, (3, 2)))
+        with pytest.raises(
+            TimeoutError, match=r"2 partitions are not done: clicks-0 is at .*; orders-0 is at"
+        ):
+            await cluster.wait_until_done(seconds=0)

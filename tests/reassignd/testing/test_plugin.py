@@ -1,5 +1,6 @@
 """The plugin runs in test runs of other projects, which pytester starts."""
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -78,7 +79,7 @@ def test_with_a_manual_clock_a_move_waits_for_the_test(run: Run) -> None:
             reassignd_cluster.slow_broker(3, 0)
             move(reassignd_cluster.bootstrap_servers, "orders", [3, 2])
             reassignd_cluster.expect_moving("orders", adding=[3], removing=[1])
-            with pytest.raises(TimeoutError, match=r"1 not done: orders-0 is at .*copies to \\[3\\]"):
+            with pytest.raises(TimeoutError, match=r"1 partition is not done: orders-0 is at .*copies to \\[3\\]"):
                 reassignd_cluster.wait_until_done(seconds=20)
             reassignd_cluster.slow_broker(3, 1)
             reassignd_cluster.wait_until_done(seconds=600)
@@ -116,11 +117,17 @@ def test_the_shared_cluster_is_one_for_all_tests(run: Run) -> None:
     [
         ("broker=4", "the marker reassignd has no argument broker; it has brokers, "),
         ("4", r"takes named arguments only: reassignd\(brokers=4\)"),
-        ("clock='fast'", "the clock of reassignd is real or manual, not 'fast'"),
-        ("settings={'tick': '1'}", "unknown key 'tick'"),
+        ("clock='fast'", "the argument clock of the marker reassignd must be real or manual, not 'fast'"),
+        (
+            "brokers=0",
+            r"the argument brokers of the marker reassignd must be an integer in \[1, 1000\], not 0",
+        ),
+        ("settings=['tick']", r"the argument settings of .* must be a dict of settings, not \['tick'\]"),
+        ("settings={'tick': '1'}", "reassignd: EmbeddedCluster: unknown key 'tick'"),
+        ("settings={'listener.tls.certificate.file': 'no.pem'}", "cannot use the listener.tls files: no.pem"),
     ],
 )
-def test_a_wrong_marker_is_named(run: Run, marker: str, message: str) -> None:
+def test_a_wrong_marker_is_named_without_a_traceback(run: Run, marker: str, message: str) -> None:
     result = run(f"""
         import pytest
 
@@ -130,6 +137,7 @@ def test_a_wrong_marker_is_named(run: Run, marker: str, message: str) -> None:
     """)
     result.assert_outcomes(errors=1)
     result.stdout.re_match_lines([f".*{message}"])
+    result.stdout.no_fnmatch_line("*.py:[0-9]*: *")
 
 
 def test_a_marker_cannot_change_the_shared_cluster(run: Run) -> None:
@@ -145,6 +153,42 @@ def test_a_marker_cannot_change_the_shared_cluster(run: Run) -> None:
     result.stdout.re_match_lines([".*the marker reassignd has no effect on reassignd_shared_cluster"])
 
 
-def test_a_wrong_option_is_named(run: Run) -> None:
-    result = run("def test_it(reassignd_cluster): pass", "reassignd_brokers = many")
-    result.stdout.fnmatch_lines(["*the option reassignd_brokers must be a number, not 'many'*"])
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("reassignd_brokers = many", "the option reassignd_brokers must be an integer in *, not 'many'"),
+        ("reassignd_clock = fast", "the option reassignd_clock must be real or manual, not 'fast'"),
+        ("reassignd_settings = tick", "the option reassignd_settings: =VALUE is missing after 'tick'"),
+    ],
+)
+def test_a_wrong_option_is_named(run: Run, option: str, message: str) -> None:
+    result = run("def test_it(reassignd_cluster): pass", option)
+    result.stdout.fnmatch_lines([f"*{message}*"])
+
+
+def test_options_describe_the_clusters_of_all_tests(run: Run) -> None:
+    result = run(
+        """
+        def test_it(reassignd_cluster, reassignd_shared_cluster):
+            for cluster in (reassignd_cluster, reassignd_shared_cluster):
+                cluster.advance(1)
+                assert cluster.read(lambda state: {each.rack for each in state.brokers.values()}) == {"rack-a"}
+    """,
+        "reassignd_clock = manual\nreassignd_racks = 1",
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_without_pytest_asyncio_the_fixture_tells_what_it_needs(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        pytest_asyncio="raise ImportError",
+        test_it="async def test_it(reassignd_cluster_async): pass",
+    )
+    plugin = ("-m", "pytest", "-p", "reassignd.testing.plugin")
+    result = pytester.run(sys.executable, *plugin, timeout=120)
+    result.stdout.fnmatch_lines(
+        ["*reassignd_cluster_async needs pytest-asyncio: pip install pytest-asyncio*"]
+    )
