@@ -4,7 +4,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -123,9 +123,9 @@ class Site(NamedTuple):
 
 
 @contextmanager
-def site() -> Iterator[Site]:
-    """Start four brokers and a gateway."""
-    spec = Spec(4, measured=True, settings=FULL_SPEED)
+def site(settings: Mapping[str, str] = FULL_SPEED) -> Iterator[Site]:
+    """Start four brokers with these settings, and a gateway."""
+    spec = Spec(4, measured=True, settings=settings)
     with tempfile.TemporaryDirectory() as folder, running_kafka(spec) as kafka:
         gateway = Reassignd(Path(folder), {"gateway.ports": "4"}, 4, kafka.bootstrap)
         gateway.start()

@@ -16,13 +16,14 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from os import getloadavg, sysconf
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-from bench.gateway_cluster import Site, configure, listed, load, site
+from bench.broker_network import SMALL_FETCHES, limited
+from bench.gateway_cluster import FULL_SPEED, Site, configure, listed, load, site
 from bench.pace_plots import plot
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -347,6 +348,11 @@ def _options() -> argparse.Namespace:
     options.add_argument("--idle", type=float, default=10, help="seconds of measurement before each move")
     options.add_argument("--settle", type=float, default=20, help="seconds of load before the first run")
     options.add_argument(
+        "--network",
+        type=float,
+        help="MB/s that each broker may send; needs root and `tc` (default: no limit)",
+    )
+    options.add_argument(
         "--warm", type=int, default=3, help="moves at once before, so that JVMs have compiled"
     )
     options.add_argument(
@@ -360,7 +366,8 @@ def _options() -> argparse.Namespace:
 def measure(options: argparse.Namespace, modes: Sequence[Mode]) -> tuple[list[Run], list[float]]:
     """Measure all modes in turn, as often as asked for. Return the runs, and the loads of the machine."""
     loads, runs, there = [getloadavg()[0]], [], True
-    with site() as at:
+    with ExitStack() as stack:
+        at = stack.enter_context(site(SMALL_FETCHES if options.network else FULL_SPEED))
         create(at, LOADED, [loaded_replicas(i) for i in range(LOADED_PARTITIONS)])
         for topic, count in ((CANARY, BROKERS), (BIG, options.partitions)):
             create(at, topic, [replicas(i, False) for i in range(count)])
@@ -378,6 +385,9 @@ def measure(options: argparse.Namespace, modes: Sequence[Mode]) -> tuple[list[Ru
                 there = not there
             time.sleep(options.settle)
             collect()
+        if options.network:
+            ports = [int(at.kafka.address(broker).rpartition(":")[2]) for broker in at.kafka.brokers]
+            stack.enter_context(limited(ports, options.network))
         for turn in range(options.runs):
             for mode in modes:
                 run = measured(at, mode, there, options)
