@@ -54,28 +54,6 @@ DELETE FROM audit_topic_entries WHERE (topic, action, entry) IN
 (SELECT value, action, audit.id FROM audit, json_each(detail, '$.topics') WHERE audit.id < ?)
 """
 
-_ENTRIES = """
-CREATE TABLE audit_topic_entries (
-    topic TEXT, action TEXT, entry INTEGER, principal TEXT NOT NULL, client_id TEXT,
-    PRIMARY KEY (topic, action, entry)
-) WITHOUT ROWID
-"""
-_TOPIC_INDEXES = (
-    "CREATE INDEX audit_by_topic_principal ON audit_topic_entries (topic, principal, action, entry)",
-    "CREATE INDEX audit_by_topic_client ON audit_topic_entries (topic, client_id, action, entry)",
-    "CREATE INDEX audit_by_topic_both ON audit_topic_entries (topic, principal, client_id, action, entry)",
-)
-_INSERT_TOPICS = """
-INSERT OR IGNORE INTO audit_topic_entries SELECT value, action, audit.id, principal, client_id
-FROM audit, json_each(detail, '$.topics') WHERE audit.id BETWEEN ? AND ?
-"""
-_DELETE_TOPICS = """
-DELETE FROM audit_topic_entries WHERE (topic, action, entry) IN
-(SELECT value, action, audit.id FROM audit, json_each(detail, '$.topics') WHERE audit.id < ?)
-"""
-_OLD_TOPICS = "audit_topics"
-"""The table of an earlier version, which had no index of topics with principals."""
-
 _ENTRIES = "SELECT id, time_ms, action, principal, client_id, job, detail FROM audit WHERE id"
 _NAMES_TOPIC = "EXISTS (SELECT 1 FROM json_each(detail, '$.topics') WHERE value = ?) AND "
 
@@ -111,13 +89,12 @@ def insert_entries(database: sqlite3.Connection, entries: Sequence[AuditEntry]) 
 
 def index_topics(database: sqlite3.Connection) -> bool:
     """Add the topics of the next entries to the index, in a transaction; return whether there may be more."""
-    newest, number = database.execute(_NEXT, (INDEX_BATCH,)).fetchone()
-    if not number:
-        return False
     with database:
         database.execute("BEGIN IMMEDIATE")
-        database.execute(_INDEX_TOPICS, (newest,))
-        database.execute("INSERT OR REPLACE INTO audit_indexed VALUES (0, ?)", (newest,))
+        newest, number = database.execute(_NEXT, (INDEX_BATCH,)).fetchone()
+        if number:
+            database.execute(_INDEX_TOPICS, (newest,))
+            database.execute("INSERT OR REPLACE INTO audit_indexed VALUES (0, ?)", (newest,))
     return bool(number == INDEX_BATCH)
 
 
