@@ -141,7 +141,10 @@ def serve(
         from reassignd.check_config import check, described
 
         check(settings)
-        click.echo("".join(f"{line}\n" for line in described(assignments)) + "the settings are valid")
+        click.echo(
+            "".join(f"{line}\n" for line in described(assignments))
+            + "the settings are valid; no connection was tried"
+        )
         return
 
     from reassignd.serve import run

@@ -6,6 +6,7 @@ last, so that `/readyz` can name the obstacle.
 
 import asyncio
 import json
+import logging
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
@@ -31,6 +32,8 @@ from server.api.routes import Api
 from server.http.connection import Bounds
 from server.http.server import Health, HttpServer, operations_routes, root_routes
 from server.metrics.exposition import MetricsWithoutCluster
+
+log = logging.getLogger(__name__)
 
 STOP_SECONDS = 4.0
 """Time for a clean stop after a signal. The documentation promises 5 s to supervisors."""
@@ -70,6 +73,8 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
             try:
                 await runtime.start(publish)
                 print(ready_line(settings.ready_format, runtime, http), flush=True)
+                if settings.log_format == "json":
+                    log_serving(runtime, http)
                 manager.ready()
                 await runtime.wait_for_failure()
             finally:
@@ -78,6 +83,12 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
                 await runtime.stop()
     finally:
         await cancel(*background)
+
+
+def log_serving(runtime: Runtime, http: str) -> None:
+    """Log what the ready line on stdout says, for collectors of JSON logs; a plain log stands beside that line."""
+    fields = {"kind": runtime.kind, "addresses": [str(each) for each in runtime.addresses], "http": http}
+    log.info("requests are served", extra={"event": "serving", "fields": fields})
 
 
 def ready_line(form: str, runtime: Runtime, http: str) -> str:

@@ -90,3 +90,26 @@ def test_commands_are_found_and_wrong_ones_are_noticed() -> None:
         parse("limits P=2 --dry")
     with pytest.raises(AssertionError, match="there is no command"):
         parse("limit P=2")
+
+
+def test_the_logger_in_the_example_of_a_log_line_is_a_module_of_an_installation() -> None:
+    [logger] = re.findall(
+        r'"logger": "reassignd\.([\w.]+)"', (ROOT / "docs/observability.md").read_text("utf-8")
+    )
+    assert (ROOT / f"{logger.replace('.', '/')}.py").is_file()
+
+
+def test_the_events_in_the_table_of_log_events_are_those_of_the_code() -> None:
+    page = (ROOT / "docs/observability.md").read_text("utf-8")
+    table = page.partition("| event | further fields | when |")[2].partition("\n\n")[0]
+    documented = {
+        name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    source = "".join(
+        file.read_text("utf-8")
+        for folder in ("server", "reassignd")
+        for file in (ROOT / folder).rglob("*.py")
+    )
+    found = set(re.findall(r'"event": "(\w+)"', source))
+    assert {"resuming", "serving"} <= found
+    assert found - documented == set()

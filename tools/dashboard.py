@@ -19,6 +19,10 @@ HERE = '{job=~"$job",instance=~"$instance"}'
 """Selects the processes that are chosen at the top of the dashboard."""
 
 
+INSTANCES = "Of several instances (state=topic); empty with state=directory."
+"""Description of panels that a single process has no data for."""
+
+
 class Query(NamedTuple):
     """A PromQL expression; `HERE` stands for `$`. `legend` names its series."""
 
@@ -182,12 +186,23 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         ),
     ),
     "Instances with a state topic": (
-        graph("Active", "none", ("max by (instance) (reassignd_instance_active$)", "{{instance}}")),
-        graph("Lag", "none", ("max by (instance) (reassignd_state_lag_records$)", "{{instance}}")),
+        graph(
+            "Active",
+            "none",
+            ("max by (instance) (reassignd_instance_active$)", "{{instance}}"),
+            text=INSTANCES,
+        ),
+        graph(
+            "Lag",
+            "none",
+            ("max by (instance) (reassignd_state_lag_records$)", "{{instance}}"),
+            text=INSTANCES,
+        ),
         graph(
             "Changes of the active instance",
             "none",
             ("max(increase(reassignd_instance_changes_total$[1h]))", "changes in an hour"),
+            text=INSTANCES,
         ),
     ),
     "reassignd itself": (

@@ -35,7 +35,9 @@ source sets a key twice, the last value is used. The variable of a key has the p
 and underscores for dots: `REASSIGND_LOG_LEVEL=DEBUG` sets `log.level`. Other variables are ignored.
 
 `reassignd serve --config FILE --check-config` checks the settings and the files that they name, shows where each
-one comes from, and exits: with 0 if all are valid.
+one comes from, and exits: with 0 if all are valid. It tries no connection: a host that does not exist is seen at the
+start. It reads the variables of the shell in which it runs, not those of a unit of systemd or of a container: with
+`deploy/install.sh`, `data.dir` is in the unit (`systemctl show -p Environment reassignd`).
 
 The file has the syntax of Java properties: a line that begins with `#` or `!` is a comment; `=`, `:` or white
 space separates key and value; a backslash at the end of a line continues it. An unknown key or an invalid
@@ -102,7 +104,9 @@ METRICS_PAGE = """\
 `GET /metrics` on the HTTP listener returns the metrics in the text format of Prometheus.
 [Observability](observability.md) shows how to scrape them, with alert rules and a dashboard.
 
-Metrics of reassignd begin with `reassignd_`. A metric that Kafka has too also has the name that the usual rules
+Metrics of reassignd begin with `reassignd_`. Those that begin with `reassignd_upstream_` are about the Kafka cluster
+behind a gateway, with `reassignd_instance_` and `reassignd_state_` about several instances (`state=topic`), and with
+`reassignd_zookeeper_` about ZooKeeper mode; elsewhere they are absent or 0. A metric that Kafka has too also has the name that the usual rules
 of the JMX exporter give to Kafka's MBean, so dashboards and alerts for Kafka work with an embedded cluster. For
 example, `kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` is
 `kafka_server_replicamanager_underreplicatedpartitions`. A gateway is scraped beside its brokers, whose sums

@@ -70,6 +70,8 @@ class ThrottleConfigs:
         """Acknowledged changes since the last read of the resource."""
         self._unlisted: set[int] = set()
         """Brokers with a lease that are not in the cluster; each was logged once."""
+        self._late_since: float | None = None
+        """When the first step started before its throttle was set, until all throttles are set."""
         self._settled.set()
         if state.leases:
             self.perform(ReadThrottle())
@@ -84,8 +86,15 @@ class ThrottleConfigs:
 
     async def settled(self) -> None:
         """Wait until the throttle is set, or could not be set, for at most PATIENCE_SECONDS."""
-        if not self._settled.is_set() and not await within(self._clock, PATIENCE_SECONDS, self._settled):
-            log.warning("steps start before their throttle is set: the upstream did not answer in time")
+        if self._settled.is_set() or await within(self._clock, PATIENCE_SECONDS, self._settled):
+            return
+        if self._late_since is None:
+            self._late_since = self._clock.now()
+            log.warning(
+                "steps start before their throttle is set: the upstream did not answer within %.0f s. It is set"
+                " as soon as it answers",
+                PATIENCE_SECONDS,
+            )
 
     async def run(self) -> None:
         """Reconcile on `ReadThrottle`, after failures, and every CHECK_SECONDS.
@@ -99,6 +108,10 @@ class ThrottleConfigs:
             progress = await self.reconcile(every=every)
             if not self._changed.is_set():
                 self._settled.set()
+                if progress is Progress.DONE and self._late_since is not None:
+                    late = self._clock.now() - self._late_since
+                    log.info("the throttle is set, %.0f s after steps had started without it", late)
+                    self._late_since = None
             pause = {Progress.DONE: CHECK_SECONDS, Progress.ALTERED: read_back}.get(progress, RETRY_SECONDS)
             changed = await self._changed_within(pause)
             every = progress is Progress.DONE and not changed

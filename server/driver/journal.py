@@ -49,6 +49,7 @@ class Journal:
         self._state, self._events = state, events
         self._last_job = state.last_job
         self._upstream = UpstreamJournal(state)
+        self._polled = False
 
     def log_decision(self, event: AnyEvent, decision: Decision) -> None:
         """Log and publish the decision, which is durable."""
@@ -58,7 +59,7 @@ class Journal:
         if writer is not None:
             writer(self._state, event, decision)
         elif isinstance(event, UpstreamPolled | Unreachable):
-            self._upstream.observed(decision)
+            self._observed(event, decision)
         elif isinstance(event, Submitted):
             self._upstream.submitted(event)
         elif type(event) is events.AlterReassignments and decision.cancelled:
@@ -71,6 +72,12 @@ class Journal:
         for job in jobs.values():
             if job.ended_ms:
                 self._ended(job)
+
+    def _observed(self, event: UpstreamPolled | Unreachable, decision: Decision) -> None:
+        if not self._polled and isinstance(event, UpstreamPolled):
+            self._polled = True
+            _resuming(self._state)
+        self._upstream.observed(decision)
 
     def _ended(self, job: Job) -> None:
         endings = self._state.endings.get(job.id, Counter())
@@ -139,7 +146,8 @@ def _reasons(state: State) -> str:
     return _some([f"{text} ({number})" for text, number in reasons.most_common()])
 
 
-def _controller_started(state: State, _: events.ControllerStarted, __: Decision) -> None:
+def _resuming(state: State) -> None:
+    """Log the reassignments that the records have at a start."""
     now = totals(state)
     if now.ongoing:
         log.info(
@@ -149,6 +157,10 @@ def _controller_started(state: State, _: events.ControllerStarted, __: Decision)
             now.waiting,
             extra={"event": "resuming", "fields": {"reassignments": now.ongoing, "steps": now.moving}},
         )
+
+
+def _controller_started(state: State, _: events.ControllerStarted, __: Decision) -> None:
+    _resuming(state)
     lost = sorted(state.brokers.keys() - state.live)
     if lost:
         offline = counted(len(state.offline), "partition")

@@ -43,6 +43,13 @@ def test_a_signal_stops_it_with_exit_code_0(start: Start, number: signal.Signals
     assert f"stopping on {number.name}" in err
 
 
+def test_a_json_log_says_that_requests_are_served(start: Start) -> None:
+    _, _, err = start("--log-format", "json").end(signal.SIGTERM)
+    [serving] = [row for line in err.splitlines() if (row := json.loads(line)).get("event") == "serving"]
+    assert (serving["kind"], serving["logger"]) == ("brokers", "reassignd.serve")
+    assert len(serving["addresses"]) == 2
+
+
 def test_it_is_healthy_and_ready_after_the_ready_line(start: Start) -> None:
     served = start()
     assert served.get("/healthz") == "ok\n"

@@ -36,3 +36,8 @@ def test_panels_do_not_overlap() -> None:
     for one, other in combinations(places, 2):
         apart = [one[a] + one[b] <= other[a] or other[a] + other[b] <= one[a] for a, b in ("xw", "yh")]
         assert any(apart), (one, other)
+
+
+def test_panels_that_need_several_instances_say_so() -> None:
+    row = dashboard.ROWS["Instances with a state topic"]
+    assert {panel.description for panel in row} == {dashboard.INSTANCES}

@@ -248,6 +248,26 @@ async def test_a_step_waits_for_its_throttle_for_a_limited_time(rig: Rig) -> Non
     assert waiting.done()
 
 
+async def test_steps_without_a_throttle_are_logged_once_and_so_is_their_throttle(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    Rig.throttle = FOO
+    rig.configs.perform(ReadThrottle())
+    for _ in range(2):
+        waiting = asyncio.create_task(rig.configs.settled())
+        await settle()
+        await rig.clock.advance(PATIENCE_SECONDS)
+        await waiting
+    running = asyncio.create_task(rig.configs.run())
+    await settle()
+    await rig.clock.advance(READ_BACK_SECONDS)
+    await cancel(running)
+    warning, news = caplog.messages
+    assert warning.startswith("steps start before their throttle is set: ")
+    assert news == "the throttle is set, 2 s after steps had started without it"
+
+
 async def test_a_step_begins_when_its_throttle_is_set(rig: Rig) -> None:
     Rig.throttle = FOO
     rig.configs.perform(ReadThrottle())

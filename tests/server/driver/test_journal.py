@@ -26,11 +26,14 @@ from controller.messages.events import (
     Stalled,
 )
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob
+from controller.messages.upstream_events import UpstreamPolled
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
+from controller.state.decision import Decision
 from server.driver.journal import PROGRESS_SECONDS, Journal, progress, report_progress_periodically
 from server.events.hub import EventHub
 from tests.builders import InMemoryController, key, partition, registration
+from tests.controller.kraft import Gateway
 from tests.server.rig import Rig, settle
 
 P = "reassignment.max.concurrent.partition.movements"
@@ -183,6 +186,16 @@ def test_a_start_logs_ongoing_work_and_missing_brokers(journal: JournalRig) -> N
         "resuming 1 reassignment, 1 step in flight; 0 waiting",
         "the records know brokers 4, 5, 6 that were not started: 0 partitions offline",
     ]
+
+
+def test_the_first_poll_of_a_gateway_logs_ongoing_work_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "server.driver.journal")
+    gateway = Gateway(("foo-0", (1, 2)))
+    gateway.alter({"foo-0": (3, 4)})
+    journal = Journal(gateway.state)
+    for _ in range(2):
+        journal.log_decision(UpstreamPolled([], [], {}, False), Decision(gateway.state))
+    assert caplog.messages == ["resuming 1 reassignment, 1 step in flight; 0 waiting"]
 
 
 def test_a_start_without_records_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
