@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from common.extras import missing
 from common.plan_errors import PlanError
 from controller.scheduling.steps import UNLIMITED
 from planner.arrow_tables import ArrowSteps
@@ -186,7 +187,7 @@ def session(master: str | None = None, remote: str | None = None) -> "SparkSessi
     try:
         from pyspark.errors import PySparkException
     except ImportError as error:
-        raise PlanError("PySpark is not installed: pip install 'pyspark>=4.0'") from error
+        raise PlanError(missing("plan", "PySpark", "spark")) from error
     try:
         return _classic(master or LOCAL) if remote is None else _connect(remote)
     except PySparkException as error:

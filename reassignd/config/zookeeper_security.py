@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from backends.zookeeper.session.security import SaslLogin, ZookeeperSecurity
+from common.extras import missing
 from common.tls import client_context, load_identity, pem_blocks
 from reassignd.config import jaas
 from reassignd.config.secret_files import warn_if_open
@@ -61,7 +62,7 @@ def _login(settings: Keys) -> SaslLogin | None:
         if not login.options.get(name):
             raise _error(settings, key, f'expected {name}="..." in the section {SECTION}')
     if find_spec("puresasl") is None:
-        raise ConfigError(f"{key.name} needs a further package: pip install 'reassignd[zookeeper-sasl]'")
+        raise ConfigError(missing(key.name, "a further package", "zookeeper-sasl"))
     return SaslLogin(*(login.options[name] for name in SaslLogin._fields))
 
 

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from common.clock import wall_clock
+from common.extras import missing
 from controller.state.state import State
 from reassignd.config.config import Settings
 from reassignd.errors import ConfigError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def check_traces(settings: Settings) -> None:
     """Raise ConfigError if the setting needs packages that are not installed."""
     if settings.traces_exporter == "otlp" and not _is_installed():
-        raise ConfigError("traces.exporter=otlp needs further packages: pip install 'reassignd[otel]'")
+        raise ConfigError(missing("traces.exporter=otlp", "further packages", "otel"))
 
 
 def open_traces(settings: Settings) -> "Traces | None":

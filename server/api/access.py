@@ -65,7 +65,7 @@ class Access:
             raise HttpError(
                 403,
                 f"not allowed for {'an unknown user' if user is None else f'user {user}'} of this machine: /v1 is open to the "
-                "user that runs reassignd, and to root; for others set http.access.file",
+                "user that runs reassignd, and to root (use sudo); for others set http.access.file",
             )
         return Identity(UNKNOWN_USER if user is None else f"Local:{_user_name(user)}", Role.OPERATOR)
 

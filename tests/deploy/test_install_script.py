@@ -27,23 +27,46 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def pins(lines: list[str]) -> set[str]:
+    """Return the NAME==VERSION of the lines of a requirements file or of `pip freeze`, with normal names."""
+    return {line.partition(" ")[0].lower().replace("_", "-") for line in lines if "==" in line}
+
+
 @pytest.mark.whole
-def test_it_installs_and_keeps_settings_on_an_update_and_removes(wheel: Path, tmp_path: Path) -> None:
+def test_it_installs_and_updates_and_keeps_settings_and_removes(wheel: Path, tmp_path: Path) -> None:
+    command = tmp_path / "opt" / "reassignd" / "bin" / "reassignd"
+    settings = tmp_path / "etc" / "reassignd" / "reassignd.properties"
+    link = tmp_path / "usr" / "local" / "bin" / "reassignd"
+    link.parent.mkdir(parents=True)
+    link.write_text("another program")
     done = run(tmp_path, wheel)
     assert done.returncode == 0, done.stderr
     assert "systemctl enable --now reassignd" in done.stdout
-    command = tmp_path / "opt" / "reassignd" / "bin" / "reassignd"
-    settings = tmp_path / "etc" / "reassignd" / "reassignd.properties"
+    assert f"{link} is another program and is left" in done.stdout
+    assert link.read_text() == "another program"
     assert (tmp_path / "etc" / "systemd" / "system" / "reassignd.service").exists()
     check = [str(command), "serve", "--config", str(settings), "--check-config"]
     assert (
         "the settings are valid" in subprocess.run(check, capture_output=True, text=True, check=True).stdout
     )
+    link.unlink()
     settings.write_text("log.level=WARN\n")
-    assert run(tmp_path, wheel).returncode == 0
+    [package] = command.parents[1].glob("lib/python*/site-packages/reassignd/__init__.py")
+    package.write_text("damaged")
+    requirements = ROOT / "requirements" / "run.txt"
+    done = run(tmp_path, "--requirements", requirements, wheel)
+    assert done.returncode == 0, done.stderr
+    assert "systemctl restart reassignd" in done.stdout
+    assert "enable --now" not in done.stdout
+    assert "damaged" not in package.read_text()
+    freeze = [str(command.with_name("python")), "-m", "pip", "freeze"]
+    installed = subprocess.run(freeze, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert pins(installed) <= pins(requirements.read_text().splitlines())
     assert settings.read_text() == "log.level=WARN\n"
+    assert link.readlink() == command
     assert run(tmp_path, "--remove").returncode == 0
     assert not command.exists()
+    assert not link.is_symlink()
     assert settings.exists()
 
 

@@ -39,7 +39,7 @@ NOT_RUN = {
     ("guide", 'eval "$(_REASSIGND_COMPLETE=bash'): "is for three different shells",
     ("install", "pip install reassignd"): INSTALLS,
     ("install", "pip install 'reassignd"): INSTALLS,
-    ("install", "sudo ./deploy/install.sh"): INSTALLS,
+    ("install", "tar xzf reassignd"): INSTALLS,
     ("install", "podman run --read-only --tmpfs /tmp --volume reassignd"): INSTALLS,
     ("install", "podman run --read-only --tmpfs /tmp --volume ./token"): INSTALLS,
     ("install", "mkdir --mode 1777 forecast"): INSTALLS,

@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from common.extras import missing
 from controller.scheduling.steps import Replicas
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 
@@ -34,7 +35,7 @@ class MissingSolverError(Exception):
     """The extra `propose`, with OR-tools and numpy, is not installed."""
 
     def __init__(self) -> None:
-        super().__init__("propose needs OR-tools: pip install 'reassignd[propose]'")
+        super().__init__(missing("propose", "OR-tools", "propose"))
 
 
 class Node(NamedTuple):

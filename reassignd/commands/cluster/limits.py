@@ -7,7 +7,7 @@ import click
 
 from common.counted import counted
 from common.rates import read_rate
-from controller.configs.names import PACE
+from controller.configs.names import OWN_PREFIX, PACE
 from controller.scheduling.plan_limits import MEANING
 from reassignd.commands.completion import limit_names
 from reassignd.commands.options import FORMAT, JSON, with_client
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Value = int | float | str | None
 
 NO_LIMIT = {"none", "unlimited"}
+
+CONFIGS = "kafka-configs.sh --bootstrap-server HOST:PORT --entity-type brokers --entity-default --alter --add-config"
+"""The command that sets configs which are not limits."""
 
 MEANINGS = {**MEANING, "throttle": "bytes per second to, and from, each broker"}
 
@@ -49,7 +52,8 @@ def _number(text: str, name: str, value: str) -> int:
     if value.removeprefix("-").isdecimal() and value.isascii():
         return int(value)
     if "throttle" not in name.lower():
-        raise click.BadParameter(f"'{text}', expected NAME=NUMBER or NAME=none")
+        other = f"; other configs are set with {CONFIGS} {text}" if name.startswith(OWN_PREFIX) else ""
+        raise click.BadParameter(f"'{text}', expected NAME=NUMBER or NAME=none{other}")
     try:
         return read_rate(value)
     except ValueError as error:

@@ -6,8 +6,10 @@ from common.counted import counted
 from common.json.text import parse
 from common.plan_errors import PlanError
 from controller.model.plan import read_plan
+from controller.scheduling.steps import Replicas
 from planner.forecast import Forecast
 from planner.report.units import in_bytes
+from planner.snapshot import TOPIC_PARTITION, Snapshot
 from reassignd.commands.options import JSON
 from reassignd.commands.planning.cluster_source import read_server
 from reassignd.commands.planning.forecast_text import (
@@ -35,7 +37,9 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
     rate = Rate(throttle, "the given throttle") if isinstance(throttle, int) else rate_of(answer)
     try:
         targets = [((entry.topic, entry.partition), entry.replicas) for entry in read_plan(parse(plan))]
-        result = forecast(targets, read_server(client), limits, rate.bytes)
+        cluster = read_server(client)
+        result = forecast(targets, cluster, limits, rate.bytes)
+        without_bytes = sum(_copies_nothing(cluster, *target) for target in targets)
     except PlanError as error:
         raise CommandError(str(error)) from error
     scheduled = within_schedule(client.get("/v1/schedule")["schedule"], result)
@@ -43,15 +47,26 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
         parts = {"forecast": result._asdict(), "rate": rate._asdict(), "scheduled": scheduled._asdict()}
         echo(as_json(parts))
     else:
-        _print(result, rate, scheduled)
+        _print(result, rate, scheduled, without_bytes)
     return 0
 
 
-def _print(result: Forecast, rate: Rate, scheduled: Scheduled) -> None:
+def _copies_nothing(cluster: Snapshot, key: TOPIC_PARTITION, target: Replicas) -> bool:
+    """Return whether the partition gets new replicas, but has 0 bytes, as a snapshot has it for unknown sizes."""
+    partition = cluster.partitions[key]
+    return partition.bytes == 0 and not set(target) <= set(partition.replicas)
+
+
+def _print(result: Forecast, rate: Rate, scheduled: Scheduled, without_bytes: int) -> None:
     moving = result.partitions - result.unchanged
     echo(f"{counted(moving, 'partition')} to move, {result.unchanged:,} already at the target")
     for line in forecast_lines(result):
         echo(line)
+    if without_bytes:
+        echo(
+            f"sizes: 0 bytes for {counted(without_bytes, 'partition')} to copy: empty, or not known yet;"
+            " a gateway reads sizes once a minute"
+        )
     echo(f"rate: {in_bytes(rate.bytes)}/s to and from each broker, {rate.origin}")
     for line in schedule_lines(scheduled):
         echo(line)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from common.counted import counted
+from common.extras import missing
 from common.plan_errors import PlanError
 from controller.scheduling.limits import ALIASES, CONFIGS
 from controller.scheduling.plan_limits import LETTERS, PlanLimits, parse_limits
@@ -115,7 +116,7 @@ def plan(
         package = (error.name or "").partition(".")[0]
         if package not in OPTIONAL_PACKAGES:
             raise
-        raise CommandError(f"plan needs {package}: .venv/bin/pip install -e '.[spark]'") from error
+        raise CommandError(missing("plan", package, "spark")) from error
     if output_format == "json":
         for line in json_lines(result):
             echo(line)

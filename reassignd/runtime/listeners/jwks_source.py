@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from common.clock import Clock, within
+from common.extras import missing
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import CommandError
 from server.security.signed_tokens import Keys, parse_keys
@@ -80,7 +81,7 @@ class JwksUrl:
 def jwks_source(url: str, refresh_seconds: float, clock: Clock) -> JwksFile | JwksUrl:
     """Return the source of the keys. Raises CommandError."""
     if find_spec("jwt") is None or find_spec("cryptography") is None:
-        raise CommandError(f"{SETTING} needs further packages: pip install 'reassignd[oauth]'")
+        raise CommandError(missing(SETTING, "further packages", "oauth"))
     parts = urlsplit(url)
     if parts.scheme == "file":
         return JwksFile(Path(unquote(parts.path)))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from backends.zookeeper.session.security import NO_SECURITY, SaslLogin, ZookeeperSecurity
+from common.extras import missing
 from common.tls import pem_blocks
 from reassignd.config.config import Assignment, resolve
 from reassignd.config.zookeeper_security import security
@@ -57,7 +58,7 @@ def test_a_login_without_the_package_for_it_names_the_extra(
     file.write_text(JAAS)
     monkeypatch.setitem(sys.modules, "puresasl", None)
     text = refusal({"zookeeper.jaas.file": file})
-    assert text == "zookeeper.jaas.file needs a further package: pip install 'reassignd[zookeeper-sasl]'"
+    assert text == missing("zookeeper.jaas.file", "a further package", "zookeeper-sasl")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from common.extras import missing
 from planner.snapshot import lines
 from reassignd.proposals import processes
 from reassignd.proposals.processes import compute, review, solver_obstacle
@@ -29,4 +30,4 @@ async def test_a_process_forecasts_a_plan() -> None:
 def test_a_missing_solver_is_an_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solver_obstacle() is None
     monkeypatch.setattr(processes, "find_spec", lambda _: None)
-    assert solver_obstacle() == "propose needs OR-tools: pip install 'reassignd[propose]'"
+    assert solver_obstacle() == missing("propose", "OR-tools", "propose")

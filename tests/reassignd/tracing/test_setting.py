@@ -25,7 +25,7 @@ def test_without_the_setting_opentelemetry_is_not_imported() -> None:
 def test_without_the_packages_the_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = resolve(Assignment(key, value, "test") for key, value in ON.items())
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ConfigError, match=r"pip install 'reassignd\[otel\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'WHEEL\[otel\]'"):
         check_traces(settings)
 
 

@@ -47,7 +47,7 @@ def test_a_listed_user_is_permitted() -> None:
 @pytest.mark.parametrize(("user", "who"), [(1001, "user 1001"), (None, "an unknown user")])
 def test_other_users_are_refused(user: int | None, who: str) -> None:
     with pytest.raises(
-        HttpError, match=f"^not allowed for {who} of this machine: .* set http.access.file$"
+        HttpError, match=f"^not allowed for {who} of this machine: .*use sudo.* set http.access.file$"
     ) as caught:
         Access(users={1000, 0}).identity(request(Connection(user)))
     assert caught.value.status == 403

@@ -72,3 +72,11 @@ def test_a_dry_run_without_a_change_is_refused(server: Server, capsys: pytest.Ca
 def test_pace_is_switched_on_by_name_and_its_target_is_a_number(server: Server) -> None:
     assert main(["limits", "pace=auto", "pace.ms=12.5", "pace.factor=none"]) == 0
     assert server.sent == {"pace": "auto", "pace.ms": 12.5, "pace.factor": None}
+
+
+def test_a_config_that_is_no_limit_is_answered_with_the_command_that_sets_it(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["limits", "reassignment.health.guard=slow"]) == 2
+    assert server.sent is None
+    assert capsys.readouterr().err.endswith("--alter --add-config reassignment.health.guard=slow\n")

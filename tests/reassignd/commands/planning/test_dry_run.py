@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("without_pyarrow")
 
 MIB = 1024 * 1024
 PLAN = b'{"version":1,"partitions":[{"topic":"foo","partition":0,"replicas":[2]}]}'
-SNAPSHOT = [
+SNAPSHOT: list[dict[str, Any]] = [
     {"kind": "cluster", "cluster_id": "c"},
     *({"kind": "broker", "id": broker, "rack": None, "live": True} for broker in (1, 2)),
     {"kind": "partition", "topic": "foo", "partition": 0, "replicas": [1], "isr": [1], "leader": 1,
@@ -104,3 +104,11 @@ def test_the_time_within_the_schedule_is_shown(
 def test_a_schedule_that_cannot_be_read_here_is_reported() -> None:
     with pytest.raises(CommandError, match="cannot be read here: 'tz=Mars' is not a time zone"):
         forecast(Server(schedule="00:00-24:00; tz=Mars"))
+
+
+def test_partitions_without_a_known_size_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SNAPSHOT", [*SNAPSHOT[:-1], {**SNAPSHOT[-1], "bytes": 0}])
+    forecast(Server())
+    assert "sizes: 0 bytes for 1 partition to copy: empty, or not known yet" in capsys.readouterr().out

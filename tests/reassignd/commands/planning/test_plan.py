@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from common.extras import missing
 from planner.schedule import schedule
 from planner.snapshot import write_snapshot
 from reassignd.cli import main
@@ -123,7 +124,7 @@ def test_a_missing_optional_package_is_named_in_one_line(
     write_snapshot(cluster(), tmp_path / "cluster.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main([*arguments, "--snapshot", str(tmp_path / "cluster.parquet")]) == 1
-    assert capsys.readouterr().err == ("reassignd: plan needs pyarrow: .venv/bin/pip install -e '.[spark]'\n")
+    assert capsys.readouterr().err == f"reassignd: {missing('plan', 'pyarrow', 'spark')}\n"
 
 
 @pytest.mark.parametrize(
