@@ -7,6 +7,7 @@ are in the topic, so the next active instance, which may be another one, goes on
 
 import asyncio
 import logging
+from datetime import datetime, timedelta
 from random import Random
 from uuid import uuid4
 
@@ -102,10 +103,14 @@ class InstancesRuntime:
         self._known = False
         """Whether the active instance is known."""
         self._ready, self._wake = asyncio.Event(), asyncio.Event()
+        self._content = HttpContent("the server is starting")
+        """What HTTP serves while the upstream answers."""
+        self._cut_off: str | None = None
+        """Why nothing can be relayed: the upstream has not answered for a session."""
         self._peer_address: Address
         """Where other instances reach this one."""
         self._tasks: list[asyncio.Task[None]] = []
-        self._publish: Publish
+        self._publish_now: Publish
 
     @property
     def addresses(self) -> list[Address]:
@@ -120,10 +125,10 @@ class InstancesRuntime:
 
     async def start(self, publish: Publish) -> None:
         """Read the topic, open the listeners, and follow. Returns when an active instance is known."""
-        self._publish = publish
-        publish(HttpContent("connecting to the upstream"))
-        await self._connection.open(lambda text: publish(HttpContent(text)))
-        publish(HttpContent("the state topic is being read"))
+        self._publish_now = publish
+        self._publish(HttpContent("connecting to the upstream"))
+        await self._connection.open(lambda text: self._publish(HttpContent(text)))
+        self._publish(HttpContent("the state topic is being read"))
         self._history = await self._read_history()
         self._check_meta()
         if self._obstacle is not None:
@@ -133,7 +138,7 @@ class InstancesRuntime:
         except OSError as error:
             raise refused(error, self._settings.listener, "listener") from error
         self._peer_address = await self._peers.open()
-        publish(HttpContent("no instance is active yet"))
+        self._publish(HttpContent("no instance is active yet"))
         self._tasks = [spawn(self._run_terms(), "terms"), spawn(self._follow_brokers(), "brokers")]
         self._tasks += [
             spawn(self._audit.run(), "audit log"),
@@ -200,6 +205,10 @@ class InstancesRuntime:
             status=presence.status,
             on_status=presence.heard,
         )
+
+    def _publish(self, content: HttpContent) -> None:
+        self._content = content
+        self._publish_now(content._replace(obstacle=content.obstacle or self._cut_off))
 
     def hand_over(self) -> bool:
         """End the term of this instance. Returns False if it is not active.
@@ -311,7 +320,8 @@ class InstancesRuntime:
         """Return the lines of `/readyz` about the instances."""
         claim = self._history.claim
         if self._switch.is_active:
-            return "role: active\n"
+            lapsed = ", but the lease has lapsed: the state topic does not answer"
+            return f"role: active{'' if self._presence.active else lapsed}\n"
         reason = self._claims_nothing
         obstacle = "" if reason is None else f"cannot become active: {reason}\n"
         if claim is None or self._switch.peer is None:
@@ -371,16 +381,35 @@ class InstancesRuntime:
 
     async def _follow_brokers(self) -> None:
         """Open and close the ports of brokers as the upstream lists them."""
+        answered = self._clock.now()
         while True:
             self._wake.clear()
             try:
-                await self._connection.client.refresh()
-            except BrokerError as error:
+                async with asyncio.timeout(self._timings.session):
+                    await self._connection.client.refresh()
+                answered = self._clock.now()
+                self._set_cut_off(None)
+            except (BrokerError, TimeoutError) as error:
                 log.debug("the brokers of the upstream are unknown: %s", error)
+                if self._clock.now() - answered >= self._timings.session:
+                    self._set_cut_off(str(error) or "no answer")
             await self._gateway.update(self._connection.brokers)
             if self._known and self._gateway.addresses:
                 self._ready.set()
             await within(self._clock, RETRY_SECONDS, self._wake)
+
+    def _set_cut_off(self, error: str | None) -> None:
+        """Tell that the upstream does not answer, or that it does again. The first reason remains."""
+        if (error is None) == (self._cut_off is None):
+            return
+        if error is None:
+            log.info("the upstream answers again")
+            self._cut_off = None
+        else:
+            since = datetime.now().astimezone() - timedelta(seconds=self._timings.session)
+            self._cut_off = f"the upstream cannot be reached since {since:%H:%M:%S}: {error}"
+            log.warning("%s; /readyz answers 503 until it answers", self._cut_off)
+        self._publish(self._content)
 
     async def _leave_topic(self, reason: Exception) -> None:
         """Wait until there is a topic with records again. The records in memory are kept until then."""

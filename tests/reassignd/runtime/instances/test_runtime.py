@@ -127,6 +127,31 @@ async def test_after_the_topic_was_deleted_no_instance_is_active(tmp_path: Path)
         await only.until(lambda: "was deleted" in (only.contents[-1].obstacle or ""))
 
 
+async def test_without_brokers_the_term_ends_and_readyz_says_since_when(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with instances(tmp_path, 1) as (cluster, (only,)):
+        port = cluster.broker.address.port
+        await cluster.broker.stop()
+        await only.until(lambda: "the upstream cannot be reached since" in (only.contents[-1].obstacle or ""))
+        await only.until(lambda: only.contents[-1].details() == "role: standby, no instance is active\n")
+        assert only.metric("reassignd_instance_active") == 0
+        ended = "the term of this instance has ended: the state topic did not answer within the lease"
+        assert caplog.messages.count(ended) == 1
+        await cluster.broker.start(port)
+        await only.until(lambda: only.is_active and only.contents[-1].obstacle is None)
+        assert caplog.messages.count("the upstream answers again") == 1
+
+
+async def test_an_active_instance_whose_lease_has_lapsed_says_so(tmp_path: Path) -> None:
+    async with instances(tmp_path, 1) as (_, (only,)):
+        assert only.contents[-1].details() == "role: active\n"
+        assert only.runtime._active is not None
+        only.runtime._active.lease.end()
+        assert only.contents[-1].details().startswith("role: active, but the lease has lapsed")
+
+
 async def test_overwritten_rows_are_written_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with instances(tmp_path, 1) as (cluster, (only,)):
         cluster.write(STATE, BatchRecord(PORTS_KEY, b"{}"))
