@@ -71,6 +71,7 @@ def values(kafka: KafkaCluster, ports: int) -> dict[str, Any]:
     brokers = len(kafka.brokers)
     return {
         "upstream": {"bootstrapServers": kafka.addresses()},
+        "image": {"repository": "registry.example.com/reassignd"},
         "state": {"kind": "topic", "peerSecret": "peers"},
         "http": {"tokenSecret": {"name": "token"}, "port": ports + 1 + brokers},
         "listener": {"port": ports, "brokers": brokers, "advertisedHost": SERVICE},

@@ -71,7 +71,7 @@ class Access:
 
     def _credentials(self) -> Iterable[str]:
         if self._grants is not None:
-            yield "a token (authorization: Bearer ...)"
+            yield "a token (authorization: Bearer ..., or --token-file of the commands)"
         if self._certificates:
             yield "a client certificate"
 

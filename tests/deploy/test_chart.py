@@ -1,5 +1,6 @@
 """The Helm chart: helm accepts it, Kubernetes' schemas fit, and reassignd accepts the settings that it renders."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -132,20 +133,190 @@ def test_pods_run_without_privileges(example: Path) -> None:
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
+def refusal(*arguments: str | Path, values: Path = EXAMPLES[0]) -> str:
+    """Return what helm writes about values that it refuses."""
+    version = ("--kube-version", kubernetes.KUBERNETES)
+    done = run(kubernetes.HELM, "template", "my", CHART, *version, "--values", values, *arguments)
+    assert done.returncode == 1
+    return done.stderr
+
+
+TOPIC = ("--set", "state.kind=topic", "--set", "state.peerSecret=peers")
+
+
 @pytest.mark.parametrize(
-    ("missing", "complaint"),
+    ("value", "complaint"),
     [
+        ("image.repository=", "set image.repository: push the image"),
         ("upstream.bootstrapServers=", "set upstream.bootstrapServers"),
-        ("http.tokenSecret.name=", "set http.tokenSecret.name or http.accessSecret.name"),
+        ("http.tokenSecret=", "set http.tokenSecret.name or http.accessSecret.name"),
         ("state.kind=topic", "set state.peerSecret"),
-        ("state.kind=file", "at '/state/kind'"),
+        ("state.replicas=3", "state.replicas is 3, but state.kind=directory has one pod"),
+        ("http.port=9095", "port 9095 is both broker-2 (listener.port + 3) and http.port"),
+        ("listener.port=9080", "port 9080 is both listener.port and http.port"),
+        ("listener.port=65530", "port 65536 of broker-5 (listener.port + 6) is too large"),
+        ("config.listener=0.0.0.0:1", "config has listener, which the chart sets by another value"),
+        (r"limits.data\.dir=/tmp/x", "limits has data.dir, which the chart sets by another value"),
+        (r"limits.log\.format=text", "log.format is in config and in limits"),
     ],
 )
-def test_a_missing_value_is_named(missing: str, complaint: str) -> None:
-    arguments: list[str | Path] = ["--values", EXAMPLES[0], "--set", missing]
-    done = run(kubernetes.HELM, "template", "my", CHART, "--kube-version", kubernetes.KUBERNETES, *arguments)
-    assert done.returncode == 1
-    assert complaint in done.stderr
+def test_values_that_do_not_fit_are_named_in_one_line(value: str, complaint: str) -> None:
+    assert complaint in refusal("--set", value).splitlines()[0]
+
+
+def test_a_broker_port_that_is_the_port_between_pods_is_refused() -> None:
+    both = "port 9091 is both broker-5 (listener.port + 6) and the port between the pods"
+    assert both in refusal(*TOPIC, "--set", "listener.port=9085")
+
+
+WRONG = {
+    "replicas: 3": "'replicas' not allowed",
+    "http: {tokensecret: x}": "'tokensecret' not allowed",
+    "http: {allowedHosts: a.example.com}": "'/http/allowedHosts': got string, want array",
+    "http: {accessSecret: [x]}": "'/http/accessSecret': got array, want",
+    "config: {log: {level: DEBUG}}": "'/config/log': got object, want",
+    "state: {kind: file}": "'/state/kind': value must be one of",
+    "service: {type: ExternalName}": "'/service/type': value must be one of",
+    "image: {pullPolicy: always}": "'/image/pullPolicy': value must be one of",
+    "image: {digest: 'sha256:1'}": "'/image/digest'",
+    "resources: {limits: {memory: 1GB}}": "'/resources/limits/memory'",
+    "serviceMonitor: {enabled: 'yes'}": "'/serviceMonitor/enabled': got string, want boolean",
+    "serviceMonitor: {interval: often}": "'/serviceMonitor/interval'",
+    "upstream: {bootstrapServers: 'kafka://kafka:9092'}": "'/upstream/bootstrapServers'",
+    "networkPolicy: {kafkaClients: [{podselector: {}}]}": "'/networkPolicy/kafkaClients/0'",
+    "networkPolicy: {httpClients: {podSelector: {}}}": "'/networkPolicy/httpClients': got object, want array",
+    "fullnameOverride: Upper": "'/fullnameOverride'",
+}
+"""Values, and what the schema says about them."""
+
+
+def test_the_schema_names_the_place_of_each_wrong_value(tmp_path: Path) -> None:
+    arguments: list[str | Path] = []
+    for number, text in enumerate(WRONG):
+        file = tmp_path / f"{number}.yaml"
+        file.write_text(text, "utf-8")
+        arguments += ["--values", file]
+    said = refusal(*arguments)
+    assert [place for place in WRONG.values() if place not in said] == []
+
+
+def described(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys that a schema knows, as a tree; empty for other values than objects with fixed keys."""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    if schema.get("type") != "object" or "properties" not in schema:
+        return {}
+    assert schema["additionalProperties"] is False
+    return {name: described(each, definitions) for name, each in schema["properties"].items()}
+
+
+def test_the_schema_knows_the_values_of_the_chart_and_no_others() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
+    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    tree = described(schema, schema["definitions"])
+    tree.pop("global")
+    resources_tree = tree.pop("resources")
+    assert set(values.pop("resources")) <= set(resources_tree)
+
+    def keys(known: dict[str, Any], given: dict[str, Any]) -> None:
+        assert set(known) == set(given)
+        for name, below in known.items():
+            if below:
+                keys(below, given[name])
+
+    keys(tree, values)
+
+
+def test_a_secret_is_a_name_or_a_name_and_a_key(tmp_path: Path) -> None:
+    for secret, path in (("a", "/secrets/token/token"), ("{name: a, key: b}", "/secrets/token/b")):
+        file = tmp_path / "values.yaml"
+        file.write_text(f"http: {{tokenSecret: {secret}}}", "utf-8")
+        rendered = resources("--values", EXAMPLES[0], "--values", file)
+        assert f"http.token.file={path}\n" in rendered["ConfigMap"]["data"]["reassignd.properties"]
+        pod = rendered["StatefulSet"]["spec"]["template"]["spec"]
+        assert {"name": "REASSIGND_TOKEN_FILE", "value": path} in pod["containers"][0]["env"]
+        assert "a" in [each["secret"]["secretName"] for each in pod["volumes"] if "secret" in each]
+
+
+def test_the_names_of_the_service_may_be_requested(tmp_path: Path) -> None:
+    values = ("--set", "listener.advertisedHost=kafka.example.com", "--set", "clusterDomain=k8s.internal")
+    read = settings(resources("--values", EXAMPLES[0], *values, "--namespace", "ops"), tmp_path)
+    service = [
+        "my-reassignd",
+        "my-reassignd.ops",
+        "my-reassignd.ops.svc",
+        "my-reassignd.ops.svc.k8s.internal",
+    ]
+    assert list(read.http_allowed_hosts) == [*service, "kafka.example.com"]
+
+
+def test_a_digest_replaces_the_tag() -> None:
+    digest = f"sha256:{'a' * 64}"
+    pod = resources("--values", EXAMPLES[0], "--set", f"image.digest={digest}")["StatefulSet"]["spec"]
+    image = pod["template"]["spec"]["containers"][0]["image"]
+    assert image == f"registry.example.com/reassignd@{digest}"
+
+
+def test_a_pod_is_not_restarted_while_the_kafka_cluster_is_down() -> None:
+    pod = resources("--values", EXAMPLES[0])["StatefulSet"]["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert container["startupProbe"]["httpGet"]["path"] == "/healthz"
+    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    ready = container["readinessProbe"]
+    assert (ready["httpGet"]["path"], ready["timeoutSeconds"], ready["failureThreshold"]) == ("/readyz", 3, 3)
+
+
+EXTRAS = """
+fullnameOverride: mover
+extraVolumes: [{name: more, configMap: {name: more}}]
+extraVolumeMounts: [{name: more, mountPath: /more}]
+extraEnv: [{name: TZ, value: UTC}]
+priorityClassName: high
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
+workloadAnnotations: {secret.reloader.stakater.com/reload: reassignd-upstream}
+tmp: {sizeLimit: 5Gi}
+config: {log.format: text}
+"""
+
+
+def test_additions_to_the_pod_fit_kubernetes(tmp_path: Path) -> None:
+    values, documents = tmp_path / "values.yaml", tmp_path / "rendered.yaml"
+    values.write_text(EXTRAS, "utf-8")
+    documents.write_text(template("--values", EXAMPLES[0], "--values", values), "utf-8")
+    done = conform(documents)
+    assert done.returncode == 0, done.stdout
+    workload = resources("--values", EXAMPLES[0], "--values", values)["StatefulSet"]
+    assert workload["metadata"]["name"] == "mover"
+    assert "secret.reloader.stakater.com/reload" in workload["metadata"]["annotations"]
+    pod = workload["spec"]["template"]["spec"]
+    assert {"name": "tmp", "emptyDir": {"sizeLimit": "5Gi"}} in pod["volumes"]
+    assert {"name": "more", "mountPath": "/more"} in pod["containers"][0]["volumeMounts"]
+    assert pod["priorityClassName"] == "high"
+
+
+def notes(tmp_path: Path, *arguments: str | Path) -> str:
+    """Return what `helm install`, which needs a cluster, would write: the notes as a field of one more object."""
+    chart = shutil.copytree(CHART, tmp_path / "chart")
+    text = (CHART / "templates" / "NOTES.txt").read_text("utf-8")
+    defined = f'{{{{ define "notes" }}}}{text}{{{{ end }}}}'
+    (chart / "templates" / "notes.yaml").write_text(
+        f'{defined}\ntext: {{{{ include "notes" . | toJson }}}}', "utf-8"
+    )
+    version = ("--kube-version", kubernetes.KUBERNETES, "--show-only", "templates/notes.yaml")
+    done = run(kubernetes.HELM, "template", "my", chart, *version, *arguments)
+    assert done.returncode == 0, done.stderr
+    return str(yaml.safe_load(done.stdout)["text"])
+
+
+def test_the_notes_name_the_command_in_the_pod_and_the_token(tmp_path: Path) -> None:
+    said = notes(tmp_path, "--values", EXAMPLES[0])
+    assert "exec statefulset/my-reassignd -- reassignd status\n" in said
+    assert "REASSIGND_TOKEN_FILE names the token of the Secret reassignd-token" in said
+
+
+def test_the_notes_tell_that_nobody_takes_over_from_one_pod(tmp_path: Path) -> None:
+    said = notes(tmp_path, "--values", EXAMPLES[0], *TOPIC, "--set", "state.replicas=1")
+    assert "With state.replicas=1, no other pod takes over" in said
 
 
 def test_the_chart_has_the_version_of_the_package_and_its_alerts() -> None:

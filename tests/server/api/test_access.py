@@ -78,7 +78,8 @@ async def test_a_request_without_the_token_is_refused(header: str | None) -> Non
     response = await ApiClient(access=TOKEN, url=OUTSIDE).raw("GET", "/v1/status", headers=headers)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
-    assert response.json() == {"error": "not allowed: show a token (authorization: Bearer ...)"}
+    shown = "not allowed: show a token (authorization: Bearer ..., or --token-file of the commands)"
+    assert response.json() == {"error": shown}
 
 
 async def test_a_request_with_the_token_is_permitted() -> None:

@@ -1,5 +1,7 @@
 {{- define "reassignd.name" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}{{ end }}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride }}
+{{- else if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
 {{- define "reassignd.selector" -}}
@@ -18,14 +20,58 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if eq .Values.state.kind "topic" }}yes{{ end }}
 {{- end }}
 
-{{- define "reassignd.check" -}}
-{{- if not .Values.upstream.bootstrapServers }}{{ fail "set upstream.bootstrapServers: addresses of some brokers of the Kafka cluster" }}{{ end }}
-{{- if not (or .Values.http.tokenSecret.name .Values.http.accessSecret.name) }}{{ fail "set http.tokenSecret.name or http.accessSecret.name: HTTP can be reached from other pods" }}{{ end }}
-{{- if and (eq .Values.state.kind "topic") (not .Values.state.peerSecret) }}{{ fail "set state.peerSecret: a Secret with the key `secret`, which the pods share" }}{{ end }}
+{{- define "reassignd.replicas" -}}
+{{- if include "reassignd.isTopic" . }}{{ .Values.state.replicas | default 2 }}{{ else }}1{{ end }}
+{{- end }}
+
+{{- define "reassignd.image" -}}
+{{- with .Values.image }}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* The reference to a Secret, which is a name or {name, key}, as {name, key}. Input: list of the value and the default key. */}}
+{{- define "reassignd.secret" -}}
+{{- $value := index . 0 | default dict }}
+{{- if kindIs "string" $value }}{{ $value = dict "name" $value }}{{ end }}
+{{- toJson (dict "name" ($value.name | default "") "key" ($value.key | default (index . 1))) }}
+{{- end }}
+
+{{- define "reassignd.upstreamSecret" -}}
+{{- include "reassignd.secret" (list .Values.upstream.commandConfigSecret "client.properties") }}
+{{- end }}
+
+{{- define "reassignd.tokenSecret" -}}
+{{- include "reassignd.secret" (list .Values.http.tokenSecret "token") }}
+{{- end }}
+
+{{- define "reassignd.accessSecret" -}}
+{{- include "reassignd.secret" (list .Values.http.accessSecret "access") }}
 {{- end }}
 
 {{- define "reassignd.advertisedHost" -}}
 {{- .Values.listener.advertisedHost | default (printf "%s.%s.svc" (include "reassignd.name" .) .Release.Namespace) }}
+{{- end }}
+
+{{/* The hosts under which HTTP may be requested: the names of the Service, and those of the values. */}}
+{{- define "reassignd.allowedHosts" -}}
+{{- $name := include "reassignd.name" . }}
+{{- $inNamespace := printf "%s.%s" $name .Release.Namespace }}
+{{- $service := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.%s" $inNamespace .Values.clusterDomain) }}
+{{- concat $service (list (include "reassignd.advertisedHost" .)) .Values.http.allowedHosts | uniq | join "," }}
+{{- end }}
+
+{{/* The ports of a pod: name, number, and where the number comes from. */}}
+{{- define "reassignd.ports" -}}
+{{- $first := int .Values.listener.port }}
+- {name: kafka, port: {{ $first }}, from: "listener.port"}
+{{- range $n := until (int .Values.listener.brokers) }}
+- {name: broker-{{ $n }}, port: {{ add $first $n 1 }}, from: "broker-{{ $n }} (listener.port + {{ add $n 1 }})"}
+{{- end }}
+- {name: http, port: {{ .Values.http.port }}, from: "http.port"}
+{{- if include "reassignd.isTopic" . }}
+- {name: peer, port: 9091, from: "the port between the pods"}
+{{- end }}
 {{- end }}
 
 {{/* A number without an exponent: Helm reads 50000000 as a floating-point number. */}}
@@ -37,14 +83,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.http.tlsSecret }}HTTPS{{ else }}HTTP{{ end }}
 {{- end }}
 
-{{/* The file of settings. What differs by pod is in environment variables. */}}
-{{- define "reassignd.properties" -}}
+{{/* The settings that follow from the values. What differs by pod is in environment variables. */}}
+{{- define "reassignd.ownProperties" -}}
+{{- $upstream := include "reassignd.upstreamSecret" . | fromJson }}
+{{- $token := include "reassignd.tokenSecret" . | fromJson }}
+{{- $access := include "reassignd.accessSecret" . | fromJson -}}
 backend=upstream
 upstream.bootstrap.servers={{ .Values.upstream.bootstrapServers }}
-{{- with .Values.upstream.commandConfigSecret }}
-{{- if .name }}
-upstream.command.config=/secrets/upstream/{{ .key }}
-{{- end }}
+{{- if $upstream.name }}
+upstream.command.config=/secrets/upstream/{{ $upstream.key }}
 {{- end }}
 listener=0.0.0.0:{{ .Values.listener.port }}
 advertised.host={{ include "reassignd.advertisedHost" . }}
@@ -54,16 +101,12 @@ listener.tls.certificate.file=/secrets/listener/tls.crt
 listener.tls.key.file=/secrets/listener/tls.key
 {{- end }}
 http.listener=0.0.0.0:{{ .Values.http.port }}
-http.allowed.hosts={{ prepend .Values.http.allowedHosts (printf "%s.%s.svc" (include "reassignd.name" .) .Release.Namespace) | join "," }}
-{{- with .Values.http.tokenSecret }}
-{{- if .name }}
-http.token.file=/secrets/token/{{ .key }}
+http.allowed.hosts={{ include "reassignd.allowedHosts" . }}
+{{- if $token.name }}
+http.token.file=/secrets/token/{{ $token.key }}
 {{- end }}
-{{- end }}
-{{- with .Values.http.accessSecret }}
-{{- if .name }}
-http.access.file=/secrets/access/{{ .key }}
-{{- end }}
+{{- if $access.name }}
+http.access.file=/secrets/access/{{ $access.key }}
 {{- end }}
 {{- if .Values.http.tlsSecret }}
 http.tls.certificate.file=/secrets/http/tls.crt
@@ -79,140 +122,22 @@ gateway.peer.secret.file=/secrets/peer/secret
 {{- else }}
 data.dir=/data/records
 {{- end }}
-log.format=json
+{{- end }}
+
+{{/* The file of settings. */}}
+{{- define "reassignd.properties" -}}
+{{ include "reassignd.ownProperties" . }}
 {{- range $key, $value := merge (dict) .Values.limits .Values.config }}
 {{ $key }}={{ include "reassignd.value" $value }}
 {{- end }}
 {{- end }}
 
-{{- define "reassignd.podTemplate" -}}
-metadata:
-  labels:
-    {{- include "reassignd.labels" . | nindent 4 }}
-    {{- with .Values.podLabels }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-  annotations:
-    # A change of the settings starts the pods anew.
-    checksum/config: {{ include "reassignd.properties" . | sha256sum }}
-    {{- with .Values.podAnnotations }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-spec:
-  serviceAccountName: {{ include "reassignd.name" . }}
-  automountServiceAccountToken: false
-  enableServiceLinks: false
-  terminationGracePeriodSeconds: 15
-  {{- with .Values.imagePullSecrets }}
-  imagePullSecrets:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-  securityContext:
-    runAsNonRoot: true
-    runAsUser: 65532
-    runAsGroup: 65532
-    fsGroup: 65532
-    fsGroupChangePolicy: OnRootMismatch
-    seccompProfile:
-      type: RuntimeDefault
-  containers:
-    - name: reassignd
-      image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
-      imagePullPolicy: {{ .Values.image.pullPolicy }}
-      args: [serve, --config, /config/reassignd.properties]
-      env:
-        - name: POD_IP
-          valueFrom:
-            fieldRef:
-              fieldPath: status.podIP
-        {{- if include "reassignd.isTopic" . }}
-        - name: REASSIGND_GATEWAY_PEER_HOST
-          value: $(POD_IP)
-        - name: REASSIGND_GATEWAY_PEER_URL
-          value: {{ include "reassignd.scheme" . | lower }}://$(POD_IP):{{ .Values.http.port }}
-        - name: REASSIGND_DATA_DIR
-          value: /tmp/reassignd
-        {{- end }}
-        - name: REASSIGND_URL
-          value: {{ include "reassignd.scheme" . | lower }}://127.0.0.1:{{ .Values.http.port }}
-      ports:
-        - {name: kafka, containerPort: {{ .Values.listener.port }}}
-        {{- range $n := until (int .Values.listener.brokers) }}
-        - {name: broker-{{ $n }}, containerPort: {{ add $.Values.listener.port $n 1 }}}
-        {{- end }}
-        - {name: http, containerPort: {{ .Values.http.port }}}
-        {{- if include "reassignd.isTopic" . }}
-        - {name: peer, containerPort: 9091}
-        {{- end }}
-      startupProbe:
-        httpGet: {path: /readyz, port: http, scheme: {{ include "reassignd.scheme" . }}}
-        periodSeconds: 5
-        failureThreshold: {{ div .Values.startupSeconds 5 }}
-      readinessProbe:
-        httpGet: {path: /readyz, port: http, scheme: {{ include "reassignd.scheme" . }}}
-        periodSeconds: 5
-        failureThreshold: 2
-      livenessProbe:
-        httpGet: {path: /healthz, port: http, scheme: {{ include "reassignd.scheme" . }}}
-        periodSeconds: 10
-        timeoutSeconds: 5
-        failureThreshold: 6
-      resources:
-        {{- toYaml .Values.resources | nindent 8 }}
-      securityContext:
-        allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: true
-        capabilities:
-          drop: [ALL]
-      volumeMounts:
-        - {name: config, mountPath: /config, readOnly: true}
-        - {name: tmp, mountPath: /tmp}
-        {{- if not (include "reassignd.isTopic" .) }}
-        - {name: data, mountPath: /data}
-        {{- end }}
-        {{- range include "reassignd.secrets" . | fromYamlArray }}
-        - {name: {{ .name }}, mountPath: /secrets/{{ .name | trimSuffix "-secret" }}, readOnly: true}
-        {{- end }}
-  volumes:
-    - name: config
-      configMap:
-        name: {{ include "reassignd.name" . }}
-    - name: tmp
-      emptyDir: {}
-    {{- range include "reassignd.secrets" . | fromYamlArray }}
-    - name: {{ .name }}
-      secret:
-        secretName: {{ .secret }}
-        defaultMode: 0440
-    {{- end }}
-  {{- with .Values.nodeSelector }}
-  nodeSelector:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-  {{- with .Values.tolerations }}
-  tolerations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-  {{- if .Values.affinity }}
-  affinity:
-    {{- toYaml .Values.affinity | nindent 4 }}
-  {{- else if include "reassignd.isTopic" . }}
-  affinity:
-    podAntiAffinity:
-      # Preferred, not required: an update starts a third pod before it ends one.
-      preferredDuringSchedulingIgnoredDuringExecution:
-        - weight: 100
-          podAffinityTerm:
-            topologyKey: kubernetes.io/hostname
-            labelSelector:
-              matchLabels:
-                {{- include "reassignd.selector" . | nindent 16 }}
-  {{- end }}
-{{- end }}
-
 {{/* The secrets to mount: name of the volume, and of the Secret. */}}
 {{- define "reassignd.secrets" -}}
-{{- $secrets := dict "upstream" .Values.upstream.commandConfigSecret.name "token" .Values.http.tokenSecret.name "access" .Values.http.accessSecret.name "listener" .Values.listener.tlsSecret "http" .Values.http.tlsSecret }}
+{{- $upstream := include "reassignd.upstreamSecret" . | fromJson }}
+{{- $token := include "reassignd.tokenSecret" . | fromJson }}
+{{- $access := include "reassignd.accessSecret" . | fromJson }}
+{{- $secrets := dict "upstream" $upstream.name "token" $token.name "access" $access.name "listener" .Values.listener.tlsSecret "http" .Values.http.tlsSecret }}
 {{- if include "reassignd.isTopic" . }}{{ $_ := set $secrets "peer" .Values.state.peerSecret }}{{ end }}
 {{- range $name, $secret := $secrets }}
 {{- if $secret }}
