@@ -9,17 +9,29 @@ from reassignd.errors import CommandError
 
 log = logging.getLogger(__name__)
 
-OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
-
 
 def warn_if_open(path: Path, what: str) -> None:
     """Log a warning if other users can read the file, which contains `what`. A missing file is ignored here."""
     try:
-        mode = path.stat().st_mode
+        found = path.stat()
     except OSError:
         return
-    if mode & OTHERS_READ:
-        log.warning("other users can read %s in %s; run chmod 600 on the file", what, path)
+    readers = other_readers(found)
+    if readers is not None:
+        log.warning("%s can read %s in %s; run chmod 600 on the file", readers, what, path)
+
+
+def other_readers(found: os.stat_result) -> str | None:
+    """Return who else can read the file, or None.
+
+    A file of root that this process reads by its group is how Kubernetes mounts secrets: the process cannot be its owner.
+    """
+    if found.st_mode & stat.S_IROTH:
+        return "other users"
+    mounted = found.st_uid == 0 != os.geteuid() and found.st_gid in {os.getegid(), *os.getgroups()}
+    if found.st_mode & stat.S_IRGRP and not mounted:
+        return f"the group {found.st_gid}"
+    return None
 
 
 def read_lines(path: Path, most: int) -> dict[int, str]:

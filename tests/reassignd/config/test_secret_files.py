@@ -1,27 +1,49 @@
 """Files that hold secrets."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from reassignd.config import command_config
-from reassignd.config.secret_files import read_lines, warn_if_open
+from reassignd.config.secret_files import other_readers, read_lines, warn_if_open
 from reassignd.errors import CommandError
 
 LOGIN = 'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
 
 
-@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o400, False), (0o640, True), (0o604, True)])
+@pytest.mark.parametrize(
+    ("mode", "readers"),
+    [(0o600, None), (0o400, None), (0o640, f"the group {os.getegid()}"), (0o604, "other users")],
+)
 def test_a_file_that_others_can_read_is_logged(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, readers: str | None
 ) -> None:
     path = tmp_path / "secret"
     path.touch()
     path.chmod(mode)
     warn_if_open(path, "the token")
-    assert (
-        f"other users can read the token in {path}; run chmod 600 on the file" in caplog.messages
-    ) is warned
+    line = f"{readers} can read the token in {path}; run chmod 600 on the file"
+    assert caplog.messages == ([] if readers is None else [line])
+
+
+@pytest.mark.parametrize(
+    ("owner", "group", "mode", "readers"),
+    [
+        (0, 65532, 0o440, None),
+        (0, 65533, 0o440, None),
+        (0, 7, 0o440, "the group 7"),
+        (0, 65532, 0o444, "other users"),
+        (65532, 65532, 0o440, "the group 65532"),
+    ],
+)
+def test_a_mounted_secret_may_be_readable_for_a_group_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, owner: int, group: int, mode: int, readers: str | None
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 65532)
+    monkeypatch.setattr(os, "getegid", lambda: 65532)
+    monkeypatch.setattr(os, "getgroups", lambda: [65533])
+    assert other_readers(os.stat_result((mode, 0, 0, 1, owner, group, 0, 0, 0, 0))) == readers
 
 
 def test_a_missing_file_is_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
