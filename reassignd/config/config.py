@@ -5,9 +5,11 @@ docs/configuration.md is generated from the table (`tools.reference`).
 
 import difflib
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from common.address import Address
 from reassignd.config import properties
 from reassignd.config.http_keys import HttpKeys
 from reassignd.config.initial_limits import INITIAL, checked, config_of
@@ -22,6 +24,7 @@ from reassignd.config.setting_types import (
     SWITCH,
     TEXT,
     Key,
+    SocketPath,
     choice,
     integer,
 )
@@ -332,6 +335,8 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
             f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; set the addresses of Kafka's brokers"
         )
     _check_instances(settings)
+    if settings.backend != ZOOKEEPER:
+        _check_ports(settings)
     foreign = [] if settings.backend == EMBEDDED else sorted(LISTENER_KEYS.keys() & settings.values.keys())
     if foreign:
         raise ConfigError(
@@ -357,6 +362,23 @@ def _check_instances(settings: Settings) -> None:
             f"gateway.peer.listener: other instances cannot connect to {settings.gateway_peer_listener.host}; "
             "set gateway.peer.host too"
         )
+
+
+def _check_ports(settings: Settings) -> None:
+    """Refuse two listeners on one port. The ports of brokers are reserved, also while there are fewer brokers."""
+    spans = [("listener", settings.listener, settings.ports)]
+    if settings.state == TOPIC:
+        spans.append(("gateway.peer.listener", settings.gateway_peer_listener, 1))
+    if not isinstance(settings.http_listener, SocketPath):
+        spans.append(("http.listener", settings.http_listener, 1))
+    for (name, first, ports), (other_name, other, _) in combinations(spans, 2):
+        if first.port and other.port and 0 <= other.port - first.port < ports and _same_host(first, other):
+            to = f" to {first.port + ports - 1}, one for each broker" if ports > 1 else ""
+            raise ConfigError(f"{other_name}: {other} is a port of `{name}`, which has {first}{to}")
+
+
+def _same_host(one: Address, other: Address) -> bool:
+    return one.host == other.host or not {one.host, other.host}.isdisjoint(WILDCARDS)
 
 
 def _parse(assignment: Assignment) -> object:

@@ -133,6 +133,35 @@ def test_the_state_topic_needs_the_upstream_backend() -> None:
         resolve([Assignment("state", "topic", "--state")])
 
 
+@pytest.mark.parametrize("other", ["http.listener", "gateway.peer.listener"])
+@pytest.mark.parametrize(("port", "valid"), [(9091, True), (9092, False), (9095, False), (9096, True)])
+def test_the_ports_of_brokers_are_for_no_other_listener(other: str, port: int, valid: bool) -> None:
+    given = {
+        "backend": "upstream",
+        "state": "topic",
+        "upstream.bootstrap.servers": "kafka:9092",
+        "gateway.ports": "3",
+        other: f"127.0.0.1:{port}",
+    }
+    if valid:
+        resolved(*given.items())
+    else:
+        line = f"{other}: 127.0.0.1:{port} is a port of `listener`, which has 127.0.0.1:9092 to 9095"
+        assert line in refusal(*given.items())
+
+
+def test_http_and_peers_have_different_ports() -> None:
+    given = {
+        "backend": "upstream",
+        "state": "topic",
+        "upstream.bootstrap.servers": "kafka:9092",
+        "gateway.peer.listener": "10.0.0.1:9080",
+        "http.listener": "0.0.0.0:9080",
+    }
+    assert "0.0.0.0:9080 is a port of `gateway.peer.listener`" in refusal(*given.items())
+    resolved(*(given | {"http.listener": "10.0.0.2:9080"}).items())
+
+
 def test_a_wildcard_peer_listener_needs_a_host() -> None:
     given = {
         "state": "topic",
