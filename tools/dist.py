@@ -153,7 +153,12 @@ def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: b
         build = [program, "bud" if program.endswith("buildah") else "build", "--timestamp", str(time)]
         build += ["--format", "docker", "--target", target]
         build += [part for argument in arguments for part in ("--build-arg", argument)]
-        subprocess.run([*build, "--tag", f"reassignd:{tag}", str(context)], check=True)
+        done = subprocess.run([*build, "--tag", f"reassignd:{tag}", str(context)], check=False)
+        if done.returncode != 0:
+            raise SystemExit(
+                f"tools.dist: the image could not be built. If its base {base} cannot be pulled, give another one:"
+                " --base IMAGE, see docs/install.md"
+            )
     subprocess.run([program, "push", "--quiet", f"reassignd:{tag}", f"docker-archive:{path}"], check=True)
     return path
 
@@ -190,6 +195,7 @@ def main(arguments: list[str] | None = None) -> int:
     packages(folder, time)
     chart(folder, time)
     components(folder, time)
+    checksums(folder)  # Also of what is there if an image cannot be built.
     if given.image:
         image(folder, time, given.base, offline=given.offline)
     if given.spark:

@@ -80,3 +80,19 @@ def test_without_a_builder_of_images_one_line_tells_what_is_missing(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SystemExit, match="buildah or podman is needed"):
         dist.image(tmp_path, TIME, "base")
+
+
+def test_a_failed_build_of_the_image_is_one_line_and_keeps_the_checksums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, builder = tmp_path / "dist", tmp_path / "buildah"
+    builder.write_text("#!/bin/sh\nexit 125\n")
+    builder.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(
+        dist, "packages", lambda to, _: (to / f"reassignd-{__version__}-any.whl").write_bytes(b"")
+    )
+    with pytest.raises(SystemExit, match=r"its base none:1 cannot be pulled, give another one: --base IMAGE"):
+        dist.main(["--folder", str(folder), "--image", "--base", "none:1"])
+    named = [line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()]
+    assert named == sorted(each.name for each in folder.iterdir() if each.name != "SHA256SUMS")
