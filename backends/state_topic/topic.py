@@ -61,13 +61,14 @@ class StateTopic(NamedTuple):
 async def open_topic(client: BrokerClient, name: str, replication: int) -> StateTopic:
     """Return the topic, which is created if it does not exist. Raises StateTopicError and BrokerError."""
     if (topic := await find_topic(client, name)) is None:
-        await create_topic(client, name, replication, SETTINGS)
+        created = await create_topic(client, name, replication, SETTINGS)
         topic = await _wait_for(client, name)
         if topic is None:
             raise StateTopicError(
                 f"the state topic {name} was created, but no broker knows it yet: try again"
             )
-        log.info("created the state topic %s with %d replicas", name, replication)
+        if created:
+            log.info("created the state topic %s with %d replicas", name, replication)
     if topic.partitions != 1:
         raise StateTopicError(
             f"the state topic {name} has {topic.partitions} partitions; it must have one: set state.topic to another name"
@@ -153,8 +154,8 @@ async def watch_configs(client: BrokerClient, name: str, clock: Clock) -> None:
 
 async def create_topic(
     client: BrokerClient, name: str, replication: int, settings: Mapping[str, str]
-) -> None:
-    """Create a topic with one partition, or leave the one that exists. Raises StateTopicError and BrokerError."""
+) -> bool:
+    """Create a topic with one partition, or return False if it exists. Raises StateTopicError and BrokerError."""
     settings = {**settings, MIN_ISR: str(max(1, replication - 1))}
     configs = [CreatableTopicConfig(config, value) for config, value in settings.items()]
     response = await client.ask(
@@ -166,8 +167,10 @@ async def create_topic(
             f"the state topic {name} cannot have {replication} replicas ({row.error_message}): start more brokers,"
             f" or set {REPLICATION_SETTING}"
         )
-    if row.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
-        _check(row.error_code, row.error_message, f"CreateTopics of the state topic {name}", "CREATE")
+    if row.error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
+        return False  # Another instance has created it at the same time.
+    _check(row.error_code, row.error_message, f"CreateTopics of the state topic {name}", "CREATE")
+    return True
 
 
 async def _configs(client: BrokerClient, name: str) -> Mapping[str, str]:

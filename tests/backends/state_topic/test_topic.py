@@ -70,7 +70,10 @@ async def test_an_existing_topic_is_used_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS])
-async def test_a_missing_topic_is_created_compacted_with_a_minimum_isr(code: int) -> None:
+async def test_a_missing_topic_is_created_compacted_with_a_minimum_isr(
+    code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     cluster = Cluster(exists=False, create=code)
     await open_topic(cluster, "state", 3)
     (request,) = cluster.requests(CreateTopicsRequest)
@@ -78,6 +81,7 @@ async def test_a_missing_topic_is_created_compacted_with_a_minimum_isr(code: int
     configs = {config.name: config.value for config in topic.configs}
     assert (topic.num_partitions, topic.replication_factor) == (1, 3)
     assert (configs["cleanup.policy"], configs["min.insync.replicas"]) == ("compact", "2")
+    assert ("created the state topic state with 3 replicas" in caplog.messages) is (code == ErrorCode.NONE)
 
 
 async def test_a_topic_is_never_created_by_metadata() -> None:
