@@ -115,7 +115,9 @@ def _tls(
     """Return the contexts of the listener and of links; all instances share the certificate. Raises CommandError."""
     if certificate is None:
         return None, None
-    return checked_server_context(setting, certificate, key), _pinned(setting, certificate)
+    # The other instances pin the certificate that they have read at their start.
+    server = checked_server_context(setting, certificate, key, renewed=False)
+    return server, _pinned(setting, certificate)
 
 
 def _pinned(setting: str, certificate: Path) -> SSLContext:

@@ -8,6 +8,7 @@ from common.tls import server_context
 from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.errors import CommandError
+from reassignd.runtime.listeners.renewed_certificate import RenewedCertificate
 from server.http.allowed_hosts import is_local
 
 log = logging.getLogger(__name__)
@@ -24,9 +25,9 @@ def listener_tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def checked_server_context(
-    setting: str, certificate: Path, key: Path | None, client_ca: Path | None = None
+    setting: str, certificate: Path, key: Path | None, client_ca: Path | None = None, *, renewed: bool = True
 ) -> ssl.SSLContext:
-    """Return `server_context`, and warn of a key that others can read.
+    """Return `server_context`, and warn of a key that others can read. With `renewed`, a changed certificate is read again.
 
     Raises CommandError, naming the group of settings, for files that cannot be used.
     """
@@ -35,6 +36,8 @@ def checked_server_context(
     except OSError as error:
         files = ", ".join(str(file) for file in (certificate, key, client_ca) if file is not None)
         raise CommandError(f"cannot use the {setting} files: {files}: {error}") from error
+    if renewed:
+        RenewedCertificate(context, certificate, key, client_ca)
     warn_if_open(certificate if key is None else key, "the private key")
     return context
 
