@@ -9,5 +9,9 @@ class CommandError(Exception):
     """The command has failed (exit code 1). The text is one line with the fault and the remedy."""
 
 
+class SettingFileError(CommandError):
+    """A file that a setting names cannot be read or used (exit code 2)."""
+
+
 class UnreachableError(CommandError):
     """The server did not respond. A later attempt may succeed."""

@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from reassignd.errors import CommandError
+from reassignd.errors import CommandError, SettingFileError
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def read_lines(path: Path, most: int) -> dict[int, str]:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise CommandError(f"cannot read {path}: {reason}") from error
+        raise SettingFileError(f"cannot read {path}: {reason}") from error
     if len(lines) > most:
         raise CommandError(f"{path} has more than {most:,} lines")
     return {

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from reassignd.errors import CommandError
+from reassignd.errors import CommandError, SettingFileError
 
 
 def read_token(path: Path) -> str:
@@ -12,7 +12,7 @@ def read_token(path: Path) -> str:
         words = path.read_text("ascii").split()
     except (OSError, UnicodeDecodeError) as error:
         reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not ASCII text"
-        raise CommandError(f"cannot read the token in {path}: {reason}") from error
+        raise SettingFileError(f"cannot read the token in {path}: {reason}") from error
     if len(words) != 1 or not words[0].isprintable():
         raise CommandError(f"{path} must contain one token: a single line without spaces")
     return words[0]

@@ -40,7 +40,8 @@ def test_an_option_wins_over_a_variable(
     [
         ("log.level=LOUD", "'LOUD' is not valid for log.level", 2),
         ("http.listener=0.0.0.0:9080", "http.listener is 0.0.0.0:9080, which others can reach", 1),
-        ("listener.tls.certificate.file=/nowhere.pem", "cannot use the listener.tls files", 1),
+        ("listener.tls.certificate.file=/nowhere.pem", "cannot use the listener.tls files", 2),
+        ("http.token.file=/nowhere", "cannot read the token in /nowhere: No such file", 2),
         ("upstream.command.config=/nowhere.properties", "/nowhere.properties", 2),
     ],
 )

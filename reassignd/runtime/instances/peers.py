@@ -11,7 +11,7 @@ from common.tls import pinned_client_context
 from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import SocketPath
-from reassignd.errors import CommandError
+from reassignd.errors import CommandError, SettingFileError
 from reassignd.runtime.listeners.listener_security import checked_server_context
 from reassignd.runtime.listeners.sockets import refused
 from server.api.peer_identity import PeerIdentity
@@ -100,7 +100,7 @@ def read_secret(path: Path | None) -> bytes:
     try:
         secret = path.read_bytes().strip()
     except OSError as error:
-        raise CommandError(f"cannot read the secret in {path}: {error.strerror}") from error
+        raise SettingFileError(f"cannot read the secret in {path}: {error.strerror}") from error
     if len(secret) < SHORTEST_SECRET:
         raise CommandError(
             f"the secret in {path} (gateway.peer.secret.file) has {len(secret)} bytes; at least {SHORTEST_SECRET} are needed"

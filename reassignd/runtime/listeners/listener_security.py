@@ -7,7 +7,7 @@ from pathlib import Path
 from common.tls import server_context
 from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.secret_files import warn_if_open
-from reassignd.errors import CommandError
+from reassignd.errors import CommandError, SettingFileError
 from reassignd.runtime.listeners.renewed_certificate import RenewedCertificate
 from server.http.allowed_hosts import is_local
 
@@ -35,7 +35,7 @@ def checked_server_context(
         context = server_context(certificate, key, client_ca)
     except OSError as error:
         files = ", ".join(str(file) for file in (certificate, key, client_ca) if file is not None)
-        raise CommandError(f"cannot use the {setting} files: {files}: {error}") from error
+        raise SettingFileError(f"cannot use the {setting} files: {files}: {error}") from error
     if renewed:
         RenewedCertificate(context, certificate, key, client_ca)
     warn_if_open(certificate if key is None else key, "the private key")
