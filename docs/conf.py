@@ -33,7 +33,7 @@ html_theme_options = {"navigation_with_keys": True}
 
 NAVIGATION = {
     "Start": ["install", "guide", "console", "recipes"],
-    "Ways to run it": ["gateway", "high-availability", "embedded", "zookeeper"],
+    "Ways to run it": ["gateway", "high-availability", "kubernetes", "embedded", "zookeeper"],
     "Plans": ["proposals", "planner", "pace"],
     "Operations": ["operations", "troubleshooting", "faq", "observability", "security"],
     "Reference": ["cli", "configuration", "api", "metrics", "errors", "glossary"],

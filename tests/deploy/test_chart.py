@@ -8,14 +8,20 @@ from typing import Any
 
 import pytest
 
+from backends.client.security import PLAINTEXT
 from reassignd import __version__
+from reassignd.config import command_config
 from reassignd.config.config import Assignment, Settings, read_file, resolve
+from tests.upstream.test_instances_rights import NEEDED, TRANSACTIONAL_ID
+from tests.upstream.test_instances_rights import TOPIC as TOPIC_RIGHT
 from tools import kubernetes
 
 yaml = pytest.importorskip("yaml", reason="pyyaml is not installed (requirements/test.txt)")
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "helm"
 CHART = FOLDER / "reassignd"
+STRIMZI = FOLDER / "examples" / "strimzi"
+TLS = Path(__file__).parents[1] / "reassignd" / "tls"
 EXAMPLES = sorted((FOLDER / "examples").glob("*.yaml"))
 
 CRDS = "ServiceMonitor,PrometheusRule"
@@ -317,6 +323,49 @@ def test_the_notes_name_the_command_in_the_pod_and_the_token(tmp_path: Path) -> 
 def test_the_notes_tell_that_nobody_takes_over_from_one_pod(tmp_path: Path) -> None:
     said = notes(tmp_path, "--values", EXAMPLES[0], *TOPIC, "--set", "state.replicas=1")
     assert "With state.replicas=1, no other pod takes over" in said
+
+
+def test_the_strimzi_user_has_the_rights_of_an_instance() -> None:
+    user = yaml.safe_load((STRIMZI / "user.yaml").read_text("utf-8"))
+    acls = user["spec"]["authorization"]["acls"]
+    granted = {
+        (each["resource"]["type"], each["resource"].get("name", ""), operation)
+        for each in acls
+        for operation in each["operations"]
+    }
+    gateway = ("Alter", "Describe", "DescribeConfigs", "AlterConfigs")
+    assert {("cluster", "", operation) for operation in gateway} <= granted
+    assert {("topic", "*", operation) for operation in gateway[1:]} <= granted
+    kinds = {TOPIC_RIGHT: "topic", TRANSACTIONAL_ID: "transactionalId"}
+    camel = {right: right.operation.name.title().replace("_", "") for right in NEEDED}
+    assert {(kinds[right.kind], "__reassignd_state", camel[right]) for right in NEEDED} <= granted
+    [state] = [each for each in acls if each["resource"].get("patternType") == "prefix"]
+    assert state["resource"] == {"type": "topic", "name": "__reassignd_state", "patternType": "prefix"}
+
+
+def test_the_client_properties_for_strimzi_are_valid(tmp_path: Path) -> None:
+    text = (STRIMZI / "client.properties").read_text("utf-8")
+    file = tmp_path / "client.properties"
+    file.write_text(text.replace("/secrets/upstream/ca.crt", str(TLS / "ca.pem")), "utf-8")
+    file.chmod(0o600)
+    assert command_config.load(file) != PLAINTEXT
+
+
+def test_the_page_names_where_each_secret_is_mounted() -> None:
+    page = (CHART.parents[2] / "docs" / "kubernetes.md").read_text("utf-8")
+    mounted: set[str] = set()
+    for name in ("topic", "strimzi-topic"):
+        deployment = resources("--values", FOLDER / "examples" / f"{name}.yaml")["Deployment"]
+        [container] = deployment["spec"]["template"]["spec"]["containers"]
+        mounted |= {each["mountPath"] for each in container["volumeMounts"]}
+    secrets = {path for path in mounted if path.startswith("/secrets/")}
+    assert len(secrets) == 6
+    assert [path for path in secrets if f"`{path}`" not in page] == []
+
+
+def test_helm_shows_the_readme() -> None:
+    shown = run(kubernetes.HELM, "show", "readme", CHART)
+    assert "image.repository" in shown.stdout
 
 
 def test_the_chart_has_the_version_of_the_package_and_its_alerts() -> None:

@@ -23,6 +23,8 @@ INSTALLS = "installs on the machine; tests/deploy/ does so where it can"
 LARGE_PLAN = "moves 2,000 partitions; tests/clients/test_large_plan.py does the same"
 REASSIGN = "kafka-reassign-partitions.sh --bootstrap-server 127.0.0.1:9092 --reassignment-json-file"
 
+NEEDS_KUBERNETES = "needs a Kubernetes cluster; tests/deploy/test_chart.py renders the chart"
+
 NOT_RUN = {
     ("README", ".venv/bin/reassignd serve --backend upstream"): NEEDS_KAFKA,
     ("README", "make check"): "runs these tests",
@@ -43,8 +45,11 @@ NOT_RUN = {
     ("install", "podman run --read-only --tmpfs /tmp --volume reassignd"): INSTALLS,
     ("install", "podman run --read-only --tmpfs /tmp --volume ./token"): INSTALLS,
     ("install", "mkdir --mode 1777 forecast"): INSTALLS,
-    ("install", "kubectl create secret"): INSTALLS,
     ("install", "make dist"): "tests/tools/test_dist.py builds a release",
+    ("kubernetes", "make dist"): NEEDS_KUBERNETES,
+    ("kubernetes", "kubectl rollout restart"): NEEDS_KUBERNETES,
+    ("kubernetes", "cd deploy/helm/examples"): NEEDS_KUBERNETES,
+    ("kubernetes", "helm template"): NEEDS_KUBERNETES,
     (
         "proposals",
         "reassignd propose drain 7 --snapshot",
