@@ -134,16 +134,7 @@ def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: b
     path.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="reassignd-image-") as scratch:
         context = Path(scratch)
-        for source in (*CONTAINER.iterdir(), IMAGE_REQUIREMENTS[target]):
-            shutil.copy(source, context)
-        wheels = context / "wheels"
-        wheels.mkdir()
-        [wheel] = folder.glob(f"reassignd-{__version__}-*.whl")
-        shutil.copy(wheel, wheels)
-        if offline:
-            _pip(
-                "wheel", "--wheel-dir", str(wheels), "--require-hashes", "-r", str(IMAGE_REQUIREMENTS[target])
-            )
+        _fill(context, folder, IMAGE_REQUIREMENTS[target], offline=offline)
         arguments = [
             f"BASE={base}",
             f"VERSION={__version__}",
@@ -161,6 +152,18 @@ def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: b
             )
     subprocess.run([program, "push", "--quiet", f"reassignd:{tag}", f"docker-archive:{path}"], check=True)
     return path
+
+
+def _fill(context: Path, folder: Path, requirements: Path, *, offline: bool) -> None:
+    """Copy what the build needs into its context: our files and wheel, and with `offline` the dependencies' wheels."""
+    for source in (*CONTAINER.iterdir(), requirements):
+        shutil.copy(source, context)
+    wheels = context / "wheels"
+    wheels.mkdir()
+    [wheel] = folder.glob(f"reassignd-{__version__}-*.whl")
+    shutil.copy(wheel, wheels)
+    if offline:
+        _pip("wheel", "--wheel-dir", str(wheels), "--require-hashes", "-r", str(requirements))
 
 
 def _pip(*arguments: str) -> None:

@@ -7,7 +7,6 @@ are in the topic, so the next active instance, which may be another one, goes on
 
 import asyncio
 import logging
-from datetime import datetime, timedelta
 from random import Random
 from uuid import uuid4
 
@@ -44,6 +43,7 @@ from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnec
 from reassignd.runtime.instances.peers import Peers, http_url, peer_address
 from reassignd.runtime.instances.ports import TopicPorts
 from reassignd.runtime.instances.presence import Presence
+from reassignd.runtime.instances.publication import Publication
 from reassignd.runtime.instances.term import ActiveTerm, TermContext
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.runtime import HttpContent, Publish
@@ -103,14 +103,10 @@ class InstancesRuntime:
         self._known = False
         """Whether the active instance is known."""
         self._ready, self._wake = asyncio.Event(), asyncio.Event()
-        self._content = HttpContent("the server is starting")
-        """What HTTP serves while the upstream answers."""
-        self._cut_off: str | None = None
-        """Why nothing can be relayed: the upstream has not answered for a session."""
         self._peer_address: Address
         """Where other instances reach this one."""
         self._tasks: list[asyncio.Task[None]] = []
-        self._publish_now: Publish
+        self._publication: Publication
 
     @property
     def addresses(self) -> list[Address]:
@@ -125,10 +121,10 @@ class InstancesRuntime:
 
     async def start(self, publish: Publish) -> None:
         """Read the topic, open the listeners, and follow. Returns when an active instance is known."""
-        self._publish_now = publish
-        self._publish(HttpContent("connecting to the upstream"))
-        await self._connection.open(lambda text: self._publish(HttpContent(text)))
-        self._publish(HttpContent("the state topic is being read"))
+        self._publication = Publication(publish)
+        self._publication.show(HttpContent("connecting to the upstream"))
+        await self._connection.open(lambda text: self._publication.show(HttpContent(text)))
+        self._publication.show(HttpContent("the state topic is being read"))
         self._history = await self._read_history()
         self._check_meta()
         if self._obstacle is not None:
@@ -138,7 +134,7 @@ class InstancesRuntime:
         except OSError as error:
             raise refused(error, self._settings.listener, "listener") from error
         self._peer_address = await self._peers.open()
-        self._publish(HttpContent("no instance is active yet"))
+        self._publication.show(HttpContent("no instance is active yet"))
         self._tasks = [spawn(self._run_terms(), "terms"), spawn(self._follow_brokers(), "brokers")]
         self._tasks += [
             spawn(self._audit.run(), "audit log"),
@@ -206,10 +202,6 @@ class InstancesRuntime:
             on_status=presence.heard,
         )
 
-    def _publish(self, content: HttpContent) -> None:
-        self._content = content
-        self._publish_now(content._replace(obstacle=content.obstacle or self._cut_off))
-
     def hand_over(self) -> bool:
         """End the term of this instance. Returns False if it is not active.
 
@@ -231,7 +223,7 @@ class InstancesRuntime:
             except DecodeError as error:
                 raise CommandError(f"the state topic cannot be read: {error}") from error
             except OSError as error:
-                self._publish(HttpContent(f"the state topic cannot be read: {error}"))
+                self._publication.show(HttpContent(f"the state topic cannot be read: {error}"))
                 await self._clock.sleep(RETRY_SECONDS)
                 continue
             if history.next_offset >= fetched.end_offset:
@@ -305,11 +297,11 @@ class InstancesRuntime:
             await self._active.serve(self._connection.cluster_id, self._served)
         finally:
             self._active = None
-            self._publish(self._standby)
+            self._publication.show(self._standby)
 
     def _served(self, assembly: Assembly) -> None:
         self._backoff.reset()
-        self._publish(assembly.http_content._replace(peers=self._peers.proxy, details=self._details))
+        self._publication.show(assembly.http_content._replace(peers=self._peers.proxy, details=self._details))
         self._set_known()
 
     @property
@@ -355,7 +347,7 @@ class InstancesRuntime:
             self._switch.forward_to(peer, claim.url)
             self._presence.claimed(claim)
             if not self._known:
-                self._publish(self._standby)
+                self._publication.show(self._standby)
             self._set_known()
         self._read_in_term(at_end)
 
@@ -388,34 +380,21 @@ class InstancesRuntime:
                 async with asyncio.timeout(self._timings.session):
                     await self._connection.client.refresh()
                 answered = self._clock.now()
-                self._set_cut_off(None)
+                self._publication.answered()
             except (BrokerError, TimeoutError) as error:
                 log.debug("the brokers of the upstream are unknown: %s", error)
                 if self._clock.now() - answered >= self._timings.session:
-                    self._set_cut_off(str(error) or "no answer")
+                    self._publication.cut_off(str(error) or "no answer", self._timings.session)
             await self._gateway.update(self._connection.brokers)
             if self._known and self._gateway.addresses:
                 self._ready.set()
             await within(self._clock, RETRY_SECONDS, self._wake)
 
-    def _set_cut_off(self, error: str | None) -> None:
-        """Tell that the upstream does not answer, or that it does again. The first reason remains."""
-        if (error is None) == (self._cut_off is None):
-            return
-        if error is None:
-            log.info("the upstream answers again")
-            self._cut_off = None
-        else:
-            since = datetime.now().astimezone() - timedelta(seconds=self._timings.session)
-            self._cut_off = f"the upstream cannot be reached since {since:%H:%M:%S}: {error}"
-            log.warning("%s; /readyz answers 503 until it answers", self._cut_off)
-        self._publish(self._content)
-
     async def _leave_topic(self, reason: Exception) -> None:
         """Wait until there is a topic with records again. The records in memory are kept until then."""
         log.error("%s: no instance is active; steps in flight go on in Kafka", reason)
         self._switch.nobody()
-        self._publish(HttpContent(str(reason)))
+        self._publication.show(HttpContent(str(reason)))
         while True:
             await self._clock.sleep(RETRY_SECONDS)
             self._connection.renew_log()
