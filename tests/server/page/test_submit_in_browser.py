@@ -64,7 +64,7 @@ def test_the_review_says_in_numbers_what_the_plan_does(site: Site) -> None:
     said = page.text("#summary")
     assert "24 partitions will move. 1 of 25 entries change nothing." in said
     assert "72 replicas (6.87 MiB) will be copied, in 24 steps. The steps make 24 waves" in said
-    assert "limits: P = 1." in said
+    assert "Limits: P = 1." in said
     assert page.run("document.querySelectorAll('#charts svg rect').length") == 3 * 2 * 6
     assert page.run("document.querySelectorAll('#figures tbody tr').length") == 6
     assert site.api.get("jobs").json()["total"] == 0
