@@ -3,22 +3,21 @@
 What waits goes into the next batch; one batch is in flight. A commit that does not fit into a batch is a transaction.
 An attempt without an answer is repeated with the same sequence, so the batch is in the log once.
 
-A term ends in two cases. The broker refuses a batch, because a newer epoch has written. Or a batch is not answered
-until the lease has lapsed: a standby may have seen silence for a session meanwhile, and its claim may come at any time.
-If the coordinator has given it another producer id, the broker would refuse neither of the two. A batch whose answer
-is missing may be in the log all the same; its commits fail, so that nobody believes them to be written or lost.
+A term ends in two cases. The broker refuses a batch, because a newer epoch has written. Or a batch is answered after
+the lease has lapsed: a standby may have seen silence for a session meanwhile, and its claim may come at any time. If
+the coordinator has given it another producer id, the broker would refuse neither of the two.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from msgspec import structs
 
-from backends.state_topic.attempts import Answered, until_answered
+from backends.state_topic.attempts import until_answered
 from backends.state_topic.batches import Batches
 from backends.state_topic.candidate import Term
 from backends.state_topic.claim import CLAIM_KEY
@@ -36,8 +35,6 @@ REPAIR_PAUSE_SECONDS = 0.01
 """Between two looks whether all own batches were read, which repairs wait for."""
 
 log = logging.getLogger(__name__)
-
-Result = TypeVar("Result")
 
 Repairs = Callable[[int], Sequence[BatchRecord] | None]
 """Returns the rows to write again when all batches before a sequence were read, else None (`History.repairs_after`)."""
@@ -171,36 +168,25 @@ class TermWriter:
             await self._append([self._beat])
 
     async def _write_transaction(self, batches: Sequence[Sequence[BatchRecord]]) -> None:
-        await self._answered(lambda: self._log.begin_transaction(self._producer))
+        await until_answered(self._clock, lambda: self._log.begin_transaction(self._producer))
         for batch in batches:
             await self._append(batch, transactional=True)
-        await self._answered(lambda: self._log.end_transaction(self._producer))
+        await until_answered(self._clock, lambda: self._log.end_transaction(self._producer))
         self._transaction_at = self._clock.now()
 
     async def _append(self, records: Sequence[BatchRecord], *, transactional: bool = False) -> None:
         sequence, started = self._sequence, self._clock.now()
         self._sequence = (sequence + len(records)) % SEQUENCES
-        answered = await self._answered(
-            lambda: self._log.append(records, self._producer, sequence, transactional=transactional)
+        answered = await until_answered(
+            self._clock,
+            lambda: self._log.append(records, self._producer, sequence, transactional=transactional),
         )
         self._counts.batches += 1
         self._counts.seconds += self._clock.now() - started
-        self._check_lease()
-        # Only batches extend the lease, because only batches are read by standbys.
-        self._lease.renew(answered.sent)
-
-    async def _answered(self, attempt: Callable[[], Awaitable[Result]]) -> Answered[Result]:
-        """Repeat the attempt until it is answered. Raises FencedError once the lease has lapsed."""
-
-        def attempt_with_lease() -> Awaitable[Result]:
-            self._check_lease()
-            return attempt()
-
-        return await until_answered(self._clock, attempt_with_lease)
-
-    def _check_lease(self) -> None:
         if not self._lease.valid:
             raise FencedError("the state topic did not answer within the lease")
+        # Only batches extend the lease, because only batches are read by standbys.
+        self._lease.renew(answered.sent)
 
     def _fail_all(self) -> None:
         for commit in self._waiting:

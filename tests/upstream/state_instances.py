@@ -25,8 +25,8 @@ TIMINGS = Timings(session=3.0)
 
 
 def admin(kafka: KafkaCluster) -> closing[KafkaAdminClient]:
-    """Open kafka-python's admin client."""
-    return closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap))
+    """Open kafka-python's admin client. Any broker may be down."""
+    return closing(KafkaAdminClient(bootstrap_servers=kafka.addresses().split(",")))
 
 
 def create(kafka: KafkaCluster, name: str) -> None:
