@@ -76,7 +76,7 @@ class Cluster:
 
     def hold(self, topic: str) -> None:
         """Throttle the replicas of the topic, so that its reassignments stay in flight."""
-        self._set_configs("TOPIC", topic, dict.fromkeys(REPLICAS, "*"))
+        self.set_configs("TOPIC", topic, dict.fromkeys(REPLICAS, "*"))
         self._set_rates(str(SLOW))
 
     def release(self) -> None:
@@ -120,8 +120,9 @@ class Cluster:
 
     def _set_rates(self, value: str | None) -> None:
         for broker in self.brokers:
-            self._set_configs("BROKER", str(broker), dict.fromkeys(RATES, value))
+            self.set_configs("BROKER", str(broker), dict.fromkeys(RATES, value))
 
-    def _set_configs(self, kind: str, name: str, values: dict[str, str | None]) -> None:
+    def set_configs(self, kind: str, name: str, values: dict[str, str | None]) -> None:
+        """Set configs of this TOPIC or BROKER, of all brokers without a name; None deletes one."""
         ops = [["DELETE" if value is None else "SET", key, value] for key, value in values.items()]
         self.admin.do("set_configs", type=kind, name=name, ops=ops)

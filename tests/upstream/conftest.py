@@ -20,6 +20,11 @@ from tools.processes import Reassignd
 
 REAUTHENTICATION = {"listener.name.sasl_plaintext.scram-sha-512.connections.max.reauth.ms": "3000"}
 """Clients with SCRAM-SHA-512 on SASL_PLAINTEXT must re-authenticate after 3 s (KIP-368)."""
+ANY_BROKER_MAY_STOP = {
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "1",
+}
+"""The topic of transactions, which some tests create, has a leader while one broker is stopped."""
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -38,7 +43,7 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     """Four brokers of Kafka 4.1 without security, three of them KRaft controllers; reassignments can be held in flight."""
-    spec = Spec(4, "4.1", controllers=3, settings=SOON_FENCED | SMALL_FETCHES)
+    spec = Spec(4, "4.1", controllers=3, settings=SOON_FENCED | SMALL_FETCHES | ANY_BROKER_MAY_STOP)
     with running_kafka(spec, folder=tmp_path_factory.mktemp("kafka")) as cluster:
         yield cluster
 

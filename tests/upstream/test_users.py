@@ -140,10 +140,11 @@ def test_refused_credentials_of_the_gateway_are_reported_in_one_line(
     wrong.write_text(right.replace("admin-secret", "guessed"))
     port = free_ports(4)
     options = ("--listener", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{port + 3}", "--data-dir", tmp_path)
+    ports = ("--override", "gateway.ports=2")
     upstream = ("--bootstrap-server", secured.address(1, "SASL_PLAINTEXT"), "--command-config", wrong)
     serve = [sys.executable, "-m", "reassignd", "serve", "--backend", "upstream"]
     ran = subprocess.run(
-        [*serve, *upstream, *options], capture_output=True, text=True, timeout=SECONDS, check=False
+        [*serve, *upstream, *options, *ports], capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert ran.returncode == 1
     # A log line can precede it: the number of connections that the limit of open files allows.
