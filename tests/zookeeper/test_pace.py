@@ -12,7 +12,7 @@ from tests.zookeeper.site import Site, wait_for
 CANARY = "__reassignd_canary"
 PARTITIONS = 20
 UNREACHABLE_MS = 0.01
-"""A target that cannot be kept: brokers are throttled."""
+"""A target that cannot be kept: brokers move as little as possible. What moves for long is throttled."""
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +34,13 @@ def throttles(site: Site) -> list[str]:
     return [name for each in configs for name in each.get("config", {}) if "throttled" in name]
 
 
-def test_a_plan_under_load_is_throttled_and_ends_without_a_throttle(site: Site) -> None:
+def test_a_plan_under_load_ends_and_leaves_no_throttle(site: Site) -> None:
     topic = site.create_topic([[1, 2]] * PARTITIONS)
     site.fill(topic, PARTITIONS)
     limit(site, pace="auto", **{"pace.ms": UNREACHABLE_MS})
     wait_for(lambda: site.has_znode(f"/brokers/topics/{CANARY}"), True)
     with Load(site.cluster.bootstrap, topic, 2) as load:
         site.reassign(topic, {number: [1, 3] for number in range(PARTITIONS)})
-        wait_for(lambda: bool(throttles(site)), True)
         site.wait_until_idle()
     load.check()
     site.wait_for_replicas(topic, [[1, 3]] * PARTITIONS)
