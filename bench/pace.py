@@ -44,6 +44,8 @@ LOADED_PARTITIONS = BROKERS * (BROKERS - 1)
 """One for each leader and follower."""
 RECORD_BYTES = 10_000
 NO_RATE = 2**40
+MOVE_SECONDS = 3_600.0
+"""Limit for a move."""
 FACTOR = 1.5
 """Producers' p99 may be this multiple of the idle one (`reassignment.pace.produce.latency.factor`)."""
 SIGNALS = ("canary", "relayed", "trip", "offsets", "lag", "isr")
@@ -123,6 +125,14 @@ def submit(bootstrap: str, partitions: int, there: bool) -> None:
     assert {row.error_code for each in answer.responses for row in each.partitions} == {0}, answer
 
 
+def move(bootstrap: str, partitions: int, there: bool) -> None:
+    """Move the followers of the big topic, and wait until no reassignment is listed."""
+    submit(bootstrap, partitions, there)
+    watching = RawConnection(bootstrap)
+    wait_until(lambda: not listed(watching), lambda: "a move to end", 0.05, MOVE_SECONDS)
+    watching.close()
+
+
 @contextmanager
 def probing(at: Site, rate: float) -> Iterator[Callable[[], dict[str, list[Sample]]]]:
     """Run the probe. The function that is yielded ends it, and returns the samples."""
@@ -167,21 +177,17 @@ def measured(at: Site, mode: Mode, there: bool, options: argparse.Namespace) -> 
     if mode.throttle:
         at.throttle(mode.throttle)
     place = at.gateway.bootstrap if mode.gateway else at.kafka.bootstrap
-    watching = RawConnection(place)
     with probing(at, options.rate / BROKERS) as collect:
         zero = time.monotonic()
         time.sleep(options.idle)
         began, busy = time.monotonic(), busy_seconds()
         if mode.moves:
-            submit(place, options.partitions, there)
-            while listed(watching):
-                time.sleep(0.05)
+            move(place, options.partitions, there)
         else:
             time.sleep(options.idle)
         ended, busy = time.monotonic(), busy_seconds() - busy
         time.sleep(options.idle / 2)
         samples = collect()
-    watching.close()
     configure(at.gateway.bootstrap, 4, "", dict.fromkeys(mode.configs))
     if mode.throttle:
         at.throttle(NO_RATE)
@@ -380,8 +386,7 @@ def measure(options: argparse.Namespace, modes: Sequence[Mode]) -> tuple[list[Ru
         gateway = RawConnection(at.gateway.bootstrap)
         with probing(at, options.rate / BROKERS) as collect:
             for _ in range(options.warm):
-                submit(at.gateway.bootstrap, options.partitions, there)
-                wait_until(lambda: not listed(gateway), lambda: "a move to end", 0.1)
+                move(at.gateway.bootstrap, options.partitions, there)
                 there = not there
             time.sleep(options.settle)
             collect()

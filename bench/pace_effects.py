@@ -17,7 +17,7 @@ from threading import Event, Thread
 from typing import NamedTuple
 from urllib.request import urlopen
 
-from bench.gateway_cluster import Site, configure, listed, load, site
+from bench.gateway_cluster import Site, configure, load, site
 from bench.pace import (
     BIG,
     BROKERS,
@@ -26,9 +26,9 @@ from bench.pace import (
     RECORD_BYTES,
     create,
     loaded_replicas,
+    move,
     probing,
     replicas,
-    submit,
 )
 from protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -44,7 +44,7 @@ COST_SECONDS = 25.0
 """Shorter than the time in which the canary probes often at first."""
 CALM_SECONDS = 10.0
 QUIET_SECONDS = 100.0
-"""After more than 90 s in which nothing grows, pace believes that there are no producers."""
+"""After more than 90 s in which nothing grows, pace assumes that there are no producers."""
 LEARNED_SECONDS = 5.0
 LOADED_BROKER = 2
 NEIGHBOUR_SECONDS = 20.0
@@ -105,23 +105,14 @@ def measure_cost(at: Site, _: argparse.Namespace) -> None:
         print(f"| {name} | {share:.2%} | {share - without:.2%} | {produced:.1f} |", flush=True)
 
 
-def move(at: Site, there: bool, partitions: int) -> float:
-    """Return the seconds of a move through the gateway."""
-    watching = RawConnection(at.gateway.bootstrap)
-    began = time.monotonic()
-    submit(at.gateway.bootstrap, partitions, there)
-    while listed(watching):
-        time.sleep(0.05)
-    watching.close()
-    return time.monotonic() - began
-
-
 def measure_idle(at: Site, options: argparse.Namespace) -> None:
     """Print the time of moves without producers: with pace that was just switched on, at once, and with pace in turn."""
     turns = count()
 
     def seconds() -> float:
-        return move(at, next(turns) % 2 == 0, options.partitions)
+        began = time.monotonic()
+        move(at.gateway.bootstrap, options.partitions, next(turns) % 2 == 0)
+        return time.monotonic() - began
 
     pace(at, "auto")
     time.sleep(LEARNED_SECONDS)
@@ -167,7 +158,7 @@ def moving(at: Site, partitions: int) -> Iterator[None]:
         for turn in count():
             if stop.is_set():
                 break
-            move(at, turn % 2 == 0, partitions)
+            move(at.gateway.bootstrap, partitions, turn % 2 == 0)
 
     thread = Thread(target=work)
     thread.start()

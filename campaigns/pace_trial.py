@@ -27,6 +27,7 @@ from tools.kafka_cluster import running_kafka
 from tools.kafka_settings import Spec
 from tools.png import with_few_colors
 from tools.processes import Reassignd
+from tools.waiting import wait_until
 
 RECORD_BYTES = 10_000
 ORDERS, ORDERS_PARTITIONS = "orders", 4
@@ -76,12 +77,8 @@ class Trial:
         return float(job["done"] / job["total"])
 
     def wait_until_done(self, share: float, seconds: float) -> None:
-        """Wait. Raises TimeoutError after the seconds."""
-        deadline = time.monotonic() + seconds
-        while self.done() < share:
-            if time.monotonic() > deadline:
-                raise TimeoutError(self.run("status"))
-            time.sleep(0.5)
+        """Wait. Raises RuntimeError with the status after the seconds."""
+        wait_until(lambda: self.done() >= share, lambda: f"the plan\n{self.run('status')}", 0.5, seconds)
 
     def picture(self, file: Path) -> None:
         """Save the section of pace, if there is a browser."""
@@ -124,7 +121,7 @@ def latencies(samples: Mapping[str, Any], begin: float, end: float) -> str:
 
 
 def try_it(trial: Trial, options: argparse.Namespace) -> None:
-    """Run the trial. Raises AssertionError or TimeoutError if something is not as it should be."""
+    """Run the trial. Raises AssertionError or RuntimeError if something is not as it should be."""
     at, records = trial.at, options.megabytes * 10**6 // RECORD_BYTES
     big = Topic("big", options.partitions, RECORD_BYTES, records)
     create(at, big.name, big.replicas(there=False))

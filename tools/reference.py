@@ -104,11 +104,12 @@ METRICS_PAGE = """\
 `GET /metrics` on the HTTP listener returns the metrics in the text format of Prometheus.
 [Observability](observability.md) shows how to scrape them, with alert rules and a dashboard.
 
-Metrics of reassignd begin with `reassignd_`. Those that begin with `reassignd_upstream_` are about the Kafka cluster
-behind a gateway, with `reassignd_instance_` and `reassignd_state_` about several instances (`state=topic`), and with
-`reassignd_zookeeper_` about ZooKeeper mode; elsewhere they are absent or 0. A metric that Kafka has too also has the name that the usual rules
-of the JMX exporter give to Kafka's MBean, so dashboards and alerts for Kafka work with an embedded cluster. For
-example, `kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` is
+Metrics of reassignd begin with `reassignd_`. Those that begin with `reassignd_upstream_` are about the Kafka
+cluster behind a gateway, with `reassignd_instance_` and `reassignd_state_` about several instances
+(`state=topic`), and with `reassignd_zookeeper_` about ZooKeeper mode; elsewhere they are absent or 0. A
+metric that Kafka has too also has the name that the usual rules of the JMX exporter give to Kafka's MBean, so
+dashboards and alerts for Kafka work with an embedded cluster. For example,
+`kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` is
 `kafka_server_replicamanager_underreplicatedpartitions`. A gateway is scraped beside its brokers, whose sums
 would double, so it has no metric under Kafka's names unless `metrics.kafka.names=always`. In ZooKeeper mode
 reassignd has those of a controller. Metrics that Kafka has per broker are totals of the cluster here, unless

@@ -107,11 +107,12 @@ class SqliteStore:
         with self._wake:
             if self._closing:
                 raise self._closed()
-            if self._growing is changes and self._handed:
-                self._waiting.append(_Commit(changes[self._handed :], done, ends_parts=True))
-            else:
-                self._waiting.append(_Commit(changes, done))
-            self._growing = None if self._growing is changes else self._growing
+            handed = 0
+            if self._growing is changes:
+                handed, self._growing = self._handed, None
+            self._waiting.append(
+                _Commit(changes[handed:] if handed else changes, done, ends_parts=handed > 0)
+            )
             self._wake.notify()
         return done
 
@@ -150,8 +151,9 @@ class SqliteStore:
 
         The index waits for the end of a transaction with a part.
         """
-        waits = self._index_at is None or self._has_part
-        left = None if waits else max(0.0, (self._index_at or 0.0) - monotonic())
+        left = None
+        if self._index_at is not None and not self._has_part:
+            left = max(0.0, self._index_at - monotonic())
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._closing, left)
             group = list(self._waiting)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from common.clock import Clock, ManualClock
 from controller.model.cluster import Partition, TopicPartition
@@ -68,12 +69,10 @@ async def expect_moving(
 
 def _check_exist(state: State, topics: Iterable[str]) -> None:
     """Refuse unknown topics: a wait for a misspelled one would end at once."""
-    known = list(state.topics)
-    if unknown := [topic for topic in topics if topic not in known]:
-        more = ", …" if len(known) > NAMED else ""
-        raise ValueError(
-            f"there is no topic {unknown[0]!r}: there are {', '.join(known[:NAMED]) or 'none'}{more}"
-        )
+    if unknown := [topic for topic in topics if topic not in state.topics]:
+        known = ", ".join(islice(state.topics, NAMED)) or "none"
+        more = ", …" if len(state.topics) > NAMED else ""
+        raise ValueError(f"there is no topic {unknown[0]!r}: there are {known}{more}")
 
 
 def _fits(now: Partition, adding: Sequence[int] | None, removing: Sequence[int] | None) -> bool:

@@ -51,10 +51,10 @@ class Options(NamedTuple):
         """Return a cluster that is not started yet."""
         from reassignd.embedded import EmbeddedCluster, ManualClock, RealClock
 
-        own = {"embedded.racks": self.racks, "embedded.partition.bytes": self.partition_bytes}
-        set_ = {key: str(value) for key, value in own.items() if value is not None}
+        numbers = {key: getattr(self, name) for name, key in NUMBERS.items()}
+        given = {key: value for key, value in numbers.items() if value is not None}
         clock = ManualClock() if self.clock == "manual" else RealClock()
-        return EmbeddedCluster(self.brokers, clock=clock, settings={**set_, **self.settings})
+        return EmbeddedCluster(clock=clock, settings={**given, **self.settings})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

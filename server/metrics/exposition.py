@@ -15,14 +15,25 @@ from server.metrics.table import METRICS
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Metrics(Collector):
-    """A Prometheus collector that reads the metrics of the table from `sources` at each scrape."""
+class _Page(Collector):
+    """A Prometheus collector whose page has the metrics of the process, too."""
 
-    def __init__(self, sources: Sources, metrics: Sequence[Metric] = METRICS) -> None:
-        self._sources, self._metrics = sources, metrics
+    def __init__(self) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
+
+    def page(self) -> bytes:
+        """Return the text of `/metrics`."""
+        return generate_latest(self._registry)
+
+
+class Metrics(_Page):
+    """Reads the metrics of the table from `sources` at each scrape."""
+
+    def __init__(self, sources: Sources, metrics: Sequence[Metric] = METRICS) -> None:
+        super().__init__()
+        self._sources, self._metrics = sources, metrics
 
     def collect(self) -> Iterator[Family]:
         """Yield one metric family for each row of the table that is not hidden."""
@@ -32,31 +43,21 @@ class Metrics(Collector):
             if not metric.name.startswith(self._sources.hidden):
                 yield _family(metric, metric.read(scrape))
 
-    def page(self) -> bytes:
-        """Return the text of `/metrics`."""
-        return generate_latest(self._registry)
 
-
-class MetricsWithoutCluster(Collector):
+class MetricsWithoutCluster(_Page):
     """The metrics of a process that serves no cluster, such as one that waits for Kafka at its start.
 
     Alerts about `reassignd_active` need its 0, since a missing series matches no rule.
     """
 
     def __init__(self, version: str) -> None:
+        super().__init__()
         self._version = version
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)
-        ProcessCollector(registry=self._registry)
 
     def collect(self) -> Iterator[Family]:
         """Yield `reassignd_active`, which is 0, and `reassignd_build_info`."""
         yield _family(ACTIVE, [((), 0)])
         yield _family(BUILD, build(self._version))
-
-    def page(self) -> bytes:
-        """Return the text of `/metrics`."""
-        return generate_latest(self._registry)
 
 
 def _family(metric: Metric, samples: Samples) -> Family:

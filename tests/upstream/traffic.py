@@ -1,10 +1,11 @@
 """Producers and consumers of kafka-python that detect lost records during reassignments."""
 
-import threading
 import time
-from typing import Any, Self
+from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from tests.clients.in_thread import InThread
 
 Numbers = dict[int, list[int]]
 """The numbers of the records of each partition, in order."""
@@ -12,27 +13,7 @@ Numbers = dict[int, list[int]]
 READ_SECONDS = 60
 
 
-class _InThread:
-    """Runs `_run` in a thread during the `with` block, until `_stop` is set."""
-
-    def __init__(self, name: str) -> None:
-        self.errors: list[BaseException] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        raise NotImplementedError
-
-
-class Traffic(_InThread):
+class Traffic(InThread):
     """Sends numbered records to all partitions in turn during the `with` block; idempotent, acks=all.
 
     `security`: the security settings of kafka-python, e.g. `security_protocol` and `sasl_mechanism`.
@@ -124,7 +105,7 @@ def read_back(bootstrap: str, topic: str, partitions: int, **security: Any) -> N
     return numbers
 
 
-class Reader(_InThread):
+class Reader(InThread):
     """A consumer in a group, which reads the numbered records of `Traffic` during the `with` block."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:

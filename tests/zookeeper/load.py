@@ -1,10 +1,10 @@
 """Load during a scenario: a producer, and a consumer that checks every record and the order."""
 
-import threading
 from collections import defaultdict
-from typing import Self
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from tests.clients.in_thread import InThread
 
 READ_SECONDS = 60
 PAUSE_SECONDS = 0.002
@@ -13,37 +13,30 @@ FILLER = b"fill"
 """Prefix of the values that were written before the load."""
 
 
-class Load:
+class Load(InThread):
     """An idempotent producer with acks=all that sends numbered records to each partition until the `with` block ends.
 
     `login`: the security settings of kafka-python.
     """
 
     def __init__(self, bootstrap: str, topic: str, partitions: int, **login: str) -> None:
+        super().__init__("load")
         self._topic, self._partitions = topic, partitions
         self._cluster = {"bootstrap_servers": bootstrap, **login}
         self._producer = KafkaProducer(
             **self._cluster, acks="all", enable_idempotence=True, delivery_timeout_ms=120_000
         )
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._produce, name="load")
-        self._failures: list[BaseException] = []
         self.sent = 0
         """Number of records sent to each partition."""
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+        super().__exit__()
         self._producer.flush()
         self._producer.close()
 
     def check(self) -> None:
         """Check that every record was acknowledged and is stored once, in order."""
-        assert self._failures == []
+        assert self.errors == []
         read = self._read()
         expected = list(range(self.sent))
         assert [len(read[partition]) for partition in range(self._partitions)] == [
@@ -51,13 +44,11 @@ class Load:
         ] * self._partitions
         assert all(numbers == expected for numbers in read.values())
 
-    def _produce(self) -> None:
+    def _run(self) -> None:
         while not self._stop.wait(PAUSE_SECONDS):
             for partition in range(self._partitions):
                 value = str(self.sent).encode().ljust(200, b".")
-                self._producer.send(self._topic, value, partition=partition).add_errback(
-                    self._failures.append
-                )
+                self._producer.send(self._topic, value, partition=partition).add_errback(self.errors.append)
             self.sent += 1
 
     def _read(self) -> dict[int, list[int]]:
