@@ -61,7 +61,8 @@ from protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from tools.processes import Reassignd, free_ports
+from tools.ports import free_ports
+from tools.processes import Reassignd
 from tools.raw_connection import RawConnection, encode, processor_seconds
 
 HOST, CLUSTER = "127.0.0.1", "simulated"

@@ -39,7 +39,8 @@ from controller.model.cluster import Pending, Record
 from controller.ports import Store
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
-from tools.processes import ServerProcess, free_ports
+from tools.ports import free_port, free_ports
+from tools.processes import ServerProcess
 
 TOPIC = "__reassignd_bench"
 SETTINGS = {"transaction.state.log.replication.factor": "3", "transaction.state.log.min.isr": "2"}
@@ -210,7 +211,7 @@ def instances(kafka: KafkaCluster, folder: Path) -> None:
     running = []
     for name in ("active", "standby"):
         listener = f"127.0.0.1:{free_ports(len(kafka.brokers) + 1)}"
-        http = f"127.0.0.1:{free_ports(1)}"
+        http = f"127.0.0.1:{free_port()}"
         options = ["--backend", "upstream", "--state", "topic", "--bootstrap-server", kafka.addresses()]
         options += ["--listener", listener, "--http", http]
         running.append(ServerProcess(options, settings, folder / f"{name}.log"))

@@ -27,7 +27,8 @@ from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from tools.processes import ServerProcess, free_ports
+from tools.ports import free_port, free_ports
+from tools.processes import ServerProcess
 from tools.raw_connection import address
 
 BROKERS = 3
@@ -83,7 +84,8 @@ class Server(NamedTuple):
 @asynccontextmanager
 async def running_servers(folder: Path) -> AsyncIterator[list[Server]]:
     """Start the two servers."""
-    first, relayed, http = free_ports(BROKERS), free_ports(BROKERS + 1), free_ports(2)
+    first, relayed = free_ports(BROKERS), free_ports(BROKERS + 1)
+    http, gateway_http = free_port(), free_port()
     config = folder / "client.properties"
     config.write_text(
         "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
@@ -95,7 +97,7 @@ async def running_servers(folder: Path) -> AsyncIterator[list[Server]]:
         folder,
         "upstream",
         f"127.0.0.1:{relayed}",
-        http + 1,
+        gateway_http,
         {
             "upstream.bootstrap.servers": f"{PROXY_HOST}:{first}",
             "upstream.command.config": str(config),
@@ -116,7 +118,7 @@ async def running_servers(folder: Path) -> AsyncIterator[list[Server]]:
         plain = [("127.0.0.1", port) for port in range(first, first + BROKERS)]
         yield [
             Server("embedded", cluster, plain, ("127.0.0.1", http), None, sasl=False),
-            Server("gateway", gateway, ports, ("127.0.0.1", http + 1), tls, sasl=True),
+            Server("gateway", gateway, ports, ("127.0.0.1", gateway_http), tls, sasl=True),
         ]
 
 

@@ -37,7 +37,7 @@ from tools import kubernetes
 from tools.java import java_command
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
-from tools.processes import free_ports
+from tools.ports import free_ports
 from tools.raw_connection import RawConnection
 from tools.shared_name import SharedName
 from tools.waiting import wait_until

@@ -10,7 +10,8 @@ from typing import Any
 
 from common.address import Address
 from tools.kafka_cluster import KafkaCluster
-from tools.processes import READY_SECONDS, ServerProcess, free_ports
+from tools.ports import free_port, free_ports
+from tools.processes import READY_SECONDS, ServerProcess
 
 SESSION_MS = 3000
 
@@ -41,7 +42,7 @@ class Instance(ServerProcess):
         self.topic = topic
         at = at or Address("127.0.0.1", free_ports(len(kafka.brokers) + 1))
         self.bootstrap = str(at)
-        self.http = f"{at.host}:{free_ports(1)}"
+        self.http = f"{at.host}:{free_port()}"
         secret = folder / "secret"
         secret.touch(0o600)
         secret.write_text("a secret that all instances know")

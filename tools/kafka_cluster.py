@@ -40,7 +40,7 @@ from tools.kafka_settings import (
     client_properties,
     node_settings,
 )
-from tools.processes import free_ports
+from tools.ports import free_ports
 
 BOOT_SECONDS = 90
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"

@@ -1,14 +1,14 @@
 """Run `reassignd serve` as a process."""
 
 import contextlib
-import random
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Timer
+
+from tools.ports import free_port, free_ports
 
 READY_SECONDS = 60
 STOP_SECONDS = 30
@@ -92,7 +92,7 @@ class Reassignd(ServerProcess):
         self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str | None = None
     ) -> None:
         self.bootstrap = f"127.0.0.1:{free_ports(brokers + (upstream is not None))}"
-        self.http = f"127.0.0.1:{free_ports(1)}"
+        self.http = f"127.0.0.1:{free_port()}"
         self.data_dir = data_dir
         if upstream is None:
             backend = ["--backend", "embedded", "--brokers", str(brokers)]
@@ -100,16 +100,3 @@ class Reassignd(ServerProcess):
             backend = ["--backend", "upstream", "--bootstrap-server", upstream]
         listeners = ["--listener", self.bootstrap, "--http", self.http]
         super().__init__([*backend, *listeners, "--data-dir", str(data_dir)], overrides)
-
-
-def free_ports(count: int) -> int:
-    """Return the first of `count` consecutive free ports of 127.0.0.1, below 32768.
-
-    Linux assigns higher ports to outgoing connections, so they may be in use before the server has started.
-    """
-    while True:
-        first = random.randrange(10_000, 32_768 - count)
-        with contextlib.ExitStack() as sockets, contextlib.suppress(OSError):
-            for port in range(first, first + count):
-                sockets.enter_context(socket.create_server(("127.0.0.1", port)))
-            return first

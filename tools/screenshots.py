@@ -17,7 +17,8 @@ import httpx
 
 from tools.chromium import MISSING, Browser, Page, chromium
 from tools.png import with_few_colors
-from tools.processes import ServerProcess, free_ports
+from tools.ports import free_port, free_ports
+from tools.processes import ServerProcess
 from tools.waiting import wait_until
 
 BROKERS = 6
@@ -171,7 +172,7 @@ def take_pictures(operator: Operator) -> None:
 @contextmanager
 def running(folder: Path) -> Iterator[str]:
     """Start a server as `make run` does; yield the URL of the page."""
-    http = f"127.0.0.1:{free_ports(1)}"
+    http = f"127.0.0.1:{free_port()}"
     listeners = ["--listener", f"127.0.0.1:{free_ports(BROKERS)}", "--http", http]
     data = ["--data-dir", str(folder), "--demo-topics"]
     server = ServerProcess(

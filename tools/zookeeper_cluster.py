@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from tools.java import QUICK_START, find_java, java_command
-from tools.processes import free_ports
+from tools.ports import free_ports
 
 BOOT_SECONDS = 120
 STOP_SECONDS = 30

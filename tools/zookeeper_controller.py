@@ -2,7 +2,8 @@
 
 import signal
 
-from tools.processes import ServerProcess, free_ports
+from tools.ports import free_ports
+from tools.processes import ServerProcess
 from tools.zookeeper_cluster import ZookeeperCluster
 
 

@@ -17,7 +17,7 @@ from common.address import Address
 from protocol.frames import encode_response, parse_request
 from protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from tests.campaigns.test_step_record import claim, produce, step
-from tools.processes import free_ports
+from tools.ports import free_port
 
 HOLD = 0.3
 """Seconds after which a frame that is held has not arrived."""
@@ -74,7 +74,7 @@ async def connected() -> AsyncIterator[Client]:
     """A broker with the id 1, the proxy before it, and a connection of this process."""
     broker = Broker()
     server = await asyncio.start_server(broker.accept, "127.0.0.1", 0)
-    at = Address("127.0.0.1", free_ports(1))
+    at = Address("127.0.0.1", free_port())
     pairs = {1: (at, Address("127.0.0.1", server.sockets[0].getsockname()[1]))}
     with RecordingProxy(pairs, StepRecord("state", 3.0)) as proxy:
         proxy.pids.add(os.getpid())

@@ -13,7 +13,7 @@ from tests.deploy.prometheus_server import Prometheus, scraping
 from tests.deploy.test_alerts import ALERTS, RULES
 from tests.reassignd.served import Served
 from tools import dashboard
-from tools.processes import free_ports
+from tools.ports import free_port
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_rules_and_queries_are_evaluated_without_errors(prometheus: Prometheus) 
 @contextmanager
 def waiting_for_kafka(folder: Path) -> Iterator[str]:
     """Run a gateway whose Kafka cluster does not exist, and yield the address of its HTTP listener."""
-    http, kafka = (f"127.0.0.1:{free_ports(1)}" for _ in range(2))
+    http, kafka = (f"127.0.0.1:{free_port()}" for _ in range(2))
     command = [
         sys.executable,
         "-m",

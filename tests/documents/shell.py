@@ -12,10 +12,9 @@ from typing import NamedTuple, Self
 
 from tests.documents.blocks import ROOT
 from tools.java import java_command
-from tools.processes import free_ports
+from tools.ports import RESERVED, free_ports
 
 PATIENCE_SECONDS = 240
-MOST_BROKERS = 40
 END = "--- end of the command, status "
 ENDLESS = re.compile(r"--watch\b|/v1/events\b")
 ADDRESS = re.compile(r"\b(127\.0\.0\.1|0\.0\.0\.0|reassignd|kafka-?\d):(\d{4,5})\b")
@@ -30,10 +29,10 @@ class Result(NamedTuple):
 
 
 def free_ports_apart(taken: Collection[int]) -> int:
-    """Return the first of MOST_BROKERS free ports that do not follow the `taken` ones, which may not be open yet."""
+    """Return the first of RESERVED free ports that do not follow the `taken` ones, which may not be open yet."""
     while True:
-        first = free_ports(MOST_BROKERS)
-        if all(abs(first - other) >= MOST_BROKERS for other in taken):
+        first = free_ports(RESERVED)
+        if all(abs(first - other) >= RESERVED for other in taken):
             return first
 
 
@@ -47,7 +46,7 @@ class Shell:
         self, folder: Path, settings: Mapping[str, str], servers: Mapping[str, str] | None = None
     ) -> None:
         self._folder, self._servers = folder, servers or {}
-        first = free_ports(MOST_BROKERS)
+        first = free_ports(RESERVED)
         self._ports = {"9092": first, "9080": free_ports_apart([first])}
         (folder / ".venv").symlink_to(ROOT / ".venv")
         self._bash = subprocess.Popen(

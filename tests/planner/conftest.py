@@ -10,7 +10,7 @@ import pytest
 
 from planner.java import java_for_spark
 from planner.spark import SETTINGS
-from tools.processes import free_ports
+from tools.ports import free_port
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
     """A Spark Connect server; its address."""
     import pyspark
 
-    port = free_ports(1)
+    port = free_port()
     settings = {
         **SETTINGS,
         "spark.connect.grpc.binding.port": port,

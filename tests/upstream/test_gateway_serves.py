@@ -20,7 +20,8 @@ from protocol.messages.list_partition_reassignments_request import ListPartition
 from protocol.messages.metadata_request import MetadataRequest
 from tests.clients.cluster import Cluster, wait_for
 from tools.kafka_cluster import KafkaCluster, admin_client
-from tools.processes import Reassignd, free_ports
+from tools.ports import free_port
+from tools.processes import Reassignd
 from tools.raw_connection import RawConnection
 
 ALTER_PARTITION_REASSIGNMENTS, LIST_PARTITION_REASSIGNMENTS = 45, 46
@@ -136,7 +137,7 @@ async def delayed_proxy(port: int, to: str) -> AsyncIterator[None]:
 
 
 async def test_the_gateway_waits_for_an_upstream_that_is_down(kafka: KafkaCluster, tmp_path: Path) -> None:
-    closed = free_ports(1)
+    closed = free_port()
     gateway = Reassignd(tmp_path, {}, len(kafka.brokers), f"127.0.0.1:{closed}")
     gateway.launch()
     waiting = f"waiting for the upstream: cannot connect to 127.0.0.1:{closed}"

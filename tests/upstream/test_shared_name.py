@@ -22,7 +22,7 @@ from tests.upstream.instances import Instance, new_topic
 from tests.upstream.orders import MOST, Orders, by_java, by_kafka_python, by_sarama, by_tool
 from tests.upstream.traffic import Reader, Traffic
 from tools.kafka_cluster import KafkaCluster
-from tools.processes import free_ports
+from tools.ports import free_ports
 from tools.shared_name import SharedName
 
 log = logging.getLogger(__name__)

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from tools.kafka_cluster import KafkaCluster
-from tools.processes import Reassignd, free_ports
+from tools.ports import free_port, free_ports
+from tools.processes import Reassignd
 
 
 @pytest.fixture
 def serve(kafka: KafkaCluster, tmp_path: Path) -> list[str]:
     """A valid command line of the gateway."""
     command = [sys.executable, "-m", "reassignd", "serve", "--backend", "upstream"]
-    listeners = ["--listener", f"127.0.0.1:{free_ports(5)}", "--http", f"127.0.0.1:{free_ports(1)}"]
+    listeners = ["--listener", f"127.0.0.1:{free_ports(5)}", "--http", f"127.0.0.1:{free_port()}"]
     return [*command, "--bootstrap-server", kafka.bootstrap, "--data-dir", str(tmp_path), *listeners]
 
 

@@ -25,7 +25,8 @@ from reassignd import cli
 from tests.clients.cluster import wait_for
 from tests.upstream.conftest import running
 from tools.kafka_cluster import KafkaCluster, admin_client
-from tools.processes import Reassignd, free_ports
+from tools.ports import free_port, free_ports
+from tools.processes import Reassignd
 
 SECONDS = 60
 MOVER = "mover"
@@ -138,13 +139,12 @@ def test_refused_credentials_of_the_gateway_are_reported_in_one_line(
     wrong = tmp_path / "wrong.properties"
     wrong.touch(0o600)
     wrong.write_text(right.replace("admin-secret", "guessed"))
-    port = free_ports(4)
-    options = ("--listener", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{port + 3}", "--data-dir", tmp_path)
-    ports = ("--override", "gateway.ports=2")
+    listeners = ("--listener", f"127.0.0.1:{free_ports(3)}", "--http", f"127.0.0.1:{free_port()}")
+    options = (*listeners, "--data-dir", tmp_path)
     upstream = ("--bootstrap-server", secured.address(1, "SASL_PLAINTEXT"), "--command-config", wrong)
     serve = [sys.executable, "-m", "reassignd", "serve", "--backend", "upstream"]
     ran = subprocess.run(
-        [*serve, *upstream, *options, *ports], capture_output=True, text=True, timeout=SECONDS, check=False
+        [*serve, *upstream, *options], capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert ran.returncode == 1
     # A log line can precede it: the number of connections that the limit of open files allows.

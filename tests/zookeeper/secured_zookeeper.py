@@ -5,7 +5,7 @@ from pathlib import Path
 from kazoo.security import make_digest_acl_credential
 
 from tools import certificates
-from tools.processes import free_ports
+from tools.ports import free_port
 from tools.zookeeper_cluster import ZookeeperCluster
 
 PROVIDER = "org.apache.zookeeper.server.auth"
@@ -18,7 +18,7 @@ class SecuredZookeeper(ZookeeperCluster):
 
     def __init__(self, folder: Path, brokers: int) -> None:
         super().__init__(folder, brokers, protocol="3.9", settings={"zookeeper.set.acl": "true"})
-        self._secure_port = free_ports(1)
+        self._secure_port = free_port()
         self.tls_address = f"localhost:{self._secure_port}/kafka"
         certificates.make(folder, ["server", "kafka"])
         self.change_password(SECRET)

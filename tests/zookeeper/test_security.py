@@ -17,7 +17,7 @@ from tests.zookeeper.scenarios import REASSIGN, submit
 from tests.zookeeper.site import Site, wait_for
 from tools import certificates
 from tools.kafka_settings import client_properties
-from tools.processes import free_ports
+from tools.ports import free_ports
 from tools.zookeeper_cluster import ZookeeperCluster
 
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required user_admin=admin-secret;"

@@ -24,7 +24,7 @@ from server.gateway.gateway import Gateway
 from server.relay.upstream_brokers import ANY
 from tests.server.gateway.sockets import FakeKafka, connect, gateway
 from tests.server.sockets import until
-from tools.processes import free_ports
+from tools.ports import free_ports
 
 CERTIFICATES = Path(__file__).parents[2] / "reassignd" / "tls"
 

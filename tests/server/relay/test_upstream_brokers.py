@@ -9,7 +9,7 @@ import pytest
 from common.address import Address
 from server.relay.upstream_brokers import ANY, NoBrokerError, UpstreamBrokers
 from tests.server.gateway.sockets import FakeKafka
-from tools.processes import free_ports
+from tools.ports import free_port
 
 
 class Nobody:
@@ -42,7 +42,7 @@ async def kafka() -> AsyncIterator[FakeKafka]:
 
 
 def nowhere() -> Address:
-    return Address("127.0.0.1", free_ports(1))
+    return Address("127.0.0.1", free_port())
 
 
 async def connect(upstreams: UpstreamBrokers, broker: int) -> Address:
