@@ -18,7 +18,7 @@ UNREACHABLE_MS = 0.01
 @pytest.fixture(autouse=True)
 def pace_off(site: Site) -> Iterator[None]:
     yield
-    limit(site, pace="off", **{"pace.ms": None})
+    limit(site, pace=None, **{"pace.ms": None})
     site.wait_until_idle()
     site.admin.delete_topics([CANARY])
 
