@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Timer
 from typing import NamedTuple, Self
@@ -28,14 +28,6 @@ class Result(NamedTuple):
     printed: str
 
 
-def free_ports_apart(taken: Collection[int]) -> int:
-    """Return the first of RESERVED free ports that do not follow the `taken` ones, which may not be open yet."""
-    while True:
-        first = free_ports(RESERVED)
-        if all(abs(first - other) >= RESERVED for other in taken):
-            return first
-
-
 class Shell:
     """Runs commands one after the other in one bash, which keeps its variables. The context manager ends the server.
 
@@ -46,8 +38,7 @@ class Shell:
         self, folder: Path, settings: Mapping[str, str], servers: Mapping[str, str] | None = None
     ) -> None:
         self._folder, self._servers = folder, servers or {}
-        first = free_ports(RESERVED)
-        self._ports = {"9092": first, "9080": free_ports_apart([first])}
+        self._ports = {documented: free_ports(RESERVED) for documented in ("9092", "9080")}
         (folder / ".venv").symlink_to(ROOT / ".venv")
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
@@ -106,7 +97,7 @@ class Shell:
 
     def _port(self, documented: str) -> int:
         if documented not in self._ports:
-            self._ports[documented] = free_ports_apart(self._ports.values())
+            self._ports[documented] = free_ports(RESERVED)
         return self._ports[documented]
 
     def _environment(self, settings: Mapping[str, str]) -> dict[str, str]:
