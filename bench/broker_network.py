@@ -22,7 +22,7 @@ def limited(ports: Sequence[int], megabytes: float) -> Iterator[None]:
     Raises RuntimeError with the message of `tc`.
     """
     rate = f"{round(megabytes * 8)}mbit"
-    _tc("qdisc add dev lo root handle 1: htb default 99 r2q 1000")
+    _tc("qdisc replace dev lo root handle 1: htb default 99 r2q 1000")
     try:
         for number, port in enumerate(ports, 1):
             _tc(

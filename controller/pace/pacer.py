@@ -12,7 +12,7 @@ from typing import NamedTuple
 from controller.pace.blame import Ratio, Taking, broker_ratios
 from controller.pace.comparisons import Comparisons
 from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort
-from controller.pace.rates import Rate
+from controller.pace.rates import LITTLE_PATIENCE, PATIENCE, Rate
 from controller.pace.readings import PaceMeasured, Source
 from controller.pace.settings import PaceSettings
 from controller.pace.turns import Turns
@@ -240,8 +240,9 @@ class Pacer:
 
     def _window(self, broker: int, effort: float, load: Load) -> int:
         """Return how many replicas may move at once. Below 1 it is one in turns, unless a throttle slows it."""
-        turn = self._turns.setdefault(broker, Turns()).follow(effort, moving=load.in_flight > 0)
         throttled = self._rates.setdefault(broker, Rate()).value is not None
+        moving = load.in_flight > 0 and not throttled
+        turn = self._turns.setdefault(broker, Turns()).follow(effort, moving=moving)
         return max(int(effort), int(turn or throttled))
 
     def _follow(self, broker: int, effort: Effort, found: Ratio | None, load: Load) -> str:
@@ -268,7 +269,8 @@ class Pacer:
     ) -> BrokerPace:
         needed = 0.0 if reading.produced is None else reading.produced.floors.get(broker, 0.0)
         rate = self._rates.setdefault(broker, Rate())
-        rate.follow(load.in_flight if chosen.effort is None else chosen.effort, load.in_flight, needed)
+        effort = load.in_flight if chosen.effort is None else chosen.effort
+        rate.follow(effort, load.in_flight, needed, LITTLE_PATIENCE if self.comparing else PATIENCE)
         latency, target = self._seen(broker, settings)
         return BrokerPace(
             broker,

@@ -14,8 +14,11 @@ LEAST_UNIT, MOST_UNIT = 1e6, 200e6
 MARGIN = 1.2
 """A throttle is this multiple of what the moving partitions need to catch up with their producers."""
 USED_SHARE = 0.6
-EXCEEDED_TICKS = 2
-"""Seconds with more replicas in flight than the effort allows until they are throttled. Small ones have arrived by then."""
+PATIENCE = 10
+"""Seconds with more replicas in flight than the effort allows until they are throttled. Those that arrive by then are
+slowed by pauses between them (`turns`). Kafka's throttle slows them less: it permits at once what is meant for ten seconds."""
+LITTLE_PATIENCE = 2
+"""The same while the latency without the move is measured."""
 SAME_RATE = 1.15
 """A new rate that differs by less than this factor is not set."""
 
@@ -49,16 +52,16 @@ class Rate:
 
     def act_now(self) -> None:
         """Throttle what is in flight without waiting, because its producers are in trouble."""
-        self._exceeded = EXCEEDED_TICKS
+        self._exceeded = PATIENCE
 
-    def follow(self, effort: float, in_flight: int, needed: float) -> None:
+    def follow(self, effort: float, in_flight: int, needed: float, patience: int = PATIENCE) -> None:
         """Set the rate for this effort; `needed` is what the moving partitions need at least."""
         if in_flight > effort:
             self._exceeded += 1
         elif in_flight or effort >= 1 or self.value is None:
             # Without a step in flight a throttle remains, so that the next one starts with it.
             self._exceeded = 0
-        if not self._exceeded or (self.value is None and self._exceeded < EXCEEDED_TICKS):
+        if self._exceeded < patience:
             self.value, self.at_floor = None, False
             return
         wanted, least = self._unit * effort, MARGIN * needed

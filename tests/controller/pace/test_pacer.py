@@ -36,7 +36,7 @@ def test_the_latency_stays_within_the_target_and_the_plan_ends(seed: int) -> Non
 def test_brokers_for_which_one_replica_is_too_much_are_throttled(seed: int) -> None:
     cluster = SimulatedCluster(seed=seed)
     cluster.run(30)
-    cluster.plan(40)
+    cluster.plan(40, size=500e6)
     cluster.run(60)
     assert any(row.rate is not None for row in cluster.pacer.brokers.values())
     cluster.until_done()
@@ -146,7 +146,7 @@ def test_a_canary_that_is_not_answered_slows_its_broker_to_the_floor_at_once() -
 
 def test_a_target_that_cannot_be_kept_is_said_in_one_line_and_the_plan_goes_on() -> None:
     cluster = fast(settings=PaceSettings(1.0))
-    cluster.plan(40)
+    cluster.plan(40, size=1e9)
     cluster.run(60)
     assert cluster.pacer.problem == ("cannot keep 1 ms at broker 1: although as little moves as possible")
     assert {row.window for row in cluster.pacer.brokers.values()} == {1}
@@ -163,7 +163,7 @@ def test_with_hold_a_target_that_cannot_be_kept_starts_no_steps() -> None:
 
 def test_a_throttle_is_never_below_what_producers_write_to_the_moving_partitions() -> None:
     cluster = fast(settings=PaceSettings(1.0), floors=dict.fromkeys(range(1, 5), 40e6))
-    cluster.plan(400)
+    cluster.plan(400, size=5e9)
     cluster.run(60)
     assert cluster.pacer.problem == (
         "cannot keep 1 ms at broker 1: the partitions that move take 48 MB/s of producers' data"

@@ -1,12 +1,12 @@
 import pytest
 
-from controller.pace.rates import DEFAULT_UNIT, EXCEEDED_TICKS, MOST_UNIT, Rate, rounded
+from controller.pace.rates import DEFAULT_UNIT, LITTLE_PATIENCE, MOST_UNIT, PATIENCE, Rate, rounded
 from controller.pace.readings import Copied
 
 
 def follow(rate: Rate, effort: float, in_flight: int = 1, needed: float = 0) -> int | None:
     """Let more move than the effort allows until that is throttled; return the throttle."""
-    for _ in range(EXCEEDED_TICKS):
+    for _ in range(PATIENCE):
         rate.follow(effort, in_flight, needed)
     return rate.value
 
@@ -19,10 +19,18 @@ def test_a_window_that_is_kept_needs_no_throttle() -> None:
 
 def test_more_in_flight_than_the_effort_is_throttled_unless_it_arrives_soon() -> None:
     rate = Rate()
-    rate.follow(2.0, 3, 0)
+    for _ in range(PATIENCE - 1):
+        rate.follow(2.0, 3, 0)
     assert rate.value is None
     rate.follow(2.0, 3, 0)
     assert rate.value == 2 * DEFAULT_UNIT
+
+
+def test_during_a_measurement_what_moves_is_throttled_sooner() -> None:
+    rate = Rate()
+    for _ in range(LITTLE_PATIENCE):
+        rate.follow(1 / 16, 1, 0, LITTLE_PATIENCE)
+    assert rate.value == rounded(DEFAULT_UNIT / 16)
 
 
 def test_below_one_replica_a_small_one_has_arrived_before_it_is_throttled() -> None:
