@@ -40,6 +40,7 @@ from controller.reassignment.window import fill
 from controller.state.decision import Decision
 from controller.throttle.delegated import adjust_delegated, leases_imported, throttle_read
 from controller.throttle.direct import adjust_direct
+from controller.throttle.others import broker_rates_seen
 from controller.upstream.polled import measured, topic_configs_seen, unreachable, upstream_polled
 from controller.upstream.reconciliation import submitted
 
@@ -115,6 +116,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(upstream_events.Measured, measured),
         _handler(upstream_events.TopicConfigsSeen, topic_configs_seen),
         _handler(upstream_events.ThrottleRead, throttle_read),
+        _handler(upstream_events.BrokerRatesSeen, broker_rates_seen),
         _handler(upstream_events.LeasesImported, leases_imported),
         _handler(zookeeper_events.PartitionsStored, partitions_stored),
         _handler(zookeeper_events.TopicStored, topic_stored),

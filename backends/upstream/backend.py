@@ -16,6 +16,7 @@ from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import ReplicaSizes
 from backends.measuring.stalls import StallWatch
+from backends.upstream.broker_rates import BrokerRates
 from backends.upstream.counters import UpstreamCounters
 from backends.upstream.poller import PollIntervals, UpstreamPoller
 from backends.upstream.ports import UpstreamPort
@@ -80,6 +81,7 @@ class UpstreamBackend:
         )
         self.sizes = ReplicaSizes(client, state, submit, self._clock)
         self._topic_configs = TopicConfigs(client, state, submit, self._clock)
+        self._broker_rates = BrokerRates(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
         self._pace: PaceMeasurer | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -134,6 +136,7 @@ class UpstreamBackend:
             "upstream-rows": self._submitter.run(),
             "upstream-polls": self._poller.run(),
             "upstream-throttle": self._throttle_configs.run(),
+            "upstream-broker-rates": self._broker_rates.run(),
             "upstream-sizes": self.sizes.run(),
             "upstream-configs": self._topic_configs.run(),
             "upstream-stalls": self._stalls.run(self._clock, self._submit),

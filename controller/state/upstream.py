@@ -86,6 +86,9 @@ class UpstreamState(ConfigValues):
     """By broker."""
     confirmed_throttles: dict[Resource, Mapping[str, str]] = field(default_factory=dict)
     """Topics and brokers that have the throttle they should have, and its values by config. Not durable."""
+    others_rates: Mapping[int, int] = field(default_factory=dict)
+    """By broker the lowest replication throttle in bytes per second that others have set, while something moves. Not
+    durable."""
     unreachable: str = ""
     """Why the upstream cannot be polled; empty while it can."""
     unreachable_since_ms: int = 0

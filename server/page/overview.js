@@ -7,6 +7,8 @@ import { bytes, count, counted, duration, rate, time } from "./format.js";
 const GUARD = { 0: "The health guard starts repairs only.", 1: "The health guard starts one step at a time." };
 const GUARD_OFF = "The health guard is off: steps start nevertheless.";
 
+const NAMED = 3; // brokers with a throttle of others that are named
+
 const reasonColumns = [
   { label: "partitions", number: true, text: (row) => count(row.partitions) },
   { label: "reason", wide: true, text: (row) => row.reason },
@@ -51,6 +53,12 @@ function showPause({ paused }, pauses) {
   setHidden(element("paused"), !paused);
 }
 
+// The lowest throttle that reassignd has not set, and where.
+function othersThrottle({ bytes_per_second: lowest, brokers }) {
+  const where = brokers.length > NAMED ? counted(brokers.length, "broker") : `broker${brokers.length > 1 ? "s" : ""} ${brokers.join(", ")}`;
+  return `${rate(lowest)} at ${where}`;
+}
+
 function numbers({ brokers, partitions, reassignments: moves, throttle, incoming }) {
   const left = incoming.reduce((sum, each) => sum + each.total - each.bytes, 0);
   return [
@@ -60,6 +68,7 @@ function numbers({ brokers, partitions, reassignments: moves, throttle, incoming
     ["external", count(moves.others)],
     ["left to copy", bytes(left)],
     ["throttle", throttle.bytes_per_second === null ? "none" : rate(throttle.bytes_per_second)],
+    ...throttle.set_by_others.slice(0, 1).map((lowest) => ["throttle of others", othersThrottle(lowest)]),
     ["brokers", `${count(brokers.live)} of ${count(brokers.registered)}`, brokers.live < brokers.registered],
     ["offline", count(partitions.offline), partitions.offline > 0],
     ["under-replicated", count(partitions.under_replicated), partitions.under_replicated > 0],

@@ -7,7 +7,7 @@ import pytest
 from common.error_codes import ErrorCode
 from controller import machine
 from controller.access.filters import AclFilter
-from controller.configs.names import LEADER_REPLICAS
+from controller.configs.names import LEADER_RATE, LEADER_REPLICAS
 from controller.messages.access_events import AlterScramCredentials, CreateAcls, DeleteAcls, UserChange
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
@@ -46,6 +46,7 @@ from controller.messages.job_events import (
     RollBackJob,
 )
 from controller.messages.upstream_events import (
+    BrokerRatesSeen,
     LeasesImported,
     Measured,
     Submitted,
@@ -146,6 +147,7 @@ EVENTS: list[AnyEvent] = [
     Submitted([(name, target, Outcome()) for name in KEYS for target in ((3, 4), (4,), None)]),
     Measured(dict.fromkeys(KEYS, 5), {3: [Disk("/a", 10, 1, 1)]}),
     TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}, "foo": {"min.insync.replicas": None}}),
+    BrokerRatesSeen({3: {LEADER_RATE: "5"}, 99: {LEADER_RATE: "5"}}),
     LeasesImported([Lease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:3", None)]),
     ThrottleRead(
         {(ResourceType.TOPIC, "foo"): {LEADER_REPLICAS: "0:3,7:7"}, (ResourceType.BROKER, "3"): {}}, {}

@@ -48,6 +48,21 @@ def test_throttles_of_others_are_kept(cluster: Cluster, direct: Cluster, shell: 
     direct.admin.do("set_configs", type="BROKER", name="3", ops=[["DELETE", RATES[1], None]])
 
 
+def test_throttles_of_others_are_shown_and_those_of_reassignd_are_not_among_them(
+    cluster: Cluster, direct: Cluster, shell: Shell
+) -> None:
+    for rate in RATES:
+        direct.admin.do("set_configs", type="BROKER", name="3", ops=[["SET", rate, "5000000"]])
+    slow_move(cluster, shell)
+    wait_for(lambda: rates(direct, 1, 2, 3), [str(RATE)] * 4 + ["5000000"] * 2)
+    line = "Throttle  1,000 bytes/s; set by others: 5,000,000 bytes/s at broker 3"
+    wait_for(lambda: line in shell.ok("status").splitlines(), True)
+    shell.ok("limits", f"throttle={FAST}")
+    cluster.wait_until_idle()
+    for rate in RATES:
+        direct.admin.do("set_configs", type="BROKER", name="3", ops=[["DELETE", rate, None]])
+
+
 def test_throttles_are_removed_after_a_crash(
     cluster: Cluster, direct: Cluster, shell: Shell, gateway: Reassignd
 ) -> None:

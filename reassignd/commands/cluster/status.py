@@ -139,6 +139,9 @@ def _unseen(since_ms: int) -> str:
 PACED = 3
 """Brokers that the line of pace names."""
 
+THROTTLED = 10
+"""Brokers with the same throttle of others that its line names."""
+
 _GUARD = {0: "only repairs start", 1: "one step at a time", None: "the guard is off"}
 
 
@@ -174,7 +177,19 @@ def _limits(limits: list[dict[str, Any]]) -> str:
 
 def _throttle(throttle: dict[str, Any]) -> str:
     rate = throttle["bytes_per_second"]
-    return "Throttle  " + ("none" if rate is None else f"{rate:,} bytes/s")
+    others = [
+        f"{each['bytes_per_second']:,} bytes/s at {_brokers(each['brokers'])}"
+        for each in throttle["set_by_others"]
+    ]
+    own = "none" if rate is None else f"{rate:,} bytes/s"
+    return f"Throttle  {own}" + (f"; set by others: {', '.join(others)}" if others else "")
+
+
+def _brokers(ids: list[int]) -> str:
+    """Return the brokers by id; of many only their number."""
+    if len(ids) > THROTTLED:
+        return counted(len(ids), "broker")
+    return f"broker{'s' * (len(ids) > 1)} {', '.join(map(str, ids))}"
 
 
 def _pace(pace: dict[str, Any]) -> list[str]:

@@ -91,11 +91,25 @@ class Incoming(Struct):
     seconds_left: SecondsLeft
 
 
+class ThrottledBrokers(Struct):
+    """Brokers with the same replication throttle."""
+
+    bytes_per_second: int
+    brokers: list[int]
+
+
 class Throttle(Struct):
     """The replication throttle."""
 
     bytes_per_second: int | None
     leases: Annotated[int, Meta(description="Number of throttle configs that reassignd has set.")]
+    set_by_others: Annotated[
+        list[ThrottledBrokers],
+        Meta(
+            description="Rates at brokers that reassignd has not set and does not change, the lowest first. Before a"
+            " running Kafka they are read while something moves."
+        ),
+    ]
 
 
 class Status(Struct):

@@ -5,6 +5,7 @@ from controller.cluster.health import offline_brokers
 from controller.messages.job_events import Pause
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
+from controller.throttle.others import rates_of_others
 from controller.views.jobs import totals
 from controller.views.reassignments import counts
 from server.api.call import Call
@@ -17,6 +18,7 @@ from server.api.models.status import (
     PartitionCounts,
     Status,
     Throttle,
+    ThrottledBrokers,
     Totals,
 )
 from server.api.resources.pace import pace_state
@@ -50,7 +52,7 @@ async def status(call: Call) -> Status:
         reasons=reason_rows(reasons),
         other_reasons=other_reasons(reasons),
         limits=limit_rows(state),
-        throttle=Throttle(throttle_rate(state), len(state.leases)),
+        throttle=Throttle(throttle_rate(state), len(state.leases), _throttles_of_others(state)),
         pace=pace_state(state),
         schedule=None if state.schedule is None else state_of(state.schedule, state.opening),
         cancel_mode="stop" if state.cancel_stops else "rollback",
@@ -107,6 +109,13 @@ def _health(state: State) -> ClusterHealth:
     return ClusterHealth(
         problems(state), state.health_problem or None, state.backlog.usage.held, unseen_since
     )
+
+
+def _throttles_of_others(state: State) -> list[ThrottledBrokers]:
+    by_rate: dict[int, list[int]] = {}
+    for broker, rate in sorted(rates_of_others(state).items()):
+        by_rate.setdefault(rate, []).append(broker)
+    return [ThrottledBrokers(rate, brokers) for rate, brokers in sorted(by_rate.items())]
 
 
 def _incoming(call: Call) -> list[Incoming]:

@@ -6,6 +6,7 @@ from controller.model.cluster import Partition, Replicas, TopicPartition
 from controller.model.rows import row_maker
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
+from controller.throttle.others import rate_of_others
 from server.ports import Sizes
 
 STALLED_SECONDS = 60.0
@@ -70,7 +71,7 @@ class StalledSteps:
         if mark is not None:
             self._new_marks[key] = mark
             if mark.measured - mark.since >= STALLED_SECONDS:
-                self._new_reasons[key] = self._reason(mark)
+                self._new_reasons[key] = self._reason(mark, partition.leader)
 
     def end_round(self) -> None:
         """Publish the round's results. Steps that were not checked in it are forgotten."""
@@ -88,14 +89,22 @@ class StalledSteps:
         since, _, left, had, _, _ = mark
         return _new_mark((since, adding, left, had, now, received - had))
 
-    def _reason(self, mark: _Mark) -> str:
+    def _reason(self, mark: _Mark, leader: int) -> str:
         if not mark.missing:
             return "all data is copied, but the replicas do not join the ISR"
         if mark.received_since <= 0:
             return "the adding replicas receive no data"
-        rate = throttle_rate(self._state)
-        throttle = "" if rate is None else f", with a throttle of {rate:,} bytes/s"
-        return f"data is produced as fast as it is copied{throttle}"
+        return f"data is produced as fast as it is copied{self._throttle((leader, *mark.adding))}"
+
+    def _throttle(self, brokers: Replicas) -> str:
+        """Return the lowest throttle at these brokers, and whether others have set it; empty without one."""
+        own = throttle_rate(self._state)
+        found = [] if own is None else [(own, "")]
+        for broker in brokers:
+            rate = rate_of_others(self._state, broker)
+            if rate is not None:
+                found.append((rate, f" at broker {broker}, which others have set"))
+        return "" if not found else ", with a throttle of {:,} bytes/s{}".format(*min(found))
 
 
 def _has_progressed(mark: _Mark, missing: float, received: float, now: float) -> bool:

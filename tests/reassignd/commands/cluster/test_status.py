@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reassignd.commands.cluster.status import lines, screen, spark_line
+from reassignd.commands.cluster.status import THROTTLED, lines, screen, spark_line
 from server.api.services.spark import Forecast, Spark, SparkState
 
 FORECAST = Forecast(
@@ -64,7 +64,7 @@ def status(**health: Any) -> dict[str, Any]:
         "reasons": [{"reason": "limit P: 10 of 10 partition movements", "partitions": 92_490}],
         "other_reasons": 0,
         "limits": [{"name": name, "limit": 10, "used": 10} for name in "RPLCB"],
-        "throttle": {"bytes_per_second": 50_000_000},
+        "throttle": {"bytes_per_second": 50_000_000, "set_by_others": []},
         "spark": {"state": "off"},
     }
 
@@ -108,6 +108,20 @@ def test_spark_is_shown_only_where_it_is_used() -> None:
     missing = {"state": "missing", "reason": "install it", "min_partitions": 100_000}
     assert lines(status() | {"spark": missing})[-1] == "Spark     not found: install it"
     assert lines(status() | {"spark": missing, "jobs": []})[-1] != "Spark     not found: install it"
+
+
+@pytest.mark.parametrize(
+    ("brokers", "said"),
+    [
+        ([1], "at broker 1"),
+        ([1, 3], "at brokers 1, 3"),
+        (list(range(THROTTLED + 1)), f"at {THROTTLED + 1} brokers"),
+    ],
+)
+def test_a_throttle_of_others_is_shown_beside_that_of_reassignd(brokers: list[int], said: str) -> None:
+    others = [{"bytes_per_second": 10_000_000, "brokers": brokers}]
+    shown = lines(status() | {"throttle": {"bytes_per_second": None, "set_by_others": others}})
+    assert f"Throttle  none; set by others: 10,000,000 bytes/s {said}" in shown
 
 
 def test_a_healthy_cluster_has_no_line_about_health() -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from controller.configs.names import LEADER_RATE
+from controller.model.configs import Config, ResourceType
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 
@@ -30,6 +32,15 @@ async def test_status_shows_reassignments_and_reasons() -> None:
     assert answer["reasons"] == [{"reason": "limit P: 1 of 1 partition movements", "partitions": 1}]
     assert answer["throttle"]["bytes_per_second"] == 5000
     assert answer["throttle"]["leases"] > 0
+
+
+async def test_throttles_of_others_are_shown_by_rate() -> None:
+    client = ApiClient()
+    for broker, rate in ((4, "7"), (1, "9"), (3, "9")):
+        client.controller.put(Config(ResourceType.BROKER, str(broker), LEADER_RATE, rate))
+    await client.post("/v1/jobs?throttle=5000", MOVE)
+    shown = (await client.get("/v1/status"))["throttle"]["set_by_others"]
+    assert shown == [{"bytes_per_second": 7, "brokers": [4]}, {"bytes_per_second": 9, "brokers": [1, 3]}]
 
 
 async def test_an_offline_broker_is_listed() -> None:

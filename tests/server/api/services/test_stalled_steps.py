@@ -1,3 +1,5 @@
+from controller.configs.names import LEADER_RATE
+from controller.model.configs import Config, ResourceType
 from server.api.services.stalled_steps import STALLED_SECONDS
 from tests.server.api.api_client import MOVE, ApiClient
 
@@ -75,6 +77,16 @@ async def test_a_throttle_below_the_produce_rate_is_named() -> None:
     slow.controller.default("reassignment.throttle.bytes.per.second", "5000")
     await slow.pass_minute(more=5, grown=5)
     assert await slow.why() == {"data is produced as fast as it is copied, with a throttle of 5,000 bytes/s"}
+
+
+async def test_a_throttle_of_others_below_that_of_reassignd_is_named() -> None:
+    slow = await Slow().begin()
+    for broker, rate in (("5", "4000"), ("6", "6000")):
+        slow.controller.put(Config(ResourceType.BROKER, broker, LEADER_RATE, rate))
+    slow.controller.default("reassignment.throttle.bytes.per.second", "5000")
+    await slow.pass_minute(more=5, grown=5)
+    throttle = "4,000 bytes/s at broker 5, which others have set"
+    assert await slow.why() == {f"data is produced as fast as it is copied, with a throttle of {throttle}"}
 
 
 async def test_a_complete_replica_outside_the_isr_is_a_reason() -> None:
