@@ -12,7 +12,7 @@ from typing import NamedTuple
 from controller.pace.blame import Ratio, Taking, broker_ratios
 from controller.pace.comparisons import Comparisons
 from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort
-from controller.pace.rates import LITTLE_PATIENCE, PATIENCE, Rate
+from controller.pace.rates import Rate
 from controller.pace.readings import PaceMeasured, Source
 from controller.pace.settings import PaceSettings
 from controller.pace.turns import Turns
@@ -270,7 +270,7 @@ class Pacer:
         needed = 0.0 if reading.produced is None else reading.produced.floors.get(broker, 0.0)
         rate = self._rates.setdefault(broker, Rate())
         effort = load.in_flight if chosen.effort is None else chosen.effort
-        rate.follow(effort, load.in_flight, needed, LITTLE_PATIENCE if self.comparing else PATIENCE)
+        rate.follow(effort, load.in_flight, needed)
         latency, target = self._seen(broker, settings)
         return BrokerPace(
             broker,

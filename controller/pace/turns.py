@@ -1,10 +1,9 @@
 """Turns: for an effort below 1, in which seconds a replica may start at a broker.
 
-Replicas that arrive within seconds are copied before a throttle acts, because Kafka permits at once what is meant for ten
-seconds. With turns there are pauses between them instead.
+Replicas that arrive within seconds have been copied before a throttle acts. With turns there are pauses between them instead.
 """
 
-MOST_DEBT = 30.0
+MOST_DEBT = 2.0
 """A replica that moves for longer than its turn costs this many further seconds at most."""
 
 

@@ -6,9 +6,11 @@ as a broker becomes busy. A broker's cache absorbs the first bytes of a burst.
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 
 from controller.pace.pacer import Load, Pacer
+from controller.pace.quota import WINDOW_SECONDS
 from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
 from controller.pace.settings import PaceSettings
 
@@ -56,6 +58,8 @@ class SimulatedCluster:
         self.used = dict.fromkeys(range(1, self.count + 1), 0.0)
         self.copied = dict.fromkeys(range(1, self.count + 1), 0.0)
         self.copying = dict.fromkeys(range(1, self.count + 1), 0)
+        self.throttled = {broker: deque[float](maxlen=WINDOW_SECONDS - 1) for broker in self.neighbours}
+        """By broker, what was copied under its throttle in the last seconds."""
         self.shrunk: set[int] = set()
         self.silent: set[int] = set()
         self.p99s: list[float] = []
@@ -151,6 +155,15 @@ class SimulatedCluster:
     def _counts(self) -> tuple[Counter[int], Counter[int]]:
         return Counter(each.source for each in self.moving), Counter(each.target for each in self.moving)
 
+    def _rate(self, broker: int) -> int | None:
+        row = self.pacer.brokers.get(broker)
+        return None if row is None else row.rate
+
+    def _permitted(self, broker: int) -> float:
+        """Return how much the throttle lets pass in the next second: its rate is a mean of ten seconds."""
+        rate = self._rate(broker)
+        return inf if rate is None else max(0.0, WINDOW_SECONDS * rate - sum(self.throttled[broker]))
+
     def _copy(self) -> None:
         """Copy for a second: each replica at its speed, within throttles and capacities."""
         sent = dict.fromkeys(self.neighbours, 0.0)
@@ -164,15 +177,15 @@ class SimulatedCluster:
             ):
                 free = max(1e6, self.capacity - self.produced - self.neighbours[broker])
                 shares.append(free / same)
-                row = self.pacer.brokers.get(broker)
-                if row is not None and row.rate is not None:
-                    shares.append(row.rate / same)
+                shares.append(self._permitted(broker) / same)
             moved = min(*shares, replica.left)
             replica.left -= moved
             self.moved_bytes += moved
             sent[replica.source] += moved
             received[replica.target] += moved
         self.moving = [each for each in self.moving if each.left > 1]
+        for broker, passed in self.throttled.items():
+            passed.append(max(sent[broker], received[broker]) if self._rate(broker) else 0.0)
         for broker, other in self.neighbours.items():
             burst = min(sent[broker] + received[broker], self.caches[broker])
             self.caches[broker] = min(self.cache, self.caches[broker] - burst + self.cache / 10)

@@ -4,7 +4,7 @@ import pytest
 
 from controller.pace.effort import FLOOR, START, Activity
 from controller.pace.pacer import BLIND_WINDOW, Load, Pacer
-from controller.pace.rates import DEFAULT_UNIT, rounded
+from controller.pace.rates import DEFAULT_UNIT
 from controller.pace.readings import Copied, PaceMeasured, Probe, Source
 from controller.pace.settings import PaceSettings
 from tests.controller.pace.simulation import SimulatedCluster
@@ -24,6 +24,15 @@ def latest(cluster: SimulatedCluster, broker: int) -> float:
     return effort
 
 
+def mean_copied(cluster: SimulatedCluster, broker: int, seconds: int) -> float:
+    """Let the seconds pass; return what the broker copies in one of them."""
+    total = 0.0
+    for _ in range(seconds):
+        cluster.second()
+        total += cluster.copied[broker]
+    return total / seconds
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_latency_stays_within_the_target_and_the_plan_ends(seed: int) -> None:
     cluster = fast(seed=seed)
@@ -36,7 +45,7 @@ def test_the_latency_stays_within_the_target_and_the_plan_ends(seed: int) -> Non
 def test_brokers_for_which_one_replica_is_too_much_are_throttled(seed: int) -> None:
     cluster = SimulatedCluster(seed=seed)
     cluster.run(30)
-    cluster.plan(40, size=500e6)
+    cluster.plan(20, size=2e9)
     cluster.run(60)
     assert any(row.rate is not None for row in cluster.pacer.brokers.values())
     cluster.until_done()
@@ -110,7 +119,7 @@ def test_the_throttle_of_one_broker_does_not_make_the_others_slower() -> None:
     cluster.run(60)
     cluster.neighbours[1] = 0
     cluster.run(60)
-    assert cluster.copied[3] > 20e6
+    assert mean_copied(cluster, 3, 60) > 20e6
 
 
 def test_without_producers_nothing_is_slowed() -> None:
@@ -254,7 +263,7 @@ def test_a_copy_that_the_other_end_throttles_does_not_show_how_fast_a_broker_is(
     assert pacer.brokers[2].rate is None
     follow(range(12, 60), 1e5, 100, 1)
     follow(range(60, 90), 1e5, 100, 100)
-    assert pacer.brokers[2].rate == rounded(DEFAULT_UNIT * FLOOR)
+    assert pacer.brokers[2].rate == pytest.approx(DEFAULT_UNIT * FLOOR, rel=0.01)
 
 
 def test_a_throttle_whose_use_is_not_measured_any_more_may_grow() -> None:
