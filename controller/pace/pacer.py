@@ -69,6 +69,8 @@ class _Told(NamedTuple):
 
     stopped: frozenset[int] = frozenset()
     problem: str = ""
+    unmeasured: bool = False
+    """Whether the problem was one of the measurement."""
     comparing: bool = False
 
 
@@ -79,6 +81,8 @@ class Pacer:
         self.brokers: dict[int, BrokerPace] = {}
         self.problem = ""
         """Why the target cannot be kept, or what is not measured, in one line."""
+        self._unmeasured = False
+        """Whether the problem is one of the measurement."""
         self.source = Source.NONE
         self._windows: dict[Taking, LatencyWindow] = {}
         self._efforts: dict[int, Effort] = {}
@@ -131,6 +135,7 @@ class Pacer:
             else:
                 chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
             self.brokers[broker] = self._row(broker, reading, settings, load, chosen)
+        self._unmeasured = bool(reading.problem)
         self.problem = reading.problem or self._unreached(settings)
 
     def news(self) -> list[str]:
@@ -145,11 +150,17 @@ class Pacer:
             for broker in sorted(stopped - self._told.stopped)
         ]
         if self.problem != self._told.problem:
-            lines.append(self.problem or "the target can be kept again")
+            lines.append(self.problem or self._mended())
         if self.comparing and not self._told.comparing:
             lines.append("little moves for some seconds, to measure the latency without the move")
-        self._told = _Told(frozenset(stopped), self.problem, self.comparing)
+        self._told = _Told(frozenset(stopped), self.problem, self._unmeasured, self.comparing)
         return lines
+
+    def _mended(self) -> str:
+        """Return that the problem of the last `news` has ended."""
+        if self._told.unmeasured:
+            return f"the latency is measured again: pace follows {self.source}"
+        return "the target can be kept again"
 
     # ---- measurements -----------------------------------------------------------------------------------------
 

@@ -249,6 +249,30 @@ def test_the_log_gets_a_line_for_each_stop_comparison_and_problem_once() -> None
     assert cluster.pacer.news() == ["little moves for some seconds, to measure the latency without the move"]
 
 
+def told_by(pacer: Pacer, seconds: range, latency: float, problem: str = "") -> list[str]:
+    """Return the news of these seconds about a broker to which one replica moves; the target is 10 ms."""
+    source = Source.ROUND_TRIPS if problem else Source.CANARY
+    lines: list[str] = []
+    for second in seconds:
+        probes, copied = [Probe(1, (), [latency] * 5)], {1: Copied(1e6, 1)}
+        reading = PaceMeasured(second, source, probes, copied, problem=problem)
+        pacer.tick(reading, PaceSettings(10), {1: Load(1)}, frozenset())
+        lines += pacer.news()
+    return lines
+
+
+def test_after_a_problem_of_the_canary_the_log_says_that_the_latency_is_measured_again() -> None:
+    pacer = Pacer()
+    assert told_by(pacer, range(10), 1, "the canary topic is missing") == ["the canary topic is missing"]
+    assert told_by(pacer, range(10, 20), 1) == ["the latency is measured again: pace follows canary produces"]
+
+
+def test_after_a_target_that_was_not_kept_the_log_says_that_it_can_be_kept() -> None:
+    pacer = Pacer()
+    assert told_by(pacer, range(30), 100)[-1].startswith("cannot keep 10 ms at broker 1")
+    assert told_by(pacer, range(30, 120), 1) == ["the target can be kept again"]
+
+
 def test_a_copy_that_the_other_end_throttles_does_not_show_how_fast_a_broker_is() -> None:
     pacer, loads = Pacer(), {1: Load(1), 2: Load(1)}
 
