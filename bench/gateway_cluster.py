@@ -83,10 +83,11 @@ class Site(NamedTuple):
         value = None if partitions is None else str(partitions)
         configure(self.gateway.bootstrap, 4, "", {P_LIMIT: value})
 
-    def throttle(self, rate: int) -> None:
-        """Set Kafka's replication throttle on all brokers directly. reassignd's own throttle is not measured."""
+    def throttle(self, rate: int | None) -> None:
+        """Set Kafka's replication throttle on all brokers directly; None removes it, so that reassignd may set its own."""
+        value = None if rate is None else str(rate)
         rates: dict[str, str | None] = {
-            f"{side}.replication.throttled.rate": str(rate) for side in ("leader", "follower")
+            f"{side}.replication.throttled.rate": value for side in ("leader", "follower")
         }
         for broker in self.kafka.brokers:
             configure(self.kafka.address(broker), 4, str(broker), rates)

@@ -43,7 +43,6 @@ BROKERS = 4
 LOADED_PARTITIONS = BROKERS * (BROKERS - 1)
 """One for each leader and follower."""
 RECORD_BYTES = 10_000
-NO_RATE = 2**40
 MOVE_SECONDS = 3_600.0
 """Limit for a move."""
 FACTOR = 1.5
@@ -190,7 +189,7 @@ def measured(at: Site, mode: Mode, there: bool, options: argparse.Namespace) -> 
         samples = collect()
     configure(at.gateway.bootstrap, 4, "", dict.fromkeys(mode.configs))
     if mode.throttle:
-        at.throttle(NO_RATE)
+        at.throttle(None)
     moved = {name: [(t - zero, broker, value) for t, broker, value in rows] for name, rows in samples.items()}
     return Run(mode.name, began - zero, ended - zero, moved, busy / (ended - began))
 
