@@ -374,7 +374,10 @@ def _check_ports(settings: Settings) -> None:
     for (name, first, ports), (other_name, other, _) in combinations(spans, 2):
         if first.port and other.port and 0 <= other.port - first.port < ports and _same_host(first, other):
             to = f" to {first.port + ports - 1}, one for each broker" if ports > 1 else ""
-            raise ConfigError(f"{other_name}: {other} is a port of `{name}`, which has {first}{to}")
+            fewer = " or a lower gateway.ports" if ports > 1 and settings.backend == UPSTREAM else ""
+            raise ConfigError(
+                f"{other_name}: {other} is a port of `{name}`, which has {first}{to}; choose another port{fewer}"
+            )
 
 
 def _same_host(one: Address, other: Address) -> bool:

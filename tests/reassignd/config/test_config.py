@@ -148,6 +148,7 @@ def test_the_ports_of_brokers_are_for_no_other_listener(other: str, port: int, v
     else:
         line = f"{other}: 127.0.0.1:{port} is a port of `listener`, which has 127.0.0.1:9092 to 9095"
         assert line in refusal(*given.items())
+        assert "choose another port or a lower gateway.ports" in refusal(*given.items())
 
 
 def test_http_and_peers_have_different_ports() -> None:
