@@ -4,7 +4,7 @@ Values have the text form of Kafka's tools: replica lists as `1,2,3`, topic ids 
 """
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from controller.model.access import Operation, PatternType, Permission, ResourceKind
@@ -48,6 +48,14 @@ class RecordForm(NamedTuple):
     """Converts the `key` of a record to the values of the first columns."""
     ordered: bool = False
     """Records are loaded in the order in which they were first written. Else the columns order them."""
+    all_to_records: Callable[[Iterable[Row]], list[Record]] | None = None
+    """Does as `to_record` of each, for records of which there may be millions: without a call for each row."""
+
+    def to_records(self, rows: Iterable[Row]) -> list[Record]:
+        """Do as `to_record` of each."""
+        if self.all_to_records is not None:
+            return self.all_to_records(rows)
+        return list(map(self.to_record, rows))
 
 
 K = TypeVar("K")
@@ -98,23 +106,27 @@ def _partition_row(p: Partition) -> Row:
     )  # fmt: skip
 
 
-def _partition(row: Row) -> Partition:
-    topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = row
-    members = _replicas[replicas]
-    return _new_partition((
-        _same[topic], partition, members, members if isr == replicas else _replicas[isr], leader, leader_epoch,
-        partition_epoch, _replicas[adding] if adding else (), _replicas[removing] if removing else (),
-    ))  # fmt: skip
+def _partitions(rows: Iterable[Row]) -> list[Record]:
+    lists, same, new = _replicas, _same, _new_partition
+    return [
+        new((
+            same[topic], partition, members := lists[replicas], members if isr == replicas else lists[isr],
+            leader, leader_epoch, partition_epoch, lists[adding] if adding else (), lists[removing] if removing else (),
+        ))
+        for topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing in rows
+    ]  # fmt: skip
 
 
 def _reassignment_row(r: Reassignment) -> Row:
     return (r.topic, r.partition, _text[r.original], _text[r.target], r.job, r.blocked)
 
 
-def _reassignment(row: Row) -> Reassignment:
-    topic, partition, original, target, job, blocked = row
-    lists = _replicas[original], _replicas[target]
-    return _new_reassignment((_same[topic], partition, *lists, job, blocked))
+def _reassignments(rows: Iterable[Row]) -> list[Record]:
+    lists, same, new = _replicas, _same, _new_reassignment
+    return [
+        new((same[topic], partition, lists[original], lists[target], job, blocked))
+        for topic, partition, original, target, job, blocked in rows
+    ]
 
 
 def _job_row(job: Job) -> Row:
@@ -255,15 +267,17 @@ FORMS: dict[type[Record], RecordForm] = {
         ),
         2,
         _partition_row,
-        _partition,
+        lambda row: _partitions((row,))[0],
+        all_to_records=_partitions,
     ),
     Reassignment: RecordForm(
         "reassignments",
         ("topic", "partition", "original", "target", "job", "blocked"),
         2,
         _reassignment_row,
-        _reassignment,
+        lambda row: _reassignments((row,))[0],
         ordered=True,
+        all_to_records=_reassignments,
     ),
     Config: RecordForm(
         "configs", ("resource", "name", "config", "value"), 3, _config_row, _config, _resource_key

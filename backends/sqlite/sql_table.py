@@ -14,6 +14,8 @@ _ROWS = 1_000, 50, 1
 few prepared statements."""
 _DELETED = 50, 1
 """Keys of a statement. SQLite limits the depth of expressions."""
+_LOADED = 1_000
+"""Rows that are converted at a time while records are loaded."""
 
 
 class Table:
@@ -55,7 +57,9 @@ class Table:
 
     def load(self, database: sqlite3.Connection) -> Iterator[Record]:
         """Return all records of the table. Iteration raises ValueError or TypeError for an invalid row."""
-        return map(self._form.to_record, database.execute(self._select))
+        rows = database.execute(self._select)
+        slices = iter(functools.partial(rows.fetchmany, _LOADED), [])
+        return itertools.chain.from_iterable(map(self._form.to_records, slices))
 
 
 class _Run(NamedTuple):

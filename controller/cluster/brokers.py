@@ -65,12 +65,14 @@ def _resume(d: Decision, reassignments: Sequence[tuple[TopicPartition, Reassignm
         state.backlog.enqueue_all([key for key, _ in reassignments])
         return
     idle: list[TopicPartition] = []
+    moving = state.in_flight.by_topic
     for key, wanted in reassignments:
+        # Of a million partitions few move: most topics have none.
+        if key[0] not in moving or key not in state.in_flight:
+            idle.append(key)
+            continue
         partition = state.partition(*key)
         if partition is None:
-            continue
-        if key not in state.in_flight:
-            idle.append(key)
             continue
         state.backlog.enqueue_all(idle)
         idle.clear()

@@ -22,6 +22,14 @@ def test_a_row_keeps_the_record_and_begins_with_its_key(record: Record) -> None:
 
 
 @pytest.mark.parametrize("record", EVERY_KIND, ids=lambda record: type(record).__name__)
+def test_many_rows_are_converted_like_single_ones(record: Record) -> None:
+    form = FORMS[type(record)]
+    row = tuple(form.to_row(record))
+    assert form.to_records([row, row]) == [record, record]
+    assert form.to_records([]) == []
+
+
+@pytest.mark.parametrize("record", EVERY_KIND, ids=lambda record: type(record).__name__)
 def test_values_are_text_and_numbers(record: Record) -> None:
     assert all(isinstance(value, str | int | None) for value in FORMS[type(record)].to_row(record))
 

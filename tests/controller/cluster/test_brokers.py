@@ -129,6 +129,15 @@ def test_a_restart_starts_accepted_reassignments(controller: InMemoryController)
     assert controller.restart(live=range(1, 7)).replicas("foo-0") == (1, 2, 4, 3)
 
 
+def test_a_restart_tells_partitions_that_move_from_others_of_their_topic() -> None:
+    names = ["foo-0", "foo-1", "bar-0"]
+    controller = InMemoryController().with_partitions(*(partition(name, (1, 2)) for name in names))
+    controller.with_limits(partitions=1).alter(dict.fromkeys(names, (1, 3)))
+    again = controller.restart()
+    assert (again.in_flight(), len(again.state.backlog.costs)) == (["foo-0"], 1)
+    assert [name for name in names if again.state.backlog.bucket_of(key(name))] == names[1:]
+
+
 def test_a_restart_completes_steps_whose_replicas_are_in_sync(
     controller: InMemoryController,
 ) -> None:
