@@ -15,6 +15,7 @@ from controller.scheduling.limits import Capacity, LimitKind
 from controller.scheduling.steps import UNLIMITED
 from controller.state.decision import Decision
 from controller.state.state import State
+from controller.throttle.others import rate_of_others
 
 MOST_SHRUNK = 10_000
 """Partitions out of sync that are examined in a decision. With more of them the health guard holds the move anyway."""
@@ -41,7 +42,8 @@ def loads(state: State) -> dict[int, Load]:
             max(
                 usage.taken(Capacity(LimitKind.INCOMING, broker)),
                 usage.taken(Capacity(LimitKind.OUTGOING, broker)),
-            )
+            ),
+            rate_of_others(state, broker) is not None,
         )
         for broker in state.live
     }

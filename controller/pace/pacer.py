@@ -37,6 +37,8 @@ class Load(NamedTuple):
 
     in_flight: int
     """Replicas that move to it, or from it, whichever is more."""
+    throttled_by_others: bool = False
+    """Somebody else has set a throttle there. It stays in force, so that one of pace would have no effect."""
 
 
 class BrokerPace(NamedTuple):
@@ -280,7 +282,9 @@ class Pacer:
     ) -> BrokerPace:
         needed = 0.0 if reading.produced is None else reading.produced.floors.get(broker, 0.0)
         rate = self._rates.setdefault(broker, Rate())
-        effort = load.in_flight if chosen.effort is None else chosen.effort
+        effort = chosen.effort
+        if effort is None or load.throttled_by_others:
+            effort = load.in_flight
         rate.follow(effort, load.in_flight, needed)
         latency, target = self._seen(broker, settings)
         return BrokerPace(

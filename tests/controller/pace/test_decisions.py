@@ -1,6 +1,6 @@
 from controller.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, PACE, THROTTLE
 from controller.messages.events import ControllerStarted
-from controller.model.configs import ResourceType
+from controller.model.configs import Config, ResourceType
 from controller.pace.decisions import loads, shrunk_brokers
 from controller.pace.effort import FLOOR
 from controller.pace.readings import PaceMeasured, Probe, Source
@@ -118,6 +118,17 @@ def test_the_load_of_a_broker_is_the_greater_direction() -> None:
     controller.alter({"foo-0": [1, 3], "foo-1": [1, 3]})
     found = loads(controller.state)
     assert (found[1].in_flight, found[2].in_flight, found[3].in_flight) == (2, 0, 2)
+
+
+def test_a_broker_that_others_throttle_is_left_to_turns() -> None:
+    controller = paced()
+    controller.put(Config(ResourceType.BROKER, "3", FOLLOWER_RATE, "7000"))
+    learn(controller)
+    move(controller)
+    measure(controller, 10, 4.0, timeouts=1)
+    assert controller.state.pacer.brokers[3].effort == FLOOR
+    assert 3 not in controller.state.paced_rates
+    assert controller.state.config(ResourceType.BROKER, "3", FOLLOWER_RATE) == "7000"
 
 
 def test_replicas_out_of_the_isr_show_slow_brokers_unless_the_partition_moves_or_the_broker_is_down() -> None:

@@ -304,3 +304,15 @@ def test_a_throttle_whose_use_is_not_measured_any_more_may_grow() -> None:
     follow(range(60, 130), 1, {})
     assert pacer.brokers[1].effort is not None
     assert pacer.brokers[1].effort > 2 * FLOOR
+
+
+def test_where_others_have_set_a_throttle_turns_slow_the_plan() -> None:
+    pacer, windows = Pacer(), []
+    for at in range(60):
+        moving = bool(windows) and windows[-1] > 0
+        loads = {1: Load(int(moving), throttled_by_others=True)}
+        probes = [Probe(1, (), [100.0] * 5)]
+        pacer.tick(PaceMeasured(at, Source.CANARY, probes, {}), PaceSettings(10), loads, frozenset())
+        assert pacer.brokers[1].rate is None
+        windows.append(pacer.brokers[1].window or 0)
+    assert windows.count(1) == pytest.approx(60 * FLOOR, abs=3)
