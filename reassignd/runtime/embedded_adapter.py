@@ -13,7 +13,6 @@ from backends.embedded.cluster import SimulatedCluster
 from common.address import Address
 from common.clock import Clock
 from common.tasks import cancel, spawn
-from common.tls import pinned_client_context
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from reassignd import __version__
@@ -24,6 +23,7 @@ from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
 from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.own_connections import connect_to_itself
 from reassignd.runtime.listeners.ports import BrokerPorts, Port
+from reassignd.runtime.listeners.renewed_certificate import PinnedCertificate
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
@@ -129,8 +129,16 @@ class EmbeddedAdapter:
         if not self._security.is_open:
             return self._connect_to_itself
         certificate = self._settings.listener_tls_certificate_file
-        security = PLAINTEXT if certificate is None else Security(tls=pinned_client_context(certificate))
-        return connector(Caller(software_version=__version__, security=security))
+        if certificate is None:
+            return connector(Caller(software_version=__version__, security=PLAINTEXT))
+        pinned = PinnedCertificate("listener.tls", certificate)
+        connect = connector(Caller(software_version=__version__, security=Security(tls=pinned.context())))
+
+        async def connect_by_tls(host: str, port: int) -> Channel:
+            pinned.context()
+            return await connect(host, port)
+
+        return connect_by_tls
 
     async def _connect_to_itself(self, host: str, port: int) -> Channel:
         return await connect_to_itself(self._ports.serve, self._answer, self._bounds, host, port)

@@ -5,7 +5,7 @@ passed on is not passed on again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from ssl import SSLContext
 from typing import Any, Protocol
 
@@ -56,12 +56,18 @@ class ActiveUrl(Protocol):
 
 
 class PeerProxy:
-    """Implements `server.api.peers.HttpPeers`. `tls` is the context for HTTPS; None trusts the system's authorities."""
+    """Implements `server.api.peers.HttpPeers`.
 
-    def __init__(self, active: ActiveUrl, signer: PeerIdentity, tls: SSLContext | None = None) -> None:
-        self._active, self._signer = active, signer
+    `tls` returns the context for HTTPS, always the same one, which trusts a renewed certificate then; None trusts the
+    system's authorities.
+    """
+
+    def __init__(
+        self, active: ActiveUrl, signer: PeerIdentity, tls: Callable[[], SSLContext] | None = None
+    ) -> None:
+        self._active, self._signer, self._tls = active, signer, tls
         self._client = httpx.AsyncClient(
-            verify=True if tls is None else tls,
+            verify=True if tls is None else tls(),
             timeout=httpx.Timeout(None, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS),
             limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=20),
             trust_env=False,
@@ -96,6 +102,8 @@ class PeerProxy:
             headers.append(("accept-encoding", "identity"))
         body = request.stream() if {"content-length", "transfer-encoding"} & set(request.headers) else None
         passed = self._client.build_request(request.method, url + target, headers=headers, content=body)
+        if self._tls is not None:
+            self._tls()
         answer = await self._answer(passed, turned, url)
         kept = {name: value for name, value in answer.headers.items() if name not in OF_ONE_CONNECTION}
         return StreamingResponse(_body(answer, turned), answer.status_code, kept)

@@ -28,6 +28,10 @@ HANDSHAKE_SECONDS = 5.0
 READ_AHEAD = 2 * LARGEST_FRAME
 
 
+ClientTls = Callable[[], SSLContext]
+"""Returns the context for a connection that is opened now."""
+
+
 class PeerSecurity(NamedTuple):
     """What an instance needs to prove itself, and to check its peers.
 
@@ -39,7 +43,7 @@ class PeerSecurity(NamedTuple):
     """The instance, and its cluster as soon as it is known."""
     secret: bytes
     server_tls: SSLContext | None = None
-    client_tls: SSLContext | None = None
+    client_tls: ClientTls | None = None
     random: Callable[[int], bytes] = secrets.token_bytes
 
 
@@ -83,7 +87,8 @@ class PeerStream:
 async def connect(address: Address, security: PeerSecurity, largest: int) -> PeerStream:
     """Connect to a peer. Raises OSError and PeerRefusedError."""
     async with asyncio.timeout(HANDSHAKE_SECONDS):
-        reader, writer = await asyncio.open_connection(*address, ssl=security.client_tls, limit=READ_AHEAD)
+        tls = None if security.client_tls is None else security.client_tls()
+        reader, writer = await asyncio.open_connection(*address, ssl=tls, limit=READ_AHEAD)
         try:
             greeting = Connecting(security.identity(), security.secret, security.random(NONCE_BYTES))
             _write(writer, greeting.hello)

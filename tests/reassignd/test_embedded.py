@@ -1,4 +1,5 @@
 import asyncio
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from controller.messages.job_events import AlterRow, AlterTopic
 from protocol.messages.metadata_request import MetadataRequest
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from reassignd.errors import CommandError, ConfigError
+from reassignd.runtime.listeners import renewed_certificate
 
 QUICK = {"embedded.partition.bytes": "1000", "embedded.tick.ms": "1"}
 PATIENCE_SECONDS = 60
@@ -84,6 +86,22 @@ async def test_with_tls_files_clients_and_brokers_speak_tls() -> None:
         answer = await channel.request(MetadataRequest(None), 8)
         channel.close()
     assert len(answer.brokers) == 3
+
+
+async def test_brokers_accept_a_renewed_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renewed_certificate, "CHECK_SECONDS", 0)
+    tls, file = Path(__file__).parents[1] / "reassignd" / "tls", tmp_path / "tls.pem"
+    shutil.copy(tls / "server.pem", file)
+    async with EmbeddedCluster(3, settings={**QUICK, "listener.tls.certificate.file": file}) as cluster:
+        await cluster.create_topic("orders", [[1, 2]])
+        shutil.copy(tls / "eve.pem", file)
+        await cluster.stop_broker(3)
+        await cluster.start_broker(3)
+        await cluster.submit(move("orders", (3, 2)))
+        await idle(cluster)
+        partition = cluster.state.partition("orders", 0)
+    assert partition is not None
+    assert (partition.replicas, sorted(partition.isr)) == ((3, 2), [2, 3])
 
 
 async def test_tls_files_that_cannot_be_used_are_refused() -> None:

@@ -66,3 +66,16 @@ def test_the_active_instance_gets_the_principal_and_a_denied_client_gets_nothing
     (entry,) = standby.get("/v1/audit")["entries"]
     assert (entry["action"], entry["principal"]) == ("order", "User:alter")
     assert entry["detail"]["via"] in standby.log + active.log
+
+
+def test_the_active_instance_shows_a_renewed_certificate_without_a_restart(
+    pair: tuple[Instance, Instance], tmp_path: Path
+) -> None:
+    active, standby = pair
+    link = "requests are forwarded to instance"
+    wait_for(lambda: standby.log.count(link), 1)
+    make(tmp_path, ["peers"])
+    assert standby.stop() == 0
+    standby.start()  # It accepts the renewed certificate only.
+    wait_for(lambda: standby.log.count(link), 2)
+    assert f"{tmp_path / 'peers.pem'} was read again" in active.log

@@ -7,12 +7,12 @@ from ssl import SSLContext
 
 from common.address import Address
 from common.clock import Clock, wall_clock
-from common.tls import pinned_client_context
 from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import SocketPath
 from reassignd.errors import CommandError, SettingFileError
 from reassignd.runtime.listeners.listener_security import checked_server_context
+from reassignd.runtime.listeners.renewed_certificate import PinnedCertificate
 from reassignd.runtime.listeners.sockets import refused
 from server.api.peer_identity import PeerIdentity
 from server.api.proxy import PeerProxy
@@ -21,7 +21,7 @@ from server.peers.endpoint import PeerEndpoint
 from server.peers.handshake import SHORTEST_SECRET, Identity
 from server.peers.links import PeerLinks
 from server.peers.listener import OnStatus, PeerListener
-from server.peers.stream import PeerSecurity
+from server.peers.stream import ClientTls, PeerSecurity
 from server.peers.switch import Switch
 
 log = logging.getLogger(__name__)
@@ -44,14 +44,14 @@ class Peers:
         self._settings = settings
         secret = read_secret(settings.gateway_peer_secret_file)
         server_tls, client_tls = _tls(
-            "gateway.peer.tls", settings.gateway_peer_tls_certificate_file, settings.gateway_peer_tls_key_file
+            settings.gateway_peer_tls_certificate_file, settings.gateway_peer_tls_key_file
         )
         security = PeerSecurity(lambda: Identity(instance, cluster_id()), secret, server_tls, client_tls)
         self._links = PeerLinks(security, clock, status)
         self.switch = Switch(self._links, refuse, clock)
         self._listener = PeerListener(PeerEndpoint(self.switch), security, clock, on_status)
         http = settings.http_tls_certificate_file
-        pinned = None if http is None else _pinned("http.tls", http)
+        pinned = None if http is None else PinnedCertificate("http.tls", http).context
         self.proxy = PeerProxy(self.switch, PeerIdentity(instance, secret, wall_clock), pinned)
 
     async def open(self) -> Address:
@@ -109,19 +109,10 @@ def read_secret(path: Path | None) -> bytes:
     return secret
 
 
-def _tls(
-    setting: str, certificate: Path | None, key: Path | None
-) -> tuple[SSLContext | None, SSLContext | None]:
-    """Return the contexts of the listener and of links; all instances share the certificate. Raises CommandError."""
+def _tls(certificate: Path | None, key: Path | None) -> tuple[SSLContext | None, ClientTls | None]:
+    """Return the context of the listener, and that of links; all instances share the certificate. Raises CommandError."""
     if certificate is None:
         return None, None
-    # The other instances pin the certificate that they have read at their start.
-    server = checked_server_context(setting, certificate, key, renewed=False)
-    return server, _pinned(setting, certificate)
-
-
-def _pinned(setting: str, certificate: Path) -> SSLContext:
-    try:
-        return pinned_client_context(certificate)
-    except OSError as error:
-        raise CommandError(f"cannot use the {setting} files: {error}") from error
+    setting = "gateway.peer.tls"
+    server = checked_server_context(setting, certificate, key)
+    return server, PinnedCertificate(setting, certificate).context

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from reassignd.config.access_file import read_grants, single_token
 from reassignd.config.config import EMBEDDED, Settings
-from reassignd.config.instance_keys import TOPIC
 from reassignd.config.setting_types import SocketPath
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import CommandError
@@ -96,6 +95,4 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
         return None
     # Client certificates are optional in the handshake. `Access` requires them for /v1 only, so that probes and
     # scrapers, which have none, reach /healthz, /readyz and /metrics.
-    # The standbys pin the certificate that they have read at their start.
-    renewed = settings.state != TOPIC
-    return checked_server_context("http.tls", certificate, key, client_ca, renewed=renewed)
+    return checked_server_context("http.tls", certificate, key, client_ca)

@@ -25,19 +25,21 @@ def listener_tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def checked_server_context(
-    setting: str, certificate: Path, key: Path | None, client_ca: Path | None = None, *, renewed: bool = True
+    setting: str, certificate: Path, key: Path | None, client_ca: Path | None = None
 ) -> ssl.SSLContext:
-    """Return `server_context`, and warn of a key that others can read. With `renewed`, a changed certificate is read again.
+    """Return `server_context`, and warn of a key that others can read. A changed certificate is read again.
 
     Raises CommandError, naming the group of settings, for files that cannot be used.
     """
-    try:
-        context = server_context(certificate, key, client_ca)
-    except OSError as error:
-        files = ", ".join(str(file) for file in (certificate, key, client_ca) if file is not None)
-        raise SettingFileError(f"cannot use the {setting} files: {files}: {error}") from error
-    if renewed:
-        RenewedCertificate(context, certificate, key, client_ca)
+
+    def read(path: Path) -> ssl.SSLContext:
+        try:
+            return server_context(path, key, client_ca)
+        except OSError as error:
+            files = ", ".join(str(file) for file in (path, key, client_ca) if file is not None)
+            raise SettingFileError(f"cannot use the {setting} files: {files}: {error}") from error
+
+    context = RenewedCertificate(certificate, read).context
     warn_if_open(certificate if key is None else key, "the private key")
     return context
 

@@ -1,16 +1,13 @@
 """A certificate that was renewed on disk: new connections get it without a restart."""
 
-import logging
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from common.tls import server_context
+from common.tls import pinned_client_context
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import CommandError
-
-log = logging.getLogger(__name__)
+from reassignd.errors import SettingFileError
 
 CHECK_SECONDS = 10.0
 """Between two looks at the file."""
@@ -19,33 +16,54 @@ CHECK_SECONDS = 10.0
 class RenewedCertificate:
     """Looks at the certificate in handshakes, at most every CHECK_SECONDS.
 
-    `context` remains that of the listener; a handshake changes to one with the renewed chain, and with the authorities of
-    clients, by which OpenSSL checks them then. A file that cannot be used is logged, and the last valid chain remains.
+    `read` returns the context of a listener with the certificate in the file. `context` remains that of the listener; a
+    handshake changes to one with the renewed chain, and with the authorities of clients, by which OpenSSL checks them then.
+    A file that cannot be used is logged, and the last valid chain remains. At the start `read` raises CommandError for it.
     """
 
     def __init__(
         self,
-        context: ssl.SSLContext,
         certificate: Path,
-        key: Path | None,
-        client_ca: Path | None = None,
+        read: Callable[[Path], ssl.SSLContext],
         now: Callable[[], float] = monotonic,
     ) -> None:
-        def read(path: Path) -> ssl.SSLContext:
-            try:
-                return server_context(path, key, client_ca)
-            except OSError as error:
-                raise CommandError(f"cannot use the certificate in {path}: {error}") from error
-
         self._file, self._now = WatchedFile(certificate, read), now
         self._checked = now()
-        self._first = self._newest = self._file.current()
-        context.sni_callback = self._choose
+        self.context = self._newest = self._file.current()
+        self.context.sni_callback = self._choose
 
     def _choose(self, handshake: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         """Give the handshake the newest certificate. OpenSSL calls this for clients without SNI too."""
         if self._now() - self._checked >= CHECK_SECONDS:
             self._checked = self._now()
             self._newest = self._file.current()
-        if self._newest is not self._first:
+        if self._newest is not self.context:
             handshake.context = self._newest
+
+
+class PinnedCertificate:
+    """The certificate that clients accept and no other, in a file that may be renewed.
+
+    Those that it has had since the start are accepted too: the server may not have read the file again yet. Raises
+    SettingFileError, naming the group of settings, for a file that cannot be used at the start. Later that is logged.
+    """
+
+    def __init__(self, setting: str, certificate: Path) -> None:
+        self._setting = setting
+        self._context: ssl.SSLContext | None = None
+        self._file = WatchedFile(certificate, self._read)
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context for a connection; it is always the same one. A changed file is read first."""
+        return self._file.current()
+
+    def _read(self, path: Path) -> ssl.SSLContext:
+        try:
+            if self._context is None:
+                self._context = pinned_client_context(path)
+            else:
+                self._context.load_verify_locations(path)
+        except OSError as error:
+            message = f"cannot use the {self._setting} files: {path}: {error}"
+            raise SettingFileError(message) from error
+        return self._context

@@ -2,8 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from common.tls import pinned_client_context, server_context
 from server.api.access import Access
 from server.api.peer_identity import HEADER, PeerIdentity
 from server.api.proxy import PeerProxy
@@ -21,6 +24,7 @@ from tests.server.api.api_client import ApiClient
 
 ANN = Identity("User:ann", Role.OPERATOR)
 SIGNER = PeerIdentity("standby", b"the secret of all instances", lambda: 1_000_000)
+CERTIFICATE = Path(__file__).parents[2] / "reassignd" / "tls" / "server.pem"
 TOKEN = {"authorization": "Bearer s3cret"}
 
 
@@ -62,23 +66,26 @@ class Upstream:
 
 
 @asynccontextmanager
-async def standby(upstream: Upstream | None = None) -> AsyncIterator[tuple[ApiClient, FakeActive]]:
-    """A standby whose active instance serves on a socket; without one, nobody is active."""
+async def standby(
+    upstream: Upstream | None = None, tls: Callable[[], ssl.SSLContext] | None = None
+) -> AsyncIterator[tuple[ApiClient, FakeActive]]:
+    """A standby whose active instance serves on a socket, with TLS if the standby uses it; without one, nobody is active."""
     active = FakeActive()
-    proxy = PeerProxy(active, SIGNER)
+    proxy = PeerProxy(active, SIGNER, tls)
     client = ApiClient(access=Access(lambda: Grants([(b"s3cret", ANN)])))
     client.api.peers, client.api.services = proxy, None
     server = None
     if upstream is not None:
         listening = socket.create_server(("127.0.0.1", 0))
         listening.setblocking(False)
-        active.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        active.url = f"{'https' if tls else 'http'}://127.0.0.1:{listening.getsockname()[1]}"
         routes = [
             Route("/v1/slow", upstream.slow),
             Route("/v1/events", upstream.events),
             Route("/v1/{rest:path}", upstream.echo, methods=["GET", "POST"]),
         ]
-        server = HttpServer(listening, routes, allowed_hosts=AllowedHosts())
+        served = server_context(CERTIFICATE, None) if tls else None
+        server = HttpServer(listening, routes, served, allowed_hosts=AllowedHosts())
         await server.start()
     try:
         yield client, active
@@ -86,6 +93,22 @@ async def standby(upstream: Upstream | None = None) -> AsyncIterator[tuple[ApiCl
         await proxy.close()
         if server is not None:
             await server.stop()
+
+
+async def test_each_request_trusts_the_certificate_of_that_time() -> None:
+    context = pinned_client_context(CERTIFICATE.with_name("eve.pem"))
+    trusted = iter([None, None, CERTIFICATE])  # At the start, and for both requests.
+
+    def pinned() -> ssl.SSLContext:
+        if renewed := next(trusted):
+            context.load_verify_locations(renewed)
+        return context
+
+    async with standby(Upstream(), pinned) as (client, _):
+        refused = await client.raw("GET", "/v1/jobs", headers=TOKEN)
+        answer = await client.raw("GET", "/v1/jobs", headers=TOKEN)
+    assert (refused.status_code, answer.status_code) == (503, 201)
+    assert "certificate verify failed" in refused.text
 
 
 async def test_a_request_is_passed_on_with_its_client() -> None:

@@ -74,7 +74,7 @@ async def test_a_server_that_is_no_peer_is_named() -> None:
 
 
 def with_tls(by: PeerSecurity, client: ssl.SSLContext) -> PeerSecurity:
-    return by._replace(server_tls=server_context(CERTIFICATE, None), client_tls=client)
+    return by._replace(server_tls=server_context(CERTIFICATE, None), client_tls=lambda: client)
 
 
 async def test_all_instances_may_share_one_pinned_certificate() -> None:

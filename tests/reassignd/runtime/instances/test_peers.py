@@ -1,5 +1,6 @@
-"""The secret that the instances share, and their addresses."""
+"""The secret and the certificate that the instances share, and their addresses."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,30 @@ import pytest
 from common.address import Address
 from reassignd.config.config import Assignment, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.instances.peers import http_url, peer_address, read_secret
+from reassignd.runtime.instances.peers import _tls, http_url, peer_address, read_secret
+from reassignd.runtime.listeners import renewed_certificate
+from tests.server.peers.sockets import Echo, linked, listening, security
+from tests.server.peers.test_links import request
+
+TLS = Path(__file__).parents[3] / "reassignd" / "tls"
+
+
+async def test_new_links_use_a_renewed_certificate_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renewed_certificate, "CHECK_SECONDS", 0)
+    file = tmp_path / "peers.pem"
+    shutil.copy(TLS / "server.pem", file)
+    (server, client), (_, outdated) = _tls(file, None), _tls(TLS / "server.pem", None)
+    async with listening(Echo(), security("active")._replace(server_tls=server)) as active:
+        async with linked(security("standby")._replace(client_tls=client)) as links:
+            assert await links.forward(active, request()) == b"answer to body"
+        shutil.copy(TLS / "eve.pem", file)
+        async with linked(security("standby")._replace(client_tls=client)) as links:
+            assert await links.forward(active, request()) == b"answer to body"
+        async with linked(security("standby")._replace(client_tls=outdated)) as links:
+            with pytest.raises(OSError, match="certificate verify failed"):
+                await links.forward(active, request())
 
 
 def test_the_secret_is_the_text_of_the_file(tmp_path: Path) -> None:

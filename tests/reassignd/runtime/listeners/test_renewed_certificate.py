@@ -1,4 +1,4 @@
-"""A certificate that is replaced while its listener is open."""
+"""A certificate that is replaced while its listener is open, and its clients."""
 
 import asyncio
 import shutil
@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from common.tls import client_context, server_context
-from reassignd.runtime.listeners.renewed_certificate import CHECK_SECONDS, RenewedCertificate
+from reassignd.errors import CommandError, SettingFileError
+from reassignd.runtime.listeners.renewed_certificate import (
+    CHECK_SECONDS,
+    PinnedCertificate,
+    RenewedCertificate,
+)
 
 TLS = Path(__file__).parents[3] / "reassignd" / "tls"
 
@@ -22,17 +27,24 @@ class Site:
         self.served: list[dict[str, object]] = []
         """The certificates of the clients whose handshake has succeeded."""
         shutil.copy(TLS / "server.pem", self.path)
-        self.context = server_context(self.path, None, TLS / "ca.pem")
-        RenewedCertificate(self.context, self.path, None, TLS / "ca.pem", lambda: self.now)
+        self.reads = 0
+        self.context = RenewedCertificate(self.path, self._read, lambda: self.now).context
+
+    def _read(self, path: Path) -> ssl.SSLContext:
+        self.reads += 1
+        try:
+            return server_context(path, None, TLS / "ca.pem")
+        except OSError as error:
+            raise CommandError(f"cannot use {path}") from error
 
     def _serve(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.served.append(writer.get_extra_info("peercert"))
         writer.close()
 
-    async def name(self, *, sni: bool = True, client: str = "") -> str:
+    async def name(self, *, sni: bool = True, client: str = "", trust: ssl.SSLContext | None = None) -> str:
         """Return the common name in the certificate that a new connection gets."""
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.context)
-        trust = client_context((TLS / "ca.pem").read_text(), check_hostname=False)
+        trust = trust or client_context((TLS / "ca.pem").read_text(), check_hostname=False)
         if client:
             trust.load_cert_chain(TLS / client)
         host = "localhost" if sni else ""
@@ -64,7 +76,7 @@ async def test_a_broken_file_keeps_the_last_certificate_and_is_logged(
     site.path.write_text("no certificate")
     site.now += CHECK_SECONDS
     assert await site.name() == before
-    assert f"cannot use the certificate in {site.path}" in caplog.text
+    assert f"cannot use {site.path}; the last valid content of the file remains in force" in caplog.text
 
 
 async def test_after_the_renewal_clients_still_need_their_certificate(tmp_path: Path) -> None:
@@ -76,3 +88,43 @@ async def test_after_the_renewal_clients_still_need_their_certificate(tmp_path: 
     with suppress(OSError):
         await site.name()  # With TLS 1.3 the client may see the refusal as an end of the connection.
     assert [each["issuer"] for each in site.served] == [((("commonName", "ca"),),)]
+
+
+def test_a_certificate_is_read_once_at_the_start(tmp_path: Path) -> None:
+    assert Site(tmp_path).reads == 1
+
+
+async def test_a_pinned_certificate_may_be_renewed_before_or_after_that_of_the_server(tmp_path: Path) -> None:
+    site, pinned_file = Site(tmp_path), tmp_path / "pinned.pem"
+    shutil.copy(site.path, pinned_file)
+    pinned = PinnedCertificate("gateway.peer.tls", pinned_file)
+    before = await site.name(trust=pinned.context())
+    shutil.copy(TLS / "eve.pem", pinned_file)
+    assert await site.name(trust=pinned.context()) == before
+    shutil.copy(TLS / "eve.pem", site.path)
+    site.now += CHECK_SECONDS
+    assert await site.name(trust=pinned.context()) == "eve" != before
+
+
+async def test_a_server_with_another_certificate_than_the_pinned_one_is_refused(tmp_path: Path) -> None:
+    pinned = PinnedCertificate("gateway.peer.tls", TLS / "eve.pem")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await Site(tmp_path).name(trust=pinned.context())
+
+
+async def test_a_broken_file_keeps_the_pinned_certificate_and_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site, file = Site(tmp_path), tmp_path / "pinned.pem"
+    shutil.copy(site.path, file)
+    pinned = PinnedCertificate("gateway.peer.tls", file)
+    file.write_text("no certificate")
+    assert await site.name(trust=pinned.context())
+    assert f"cannot use the gateway.peer.tls files: {file}: " in caplog.text
+
+
+def test_a_file_that_cannot_be_pinned_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        SettingFileError, match=r"cannot use the http\.tls files: .*none\.pem: .*No such file"
+    ):
+        PinnedCertificate("http.tls", tmp_path / "none.pem")
