@@ -56,6 +56,9 @@ class PollIntervals(NamedTuple):
     whole_share: float = 50.0
     """Idle time after a poll of everything, as a multiple of its duration; 100,000 partitions take about half
     a second."""
+    whole_longest: float = 60.0
+    """Longest idle time after a poll of everything: one late answer must not hide for minutes that a partition has a
+    leader again."""
 
 
 class UpstreamPoller:
@@ -135,7 +138,10 @@ class UpstreamPoller:
         if whole:
             self._whole_at = now
             duration = self._clock.now() - now
-            self._whole_every = max(self._intervals.whole, duration * self._intervals.whole_share)
+            longest = max(self._intervals.whole, self._intervals.whole_longest)
+            self._whole_every = min(
+                longest, max(self._intervals.whole, duration * self._intervals.whole_share)
+            )
 
     async def run(self) -> None:
         """Poll until cancelled. After a failure, submit `Unreachable` and poll everything next."""

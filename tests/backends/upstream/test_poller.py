@@ -253,6 +253,19 @@ async def test_the_pause_after_a_very_slow_poll_is_bounded(rig: Rig) -> None:
     assert await looks_in(rig, 40.0 + PollIntervals().whole + 40.0) == 2
 
 
+async def test_one_late_answer_does_not_delay_the_next_complete_poll_for_minutes(rig: Rig) -> None:
+    slow(rig, 9.0)
+    polling = asyncio.ensure_future(rig.poller.poll())
+    await rig.clock.advance(30.0)
+    await polling
+    rig.client.asked.clear()
+    await rig.clock.advance(PollIntervals().whole_longest)
+    polling = asyncio.ensure_future(rig.poller.poll())
+    await rig.clock.advance(30.0)
+    await polling
+    assert rig.asked_topics() == [None]
+
+
 async def test_a_poll_that_failed_late_is_repeated_soon(rig: Rig) -> None:
     await rig.poll_all()
     rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: UnreachableError("cut")
