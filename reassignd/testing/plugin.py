@@ -191,5 +191,5 @@ def _checked(named: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(message: str) -> NoReturn:
-    """Fail the test with this message alone: a traceback through this package would not help its author."""
-    pytest.fail(message, pytrace=False)
+    """Fail the test with this message alone: neither a traceback nor an earlier exception would help its author."""
+    raise pytest.fail.Exception(message, pytrace=False) from None
