@@ -181,6 +181,7 @@ WRONG = {
     "http: {allowedHosts: a.example.com}": "'/http/allowedHosts': got string, want array",
     "http: {accessSecret: [x]}": "'/http/accessSecret': got array, want",
     "config: {log: {level: DEBUG}}": "'/config/log': got object, want",
+    "limits: {P: 20}": "'/limits': additional properties 'P' not allowed",
     "state: {kind: file}": "'/state/kind': value must be one of",
     "service: {type: ExternalName}": "'/service/type': value must be one of",
     "image: {pullPolicy: always}": "'/image/pullPolicy': value must be one of",
