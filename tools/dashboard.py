@@ -168,16 +168,19 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                 "sum by (request, kind) (rate(reassignd_upstream_errors_total$[5m]))",
                 "{{request}}: {{kind}}",
             ),
+            text="Empty until a request has failed",
         ),
         graph(
             "Rows by answer",
             "ops",
             ("sum by (error) (rate(reassignd_upstream_rows_total$[5m]))", "{{error}}"),
+            text="What Kafka answered to steps; empty until the first one",
         ),
         graph(
             "Relayed requests",
             "reqps",
             ("sum by (request) (rate(reassignd_relayed_requests_total$[5m]))", "{{request}}"),
+            text="Requests of clients, sent on to Kafka; empty until the first one",
         ),
         graph(
             "Relayed bytes",
