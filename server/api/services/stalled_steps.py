@@ -92,9 +92,10 @@ class StalledSteps:
     def _reason(self, mark: _Mark, leader: int) -> str:
         if not mark.missing:
             return "all data is copied, but the replicas do not join the ISR"
+        throttle = self._throttle((leader, *mark.adding))
         if mark.received_since <= 0:
-            return "the adding replicas receive no data"
-        return f"data is produced as fast as it is copied{self._throttle((leader, *mark.adding))}"
+            return f"the adding replicas receive no data{throttle}"
+        return f"data is produced as fast as it is copied{throttle}"
 
     def _throttle(self, brokers: Replicas) -> str:
         """Return the lowest throttle at these brokers, and whether others have set it; empty without one."""

@@ -63,6 +63,13 @@ async def test_a_step_that_receives_nothing_is_stalled_after_a_minute() -> None:
     ]
 
 
+async def test_a_throttle_so_low_that_nothing_arrives_is_named() -> None:
+    slow = await Slow().begin()
+    slow.controller.default("reassignment.throttle.bytes.per.second", "5000")
+    await slow.pass_minute()
+    assert await slow.why() == {"the adding replicas receive no data, with a throttle of 5,000 bytes/s"}
+
+
 async def test_time_without_measurements_does_not_count() -> None:
     slow = await Slow().begin()
     await slow.clock.advance(10 * STALLED_SECONDS)
