@@ -307,7 +307,8 @@ def test_a_throttle_whose_use_is_not_measured_any_more_may_grow() -> None:
 
 
 def test_where_others_have_set_a_throttle_turns_slow_the_plan() -> None:
-    pacer, windows = Pacer(), []
+    pacer = Pacer()
+    windows: list[int] = []
     for at in range(60):
         moving = bool(windows) and windows[-1] > 0
         loads = {1: Load(int(moving), throttled_by_others=True)}
