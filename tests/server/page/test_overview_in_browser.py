@@ -3,9 +3,12 @@
 import json
 
 import pytest
+from kafka.admin import ConfigResource, ConfigResourceType
 
+from controller.configs.names import LEADER_RATE
 from tests.server.page.site import FAST, Site
 from tools.chromium import MISSING, Page, chromium
+from tools.kafka_cluster import admin_client
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
@@ -57,6 +60,17 @@ def test_the_throttle_is_changed_in_units(site: Site) -> None:
     said(page, "The throttle in force would be 48.8 KiB/s.")
     page.press("Enter")
     site.until(lambda: site.api.get("status").json()["throttle"]["bytes_per_second"] == 50_000)
+
+
+def test_a_throttle_that_others_have_set_is_shown_beside_that_of_reassignd(site: Site) -> None:
+    page = site.open("", FAST)
+    assert "throttle of others" not in page.text("#numbers").lower()
+    with admin_client(site.server.bootstrap) as admin:
+        for broker in ("3", "1"):
+            admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, broker, {LEADER_RATE: "1048576"})])
+    page.wait(
+        "/throttle of others\\s+1.MiB.s at brokers 1, 3/i.test(document.getElementById('numbers').innerText)"
+    )
 
 
 def test_a_schedule_is_checked_then_set_then_removed(site: Site) -> None:
