@@ -11,6 +11,9 @@ from reassignd.embedded import EmbeddedCluster
 
 T = TypeVar("T")
 
+__tracebackhide__ = True
+"""pytest leaves the frames of this module out, so that the report of a failed test ends at a line of the test."""
+
 
 class BlockingCluster:
     """The methods of `EmbeddedCluster` as blocking calls. Serves inside `with`."""
@@ -98,7 +101,11 @@ class BlockingCluster:
         return self._entered
 
     def _run(self, call: Coroutine[None, None, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+        done = asyncio.run_coroutine_threadsafe(call, self._loop)
+        # `result` would raise it in a frame of its own.
+        if error := done.exception():
+            raise error
+        return done.result()
 
     def _end_loop(self) -> None:
         self._run(self._loop.shutdown_default_executor())

@@ -112,6 +112,23 @@ def test_the_shared_cluster_is_one_for_all_tests(run: Run) -> None:
     result.assert_outcomes(passed=50)
 
 
+def test_the_report_of_a_wait_that_failed_ends_in_the_test(run: Run) -> None:
+    result = run("""
+        import pytest
+        from client import move
+
+        @pytest.mark.reassignd(clock="manual")
+        def test_a_fault(reassignd_cluster):
+            reassignd_cluster.create_topic("orders", [[1, 2]])
+            reassignd_cluster.stop_broker(3)
+            move(reassignd_cluster.bootstrap_servers, "orders", [3, 2])
+            reassignd_cluster.wait_until_done(seconds=1)
+    """)
+    result.assert_outcomes(failed=1)
+    result.stdout.re_match_lines([r"E +TimeoutError: .*offline: broker 3", r"test_it.py:\d+: TimeoutError"])
+    result.stdout.no_fnmatch_line("*blocking.py:*")
+
+
 @pytest.mark.parametrize(
     ("marker", "message"),
     [
