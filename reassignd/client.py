@@ -115,7 +115,8 @@ class Client:
             raise CommandError(f"--url {self._url}: expected http://, https:// or unix:PATH") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnreachableError(
-                f"cannot reach {self._url} ({error}); is `reassignd serve` running? set its address with --url"
+                f"cannot reach {self._url} ({error}); is `reassignd serve` running?"
+                " set its address with REASSIGND_URL, or --url after the command"
             ) from error
         except httpx.TimeoutException as error:
             raise UnreachableError(f"{self._url} did not respond in time{suffix}") from error

@@ -118,7 +118,9 @@ def test_an_unreachable_server_is_reported_with_a_remedy() -> None:
         port = closed.getsockname()[1]
     line = refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError)
     assert line.startswith(f"cannot reach http://127.0.0.1:{port} (")
-    assert line.endswith("is `reassignd serve` running? set its address with --url")
+    assert line.endswith(
+        "is `reassignd serve` running? set its address with REASSIGND_URL, or --url after the command"
+    )
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
