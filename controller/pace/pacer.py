@@ -128,7 +128,7 @@ class Pacer:
         if (moving or self.comparing) and settings.latency_ms is None and not unused:
             self._compare(now)
         ratios = self._ratios(settings)
-        self.brokers = {}
+        before, self.brokers = self.brokers, {}
         for broker, load in sorted(loads.items()):
             if unused:
                 chosen = _Chosen(
@@ -136,7 +136,10 @@ class Pacer:
                 )
             else:
                 chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
-            self.brokers[broker] = self._row(broker, reading, settings, load, chosen)
+            row = self._row(broker, reading, settings, load, chosen)
+            self.brokers[broker] = (
+                row if row.latency is not None else self._as_before(row, before.get(broker))
+            )
         self._unmeasured = bool(reading.problem)
         self.problem = reading.problem or self._unreached(settings)
 
@@ -297,6 +300,12 @@ class Pacer:
             chosen.activity,
             chosen.reason,
         )
+
+    def _as_before(self, row: BrokerPace, before: BrokerPace | None) -> BrokerPace:
+        """After a back-off only new latencies count, of which there are none for a second: show the previous ones."""
+        if before is None or self.source is Source.NONE:
+            return row
+        return row._replace(latency=before.latency, target=before.target)
 
     def _seen(self, broker: int, settings: PaceSettings) -> tuple[float | None, float | None]:
         """Return the latency and the target of the slowest probe that the broker leads."""

@@ -317,3 +317,15 @@ def test_where_others_have_set_a_throttle_turns_slow_the_plan() -> None:
         assert pacer.brokers[1].rate is None
         windows.append(pacer.brokers[1].window or 0)
     assert windows.count(1) == pytest.approx(60 * FLOOR, abs=3)
+
+
+def test_after_a_back_off_the_previous_latency_is_shown_until_there_are_new_ones() -> None:
+    cluster = fast()
+    cluster.plan(1000)
+    cluster.run(20)
+    cluster.silent = {3}
+    cluster.second()
+    row = cluster.pacer.brokers[3]
+    assert row.activity is Activity.BACKING_OFF
+    assert row.latency is not None
+    assert row.target is not None
