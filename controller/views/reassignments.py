@@ -65,9 +65,13 @@ def listed(
         # A topic can be deleted meanwhile by another thread: it loses its last partitions first.
         with suppress(IndexError):
             rows = []
+            known: tuple[Replicas, ...] = ()
+            lists = _lists((), (), (), (), ())
             for _, number, original, target, _, _ in chosen:
-                partition = partitions[number]
-                lists = _lists(partition.replicas, partition.adding, partition.removing, original, target)
+                _, _, replicas, _, _, _, _, adding, removing = partitions[number]
+                # Neighbours often share their lists. To compare the same objects takes a fifth of a cached call.
+                if known != (of_row := (replicas, adding, removing, original, target)):
+                    known, lists = of_row, _lists(*of_row)
                 rows.append((number, lists))
             yield topic, rows
 
