@@ -163,7 +163,6 @@ def take_pictures(operator: Operator) -> None:
     for name, path, selector in (
         ("phone-overview", "", "body"),
         ("phone-job", f"#job-{number}", "#detail"),
-        ("phone-history", "history.html", "body"),
     ):
         operator.go(path)
         operator.picture(name, selector)
