@@ -28,7 +28,7 @@ from protocol.schema import Request, Response
 
 log = logging.getLogger(__name__)
 
-BUSY_SECONDS, IDLE_SECONDS = 0.125, 0.5
+BUSY_SECONDS, IDLE_SECONDS = 0.15, 0.5
 """Pause between two probes of a broker, while something moves and otherwise."""
 LEARN_SECONDS = 30.0
 """For so long it probes often at first, so that the idle level is soon known."""

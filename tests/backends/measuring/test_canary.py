@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from backends.client.errors import UnreachableError
-from backends.measuring.canary import BUSY_SECONDS, CREATE_SECONDS, LATE_SECONDS, LEARN_SECONDS, Canary
+from backends.measuring.canary import CREATE_SECONDS, LATE_SECONDS, LEARN_SECONDS, Canary
 from common.clock import ManualClock
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
@@ -97,12 +97,12 @@ async def test_each_broker_is_measured_often_at_first_and_then_twice_a_second(br
     assert {name for name, _ in brokers.asked} == {"ProduceRequest"}
 
 
-async def test_while_something_moves_it_measures_at_most_eight_times_a_second(brokers: Brokers) -> None:
+async def test_while_something_moves_it_measures_at_most_seven_times_a_second(brokers: Brokers) -> None:
     brokers.controller.with_partitions(partition("foo-0", [1, 2]))
     brokers.controller.alter({"foo-0": [1, 3]})
     await during(brokers, lambda: brokers.clock.advance(10.0))
     for probe in brokers.canary.take().probes:
-        assert 70 <= len(probe.latencies) <= 10 / BUSY_SECONDS
+        assert 60 <= len(probe.latencies) <= 70
 
 
 async def test_measurements_are_taken_once(brokers: Brokers) -> None:
