@@ -54,7 +54,7 @@ class UpstreamJournal:
             what = {"event": "cluster_unhealthy"}
             log.warning("the cluster is unhealthy, only steps that repair it start: %s", now, extra=what)
         elif self._trouble and not now:
-            log.info("the cluster is well again", extra={"event": "cluster_healthy"})
+            log.info("the health guard lets steps start again", extra={"event": "cluster_healthy"})
         self._trouble = now
 
     def submitted(self, event: Submitted) -> None:

@@ -24,6 +24,9 @@ NO_LIMIT = {"none", "unlimited"}
 CONFIGS = "kafka-configs.sh --bootstrap-server HOST:PORT --entity-type brokers --entity-default --alter --add-config"
 """The command that sets configs which are not limits."""
 
+TINY_THROTTLE = 10_000
+"""Bytes per second below which a throttle is probably meant to have a unit."""
+
 MEANINGS = {**MEANING, "throttle": "bytes per second to, and from, each broker"}
 
 
@@ -84,6 +87,9 @@ def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_
         return
     for line in columns(("name", "limit", "used", "from", "what", "config"), map(_cells, answer["limits"])):
         echo(line)
+    for name, value in changes.items():
+        if "throttle" in name.lower() and isinstance(value, int) and value < TINY_THROTTLE:
+            echo(f"{name}={value} is {counted(value, 'byte')} per second; with a unit: {name}={value}MB")
     if answer["pace"] is not None:
         echo(f"pace=auto: produces take at most {answer['pace']}")
     if answer["brokers"]:

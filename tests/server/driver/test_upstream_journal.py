@@ -21,7 +21,7 @@ def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture)
         journal.trouble()
     assert caplog.messages == [
         "the cluster is unhealthy, only steps that repair it start: missing: broker 5",
-        "the cluster is well again",
+        "the health guard lets steps start again",
     ]
 
 

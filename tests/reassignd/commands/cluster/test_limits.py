@@ -46,6 +46,14 @@ def test_the_throttle_may_have_a_unit(server: Server, name: str) -> None:
     assert server.sent == {name: 50_000_000, "P": 3, "L": None}
 
 
+@pytest.mark.parametrize(("given", "hints"), [("50", 1), ("9999", 1), ("10000", 0), ("50MB", 0), ("none", 0)])
+def test_a_throttle_of_few_bytes_is_pointed_out(
+    server: Server, given: str, hints: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["limits", f"throttle={given}", "P=3"]) == 0
+    assert capsys.readouterr().out.count(f"with a unit: throttle={given}MB") == hints
+
+
 @pytest.mark.parametrize("given", ["P=3MB", "P", "throttle=fast", "P=1 P=2"])
 def test_other_values_are_reported(server: Server, given: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["limits", *given.split(" ")]) == 2
