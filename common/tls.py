@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_END = "-----END CERTIFICATE-----\n"
 
 
 def server_context(certificate: Path, key: Path | None, client_ca: Path | None = None) -> ssl.SSLContext:
@@ -74,12 +75,26 @@ def client_context_from_files(
 
 
 def pinned_client_context(certificate: Path) -> ssl.SSLContext:
-    """Return a context that trusts the certificate in the file and no other, under any host name."""
+    """Return a context that trusts the first certificate in the file and no other, under any host name.
+
+    Raises OSError (also `ssl.SSLError`) for a file that cannot be used.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    context.load_verify_locations(certificate)
+    pin(context, certificate)
     return context
+
+
+def pin(context: ssl.SSLContext, certificate: Path) -> None:
+    """Let the context trust the first certificate in the file, besides others. Raises as `pinned_client_context`.
+
+    Authorities may follow it in the file. Trusted too, each of their certificates would be accepted.
+    """
+    first, end, _ = pem_blocks(certificate.read_text("ascii", "replace"), "CERTIFICATE").partition(_END)
+    if not end:
+        raise ssl.SSLError("there is no PEM certificate in it")
+    context.load_verify_locations(cadata=first + end)
 
 
 def pem_blocks(text: str, kind: str) -> str:

@@ -92,3 +92,17 @@ def test_a_client_context_from_files() -> None:
 
 def test_a_pinned_certificate_is_trusted_under_any_host_name() -> None:
     assert not pinned_client_context(TLS / "server.pem").check_hostname
+
+
+def test_authorities_behind_a_pinned_certificate_are_not_trusted(tmp_path: Path) -> None:
+    chain = tmp_path / "chain.pem"
+    chain.write_text((TLS / "server.pem").read_text() + CA)
+    assert pinned_client_context(chain).cert_store_stats()["x509"] == 1
+    assert pinned_client_context(chain).get_ca_certs() == []
+
+
+def test_a_file_without_a_certificate_cannot_be_pinned(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("")
+    with pytest.raises(ssl.SSLError, match="there is no PEM certificate in it"):
+        pinned_client_context(empty)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from common.tls import pinned_client_context
+from common.tls import pin, pinned_client_context
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingFileError
 
@@ -62,7 +62,7 @@ class PinnedCertificate:
             if self._context is None:
                 self._context = pinned_client_context(path)
             else:
-                self._context.load_verify_locations(path)
+                pin(self._context, path)
         except OSError as error:
             message = f"cannot use the {self._setting} files: {path}: {error}"
             raise SettingFileError(message) from error
