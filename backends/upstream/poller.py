@@ -138,10 +138,8 @@ class UpstreamPoller:
         if whole:
             self._whole_at = now
             duration = self._clock.now() - now
-            longest = max(self._intervals.whole, self._intervals.whole_longest)
-            self._whole_every = min(
-                longest, max(self._intervals.whole, duration * self._intervals.whole_share)
-            )
+            rest = min(duration * self._intervals.whole_share, self._intervals.whole_longest)
+            self._whole_every = max(self._intervals.whole, rest)
 
     async def run(self) -> None:
         """Poll until cancelled. After a failure, submit `Unreachable` and poll everything next."""

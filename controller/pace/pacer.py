@@ -137,9 +137,7 @@ class Pacer:
             else:
                 chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
             row = self._row(broker, reading, settings, load, chosen)
-            self.brokers[broker] = (
-                row if row.latency is not None else self._as_before(row, before.get(broker))
-            )
+            self.brokers[broker] = self._with_latency(row, before.get(broker))
         self._unmeasured = bool(reading.problem)
         self.problem = reading.problem or self._unreached(settings)
 
@@ -301,9 +299,9 @@ class Pacer:
             chosen.reason,
         )
 
-    def _as_before(self, row: BrokerPace, before: BrokerPace | None) -> BrokerPace:
+    def _with_latency(self, row: BrokerPace, before: BrokerPace | None) -> BrokerPace:
         """After a back-off only new latencies count, of which there are none for a second: show the previous ones."""
-        if before is None or self.source is Source.NONE:
+        if row.latency is not None or before is None or self.source is Source.NONE:
             return row
         return row._replace(latency=before.latency, target=before.target)
 

@@ -24,6 +24,16 @@ def latest(cluster: SimulatedCluster, broker: int) -> float:
     return effort
 
 
+def with_silent_broker(broker: int) -> SimulatedCluster:
+    """Return a cluster in mid-plan, of which one broker has not answered the canary in the last second."""
+    cluster = fast()
+    cluster.plan(1000)
+    cluster.run(20)
+    cluster.silent = {broker}
+    cluster.second()
+    return cluster
+
+
 def mean_copied(cluster: SimulatedCluster, broker: int, seconds: int) -> float:
     """Let the seconds pass; return what the broker copies in one of them."""
     total = 0.0
@@ -145,11 +155,7 @@ def test_a_shrunken_isr_slows_its_broker_to_the_floor_at_once() -> None:
 
 
 def test_a_canary_that_is_not_answered_slows_its_broker_to_the_floor_at_once() -> None:
-    cluster = fast()
-    cluster.plan(1000)
-    cluster.run(20)
-    cluster.silent = {3}
-    cluster.second()
+    cluster = with_silent_broker(3)
     assert latest(cluster, 3) == FLOOR
 
 
@@ -320,11 +326,7 @@ def test_where_others_have_set_a_throttle_turns_slow_the_plan() -> None:
 
 
 def test_after_a_back_off_the_previous_latency_is_shown_until_there_are_new_ones() -> None:
-    cluster = fast()
-    cluster.plan(1000)
-    cluster.run(20)
-    cluster.silent = {3}
-    cluster.second()
+    cluster = with_silent_broker(3)
     row = cluster.pacer.brokers[3]
     assert row.activity is Activity.BACKING_OFF
     assert row.latency is not None
