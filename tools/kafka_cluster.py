@@ -24,9 +24,11 @@ from kafka.admin import (
     ResourceType,
 )
 
+from common.error_codes import ErrorCode
 from protocol.connection import ClientConnection
 from protocol.frames import decode_response
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.schema import Request, Response
 from tools import certificates
 from tools.java import QUICK_START, java_command
@@ -150,6 +152,17 @@ class KafkaCluster:
                 return {row.broker_id for row in _ask(connected, DescribeClusterRequest()).brokers}
         except OSError:
             return set()
+
+    def all_know(self, topic: str) -> bool:
+        """Return whether the topic is in the metadata of each broker. A broker that is busy learns of it seconds later."""
+        return all(self._knows(broker, topic) for broker in self.brokers)
+
+    def _knows(self, broker: int, topic: str) -> bool:
+        host, port = self.address(broker).split(":")
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+        with socket.create_connection((host, int(port)), timeout=BOOT_SECONDS) as connected:
+            (row,) = _ask(connected, request, version=7).topics
+        return ErrorCode(row.error_code) is ErrorCode.NONE
 
     def stop(self) -> None:
         """Kill all nodes."""
