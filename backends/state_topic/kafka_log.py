@@ -217,6 +217,9 @@ class KafkaStateLog:
         reason = f"{api} on the state topic {topic}: {error_name(code)}"
         if code in FENCING:
             raise FencedError(f"{reason}; another instance has claimed the transactional id {topic}")
+        if code == ErrorCode.INVALID_TXN_STATE:
+            # To repeat it is useless: the coordinator has ended the transaction, or lost it.
+            raise FencedError(f"{reason}; the coordinator does not know the transaction any more")
         if code in REPLACED:
             raise TopicReplacedError(f"{reason}; the topic has lost records")
         if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:

@@ -8,7 +8,10 @@ from protocol.record_batch import Batch, BatchRecord, Producer
 
 
 class FencedError(Exception):
-    """The term of this producer has ended: a newer epoch has written, the lease has lapsed, or the topic is another."""
+    """The term of this producer has ended.
+
+    A newer epoch has written, the lease has lapsed, a transaction is lost, or the topic is another.
+    """
 
 
 class TopicReplacedError(FencedError):

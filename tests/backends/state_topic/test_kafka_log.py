@@ -91,6 +91,7 @@ async def test_a_batch_that_is_in_the_log_already_is_written(code: int) -> None:
     [
         (ErrorCode.INVALID_PRODUCER_EPOCH, FencedError),
         (ErrorCode.PRODUCER_FENCED, FencedError),
+        (ErrorCode.INVALID_TXN_STATE, FencedError),
         (ErrorCode.INCONSISTENT_TOPIC_ID, TopicReplacedError),
         (ErrorCode.UNKNOWN_TOPIC_ID, OSError),
         (ErrorCode.NOT_ENOUGH_REPLICAS, OSError),
