@@ -1,7 +1,8 @@
 """Generate the reference pages of docs/ from the code: `python -m tools.reference [--check]`.
 
 docs/api.md lists the endpoints, docs/cli.md the commands, docs/configuration.md the settings of the server and the dynamic
-configs, docs/metrics.md the metrics; docs/embedded.md has a table of the served APIs. `--check` writes nothing and fails if a page is out of date.
+configs, docs/metrics.md the metrics; docs/embedded.md has a table of the served APIs. The schema of the chart's values has
+the settings too. `--check` writes nothing and fails if a page is out of date.
 """
 
 import argparse
@@ -20,11 +21,15 @@ from server.api.routes import ENDPOINTS
 from server.api.table import Endpoint
 from server.metrics.metric import Metric, exposed_name
 from server.metrics.table import METRICS
+from tools import chart_schema
 from tools.served_apis import rewritten
 
 DOCS = Path(__file__).parent.parent / "docs"
 EMBEDDED = DOCS / "embedded.md"
 """The page is written by hand, but for one table."""
+
+CHART_SCHEMA = DOCS.parent / "deploy" / "helm" / "reassignd" / "values.schema.json"
+"""Written by hand, but for the keys of `config` and `limits`."""
 
 CONFIGURATION = """\
 # Configuration
@@ -215,6 +220,7 @@ curl --request PUT --data '{"P": 20, "B": null}' 127.0.0.1:9080/v1/limits
 def pages() -> dict[Path, str]:
     """Return the expected text of each page."""
     return {
+        CHART_SCHEMA: chart_schema.rewritten(CHART_SCHEMA.read_text("utf-8")),
         DOCS / "api.md": API
         + _table(
             ("Method", "Path", "Query", "Request body", "Response", "Description"),

@@ -162,12 +162,29 @@ TOPIC = ("--set", "state.kind=topic", "--set", "state.peerSecret=peers")
         ("listener.port=9080", "port 9080 is both listener.port and http.port"),
         ("listener.port=65530", "port 65536 of broker-5 (listener.port + 6) is too large"),
         ("config.listener=0.0.0.0:1", "config has listener, which the chart sets by another value"),
-        (r"limits.data\.dir=/tmp/x", "limits has data.dir, which the chart sets by another value"),
-        (r"limits.log\.format=text", "log.format is in config and in limits"),
+        (r"config.data\.dir=/tmp/x", "config has data.dir, which the chart sets by another value"),
+        ("extraEnv[0].name=REASSIGND_LISTENER", "extraEnv has REASSIGND_LISTENER, which the chart sets by"),
+        ("extraEnv[0].name=REASSIGND_HTTP_TOKEN_FILE", "extraEnv has REASSIGND_HTTP_TOKEN_FILE, which"),
+        ("extraEnv[0].name=REASSIGND_TOKEN_FILE", "extraEnv has REASSIGND_TOKEN_FILE, which the chart sets"),
+        ("extraEnv[0].name=POD_IP", "extraEnv has POD_IP, which the chart sets by another value"),
     ],
 )
 def test_values_that_do_not_fit_are_named_in_one_line(value: str, complaint: str) -> None:
     assert complaint in refusal("--set", value).splitlines()[0]
+
+
+def test_a_key_may_be_in_config_or_in_limits_but_not_in_both() -> None:
+    pace = r"reassignment\.pace=auto"
+    assert "reassignment.pace=auto\n" in template("--values", EXAMPLES[0], "--set", f"config.{pace}")
+    both = ("--set", f"config.{pace}", "--set", f"limits.{pace}")
+    assert "reassignment.pace is in config and in limits" in refusal(*both).splitlines()[0]
+
+
+def test_extra_variables_may_set_what_the_chart_does_not() -> None:
+    variable = {"name": "REASSIGND_LOG_LEVEL", "value": "DEBUG"}
+    given = ("--set", "extraEnv[0].name=REASSIGND_LOG_LEVEL", "--set", "extraEnv[0].value=DEBUG")
+    pod = resources("--values", EXAMPLES[0], *given)["StatefulSet"]["spec"]["template"]["spec"]
+    assert variable in pod["containers"][0]["env"]
 
 
 def test_a_broker_port_that_is_the_port_between_pods_is_refused() -> None:
@@ -180,8 +197,19 @@ WRONG = {
     "http: {tokensecret: x}": "'tokensecret' not allowed",
     "http: {allowedHosts: a.example.com}": "'/http/allowedHosts': got string, want array",
     "http: {accessSecret: [x]}": "'/http/accessSecret': got array, want",
-    "config: {log: {level: DEBUG}}": "'/config/log': got object, want",
+    "config: {log: {level: DEBUG}}": "'log'",
+    "config: {log.levle: DEBUG}": "'log.levle'",
+    "config: {max.connections: 0}": "'/config/max.connections': minimum: got 0, want 1",
+    "config: {sasl.users.file: /more/users}": "'sasl.users.file'",
     "limits: {P: 20}": "'/limits': additional properties 'P' not allowed",
+    "limits: {reassignment.max.concurrent.partition.movements: abc}": (
+        "'/limits/reassignment.max.concurrent.partition.movements': got string, want integer"
+    ),
+    "limits: {reassignment.throttle.bytes.per.second: 0}": (
+        "'/limits/reassignment.throttle.bytes.per.second': minimum: got 0, want 1"
+    ),
+    "limits: {reassignment.health.guard: pause}": "'/limits/reassignment.health.guard': value must be one of",
+    "extraEnv: [{value: x}]": "'/extraEnv/0': missing property 'name'",
     "state: {kind: file}": "'/state/kind': value must be one of",
     "service: {type: ExternalName}": "'/service/type': value must be one of",
     "image: {pullPolicy: always}": "'/image/pullPolicy': value must be one of",
@@ -208,9 +236,10 @@ def test_the_schema_names_the_place_of_each_wrong_value(tmp_path: Path) -> None:
 
 
 def described(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys that a schema knows, as a tree; empty for other values than objects with fixed keys."""
+    """Return the keys that a schema knows, as a tree; empty for settings, and for other values than objects with fixed keys."""
     if "$ref" in schema:
-        schema = definitions[schema["$ref"].rpartition("/")[2]]
+        name = schema["$ref"].rpartition("/")[2]
+        schema = {} if name in {"config", "limits"} else definitions[name]
     if schema.get("type") != "object" or "properties" not in schema:
         return {}
     assert schema["additionalProperties"] is False

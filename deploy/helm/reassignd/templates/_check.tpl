@@ -9,6 +9,7 @@
 {{- if and (not (include "reassignd.isTopic" .)) (gt (int .Values.state.replicas) 1) }}{{ fail (printf "state.replicas is %d, but state.kind=directory has one pod: set state.kind=topic" (int .Values.state.replicas)) }}{{ end }}
 {{- include "reassignd.checkPorts" . }}
 {{- include "reassignd.checkKeys" . }}
+{{- include "reassignd.checkVariables" . }}
 {{- end }}
 
 {{- define "reassignd.checkPorts" -}}
@@ -21,9 +22,15 @@
 {{- end }}
 {{- end }}
 
-{{- define "reassignd.checkKeys" -}}
+{{/* The settings that the chart sets by other values, as JSON. */}}
+{{- define "reassignd.ownKeys" -}}
 {{- $own := list "state" "data.dir" "gateway.peer.host" "gateway.peer.url" }}
 {{- range splitList "\n" (include "reassignd.ownProperties" .) }}{{ $own = append $own (splitList "=" . | first) }}{{ end }}
+{{- toJson $own }}
+{{- end }}
+
+{{- define "reassignd.checkKeys" -}}
+{{- $own := include "reassignd.ownKeys" . | fromJsonArray }}
 {{- range $values := list "config" "limits" }}
 {{- range $key, $_ := get $.Values $values }}
 {{- if has $key $own }}{{ fail (printf "%s has %s, which the chart sets by another value: see values.yaml" $values $key) }}{{ end }}
@@ -31,5 +38,15 @@
 {{- end }}
 {{- range $key, $_ := .Values.config }}
 {{- if hasKey $.Values.limits $key }}{{ fail (printf "%s is in config and in limits" $key) }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Variables take precedence over the file of settings. */}}
+{{- define "reassignd.checkVariables" -}}
+{{- $own := list "POD_IP" "REASSIGND_URL" }}
+{{- if (include "reassignd.tokenSecret" . | fromJson).name }}{{ $own = append $own "REASSIGND_TOKEN_FILE" }}{{ end }}
+{{- range include "reassignd.ownKeys" . | fromJsonArray }}{{ $own = append $own (printf "REASSIGND_%s" (. | replace "." "_" | upper)) }}{{ end }}
+{{- range .Values.extraEnv }}
+{{- if has .name $own }}{{ fail (printf "extraEnv has %s, which the chart sets by another value: see values.yaml" .name) }}{{ end }}
 {{- end }}
 {{- end }}

@@ -1,0 +1,80 @@
+"""The schema of the chart's values and the process agree about settings."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from controller.configs.keys import BROKER_KEYS
+from reassignd.config.config import KEYS, Assignment, resolve
+from reassignd.config.initial_limits import INITIAL
+from reassignd.config.listener_keys import LISTENER_KEYS
+from reassignd.errors import ConfigError
+from tools.chart_schema import definitions, of_limit, of_setting, rewritten
+
+EMPTY = '{\n    "config": {\n    },\n    "limits": {\n    }\n}\n'
+SAMPLES = [-1, 0, 0.5, 1, 1.05, 1.5, 101, 999, 1000, 600_001, 2**31 - 1, 2**31, "abc", "hold", "auto", "1,2"]
+UNLIMITED = "reassignment.max.concurrent.bytes"
+
+
+def accepts(schema: Mapping[str, Any], value: object) -> bool:
+    """Return whether the value fits; only with the words of JSON Schema that the generator uses."""
+    if "enum" in schema:
+        return value in schema["enum"]
+    if isinstance(value, str):
+        return "string" in schema["type"] and re.search(schema["pattern"], value) is not None
+    assert isinstance(value, int | float)
+    number = "integer" in schema["type"] and value == int(value)
+    inside = schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    return inside and (number or "number" in schema["type"])
+
+
+@pytest.mark.parametrize("name", sorted(INITIAL.keys() - {"reassignment.schedule"}))
+def test_the_schema_accepts_the_limits_that_the_process_accepts(name: str) -> None:
+    schema, check = of_limit(INITIAL[name]), INITIAL[name].check
+    wrong = [each for each in SAMPLES if accepts(schema, each) != (check(str(each)) is None)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, key in KEYS.items() if key.kind.valid.startswith("an integer")]
+)
+def test_the_schema_has_the_range_of_a_setting(name: str) -> None:
+    schema, parse = of_setting(KEYS[name].kind), KEYS[name].kind.parse
+    assert (parse(str(schema["minimum"])), parse(str(schema["maximum"]))) == (
+        schema["minimum"],
+        schema["maximum"],
+    )
+    for outside in (schema["minimum"] - 1, schema["maximum"] + 1):
+        with pytest.raises(ValueError, match=str(outside)):
+            parse(str(outside))
+
+
+def test_the_keys_are_those_that_a_gateway_accepts() -> None:
+    config = definitions()["config"].keys()
+    assert config >= INITIAL.keys()
+    assert KEYS.keys() - config == LISTENER_KEYS.keys()
+    gateway = [
+        Assignment("backend", "upstream", ""),
+        Assignment("upstream.bootstrap.servers", "kafka:9092", ""),
+    ]
+    for name in LISTENER_KEYS:
+        with pytest.raises(ConfigError, match="for the embedded cluster only"):
+            resolve([*gateway, Assignment(name, KEYS[name].default, "")])
+
+
+def test_a_limit_of_which_the_default_is_none_has_a_range() -> None:
+    assert of_limit(BROKER_KEYS[UNLIMITED]) == {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
+
+
+def test_the_rest_of_the_schema_is_kept() -> None:
+    schema = rewritten(EMPTY)
+    assert schema.startswith('{\n    "config": {\n')
+    assert '"log.level": {"$ref": "#/definitions/setting"}' in schema
+    assert rewritten(schema) == schema
+
+
+def test_a_schema_without_the_definitions_is_an_error() -> None:
+    with pytest.raises(ValueError, match="one definition"):
+        rewritten("{}")
