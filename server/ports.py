@@ -53,6 +53,10 @@ class Sizes(Protocol):
         """Return the bytes of all adding replicas together and the time of this size in seconds; None if unknown."""
         ...
 
+    def measured(self) -> float | None:
+        """Return the time of the last complete measurement in seconds of the clock; None before the first one."""
+        ...
+
 
 class Stats(Protocol):
     """Counts events for the metrics. Called on the hot path: it must be very fast."""

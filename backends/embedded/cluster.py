@@ -224,6 +224,10 @@ class SimulatedCluster:
         adding = self._state.partitions[key.topic][key.partition].adding
         return Received(sum(self.arrived(key, number) or 0 for number in adding), self._clock.now())
 
+    def measured(self) -> float:
+        """Return the present: sizes are always known."""
+        return self._clock.now()
+
     @property
     def traffic(self) -> dict[int, Traffic]:
         """The byte counters by broker."""

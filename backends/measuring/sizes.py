@@ -49,6 +49,7 @@ class ReplicaSizes:
         """Brokers that did not answer the last time; each was logged once."""
         self._longest = 0.0
         self._all_at = float("-inf")
+        self._measured_at: float | None = None
         self._known_jobs = 0
         self._last_topic = ""
 
@@ -60,6 +61,10 @@ class ReplicaSizes:
         """Return the bytes that an adding replica on the broker has, or None if unknown."""
         known = self._arrived.get((key, broker))
         return None if known is None else int(known.size)
+
+    def measured(self) -> float | None:
+        """Return when the last measurement was complete; None before the first one."""
+        return self._measured_at
 
     def received(self, key: TopicPartition) -> Received | None:
         """Return the total bytes of the partition's adding replicas, and the time of the oldest measurement.
@@ -92,6 +97,7 @@ class ReplicaSizes:
         if everything:
             self._known_jobs, self._all_at = state.last_job, now
         elif not state.in_flight:
+            self._measured_at = now
             return
         self._prune_arrived()
         requests = self._requests(everything)
@@ -106,6 +112,7 @@ class ReplicaSizes:
         )
         # Directories are only complete, with their number of replicas, if all partitions are asked for.
         await self._submit(Measured(sizes, disks if everything else {}))
+        self._measured_at = self._clock.now()
 
     async def _ask(
         self,

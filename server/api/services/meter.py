@@ -2,27 +2,42 @@
 
 from collections import deque
 from math import ceil
+from typing import NamedTuple
 
 WINDOW_SECONDS = 10.0
 """Shortest time over which a rate is averaged."""
 
+ARRIVALS = 4
+"""Intervals with bytes over which a rate is averaged when there are others without bytes in between."""
+
+LONGEST_SECONDS = 300.0
+"""Longest time over which a rate is averaged."""
+
+
+class _Interval(NamedTuple):
+    seconds: float
+    moved: int
+
 
 class Meter:
-    """The rate of a job or a broker over the last `WINDOW_SECONDS` in which steps were in flight.
+    """The rate of a job or a broker over the last `WINDOW_SECONDS` or more in which steps were in flight.
 
-    Time before the first step and during a pause does not count. A gap between two steps does.
+    Time before the first step and during a pause does not count. A gap between two steps does. Under a low throttle, Kafka
+    copies in bursts that are further apart than the window. Then the rate is that from one burst to another.
     """
 
     def __init__(self) -> None:
-        self._intervals: deque[tuple[float, int]] = deque()
-        """Seconds and bytes of the intervals since the first step, or the last pause."""
+        self._intervals: deque[_Interval] = deque()
+        """The intervals since the first step, or the last pause. There are few: those without bytes are joined."""
 
     def add(self, seconds: float, moved: int, moving_before: bool, moving_now: bool) -> None:
         """Add an interval: its bytes, and whether a step was in flight at its start and at its end."""
         intervals = self._intervals
         if moving_before or (intervals and (moved or moving_now)):
-            intervals.append((seconds, moved))
-            while self._seconds() - intervals[0][0] >= WINDOW_SECONDS:
+            if intervals and not moved and not intervals[-1].moved:
+                seconds += intervals.pop().seconds
+            intervals.append(_Interval(seconds, moved))
+            while self._is_enough_without_first():
                 intervals.popleft()
         elif not moving_now:
             intervals.clear()
@@ -33,12 +48,37 @@ class Meter:
 
     @property
     def rate(self) -> float | None:
-        """Bytes per second; None before `WINDOW_SECONDS` were measured."""
-        seconds = self._seconds()
-        return sum(moved for _, moved in self._intervals) / seconds if seconds >= WINDOW_SECONDS else None
+        """Bytes per second; None before `WINDOW_SECONDS` were measured, without silence before the first bytes."""
+        intervals = self._intervals
+        seconds = _seconds(intervals)
+        if seconds < WINDOW_SECONDS:
+            return None
+        arrivals = [place for place, each in enumerate(intervals) if each.moved]
+        if len(arrivals) in (0, len(intervals)):
+            return sum(each.moved for each in intervals) / seconds
+        return None if len(arrivals) == 1 else self._rate_of_bursts(arrivals[0], arrivals[-1], len(arrivals))
 
-    def _seconds(self) -> float:
-        return sum(seconds for seconds, _ in self._intervals)
+    def _rate_of_bursts(self, first: int, last: int, bursts: int) -> float | None:
+        """Return the rate from the first burst to the last. How long the first one was on its way is not known."""
+        after = list(self._intervals)[first + 1 :]
+        moved, passed = sum(each.moved for each in after), _seconds(after[: last - first])
+        silent, gap = _seconds(after) - passed, passed / (bursts - 1)
+        if passed + silent < WINDOW_SECONDS:
+            return None
+        if silent >= max(WINDOW_SECONDS, 3 * gap):
+            return 0.0
+        # The next burst is overdue after more than a mean gap.
+        return moved / (passed + max(0.0, silent - gap))
+
+    def _is_enough_without_first(self) -> bool:
+        rest = list(self._intervals)[1:]
+        seconds, arrivals = _seconds(rest), sum(each.moved > 0 for each in rest)
+        enough = arrivals == len(rest) or arrivals >= ARRIVALS or seconds >= LONGEST_SECONDS
+        return seconds >= WINDOW_SECONDS and enough
+
+
+def _seconds(intervals: "deque[_Interval] | list[_Interval]") -> float:
+    return sum(each.seconds for each in intervals)
 
 
 def seconds_left(left: int, rate: float | None) -> int | None:

@@ -93,7 +93,6 @@ class _Copied:
 class _Measurement(NamedTuple):
     """The bytes of all jobs at one time."""
 
-    seconds: float
     open_jobs: frozenset[int]
     jobs: Mapping[int, _Copied]
 
@@ -121,6 +120,10 @@ class Progress:
         self._state, self._sizes, self._turns = state, sizes, turns
         self._clock = RealClock() if clock is None else clock
         self._last: _Measurement | None = None
+        self._metered: _Measurement | None = None
+        """The last measurement that the rates contain."""
+        self._metered_at = -inf
+        """The time at which the replicas of the brokers had those bytes."""
         self._job_meters: dict[int, Meter] = {}
         self._broker_meters: dict[int, Meter] = {}
         self._busy_meters: dict[int, Meter] = {}
@@ -148,9 +151,11 @@ class Progress:
 
     async def measure(self) -> int:
         """Measure once; return the number of rows that were read."""
-        open_jobs = frozenset(self._state.open)
+        open_jobs, seconds = frozenset(self._state.open), self._sizes.measured()
         # What a job copied before it ended counts for the rates of the brokers.
-        recent = open_jobs if self._last is None else open_jobs | self._last.open_jobs
+        recent = open_jobs.union(
+            *(each.open_jobs for each in (self._last, self._metered) if each is not None)
+        )
         jobs = {number: _Copied() for number in recent if number in self._state.jobs}
         rows = 0
         self._stalled.begin_round()
@@ -161,9 +166,8 @@ class Progress:
         self._mean, self._left = {}, None
         self._sources, self._unknown_since = self._new_sources, self._new_unknown_since
         self._keep_totals(jobs)
-        before, self._last = self._last, _Measurement(self._clock.now(), open_jobs, jobs)
-        if before is not None:
-            self._add_interval(before, self._last)
+        self._last = _Measurement(open_jobs, jobs)
+        self._add_to_rates(seconds, self._last)
         self._ended = {number: ended for number, ended in self._ended.items() if number in jobs}
         return rows
 
@@ -280,9 +284,20 @@ class Progress:
             total.left.update(copied.left)
         return total
 
-    def _add_interval(self, before: _Measurement, now: _Measurement) -> None:
+    def _add_to_rates(self, measured: float | None, now: _Measurement) -> None:
+        """Add the interval since the last measurement of the brokers' replicas, at the time `measured`, if there is a new one.
+
+        In between, the bytes of steps in flight stand still: that is no rate of 0.
+        """
+        if measured is None or measured <= self._metered_at:
+            return
+        before, seconds = self._metered, measured - self._metered_at
+        self._metered, self._metered_at = now, measured
+        if before is not None:
+            self._add_interval(seconds, before, now)
+
+    def _add_interval(self, seconds: float, before: _Measurement, now: _Measurement) -> None:
         """Add the interval between two measurements to the meters of the jobs and the brokers."""
-        seconds = now.seconds - before.seconds
         moved = {
             number: _increase(before.jobs[number].moved, copied.moved)
             for number, copied in now.jobs.items()

@@ -115,6 +115,22 @@ async def test_nothing_is_measured_while_no_step_is_in_flight(rig: Rig) -> None:
     assert rig.asked() == [None]
 
 
+async def test_the_time_of_the_last_measurement_is_known(rig: Rig) -> None:
+    assert rig.sizes.measured() is None
+    rig.having("foo-0", adding=(3,))
+    for seconds in (0.0, 4.0):
+        await rig.clock.advance(4.0)
+        await rig.sizes.measure()
+        assert rig.sizes.measured() == 4.0 + seconds
+
+
+async def test_nothing_in_flight_is_a_measurement_too(rig: Rig) -> None:
+    await rig.sizes.measure()
+    await rig.clock.advance(5.0)
+    await rig.sizes.measure()
+    assert rig.sizes.measured() == 5.0
+
+
 async def test_a_broker_that_does_not_answer_is_left_out(rig: Rig) -> None:
     rig.dead.add(2)
     await rig.sizes.measure()

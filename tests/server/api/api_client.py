@@ -1,6 +1,7 @@
 """A client of the API of a controller in memory."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -39,10 +40,11 @@ class ImmediateDriver:
 class Sizes:
     """Partition n has 100 + n bytes.
 
-    `received_bytes` are those of adding replicas, by partition and broker.
+    `received_bytes` are those of adding replicas, by partition and broker. They are measured at each moment of the clock.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: ManualClock | None = None) -> None:
+        self.measured: Callable[[], float | None] = (clock or ManualClock()).now
         self.received_bytes: dict[tuple[str, int], int] = {}
         self.measured_at = 0.0
         """Time of that measurement, in seconds."""
@@ -68,8 +70,8 @@ class ApiClient:
     ) -> None:
         self.controller = three_partitions() if controller is None else controller
         self.driver = ImmediateDriver(self.controller)
-        self.sizes = Sizes()
         self.clock = ManualClock()
+        self.sizes = Sizes(self.clock)
         self.progress = Progress(self.controller.state, self.sizes, self.clock)
         self.health = Health(None)
         self.api = Api(self.health, Access() if access is None else access)

@@ -1,5 +1,7 @@
 """Progress in bytes. Partition n has 100 + n bytes."""
 
+from functools import partial
+
 import pytest
 
 from controller.configs.names import SCHEDULE, THROTTLE
@@ -54,11 +56,36 @@ async def test_a_rate_is_the_mean_of_ten_seconds_or_more() -> None:
     assert (await client.get("/v1/status"))["incoming"][0]["rate"] == 5
 
 
+async def test_rates_follow_the_times_at_which_replicas_were_measured() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    rates = []
+    for second in range(60):
+        measured = second - second % 6
+        client.sizes.measured = partial(float, measured)
+        client.sizes.received_bytes["foo-0", 4] = measured
+        await measure(client, 1.0)
+        rates.append((await client.get("/v1/status"))["incoming"][0]["rate"])
+    assert rates == [None] * 12 + [1] * 48
+
+
+async def test_time_before_the_first_measurement_of_replicas_does_not_count_for_rates() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    client.sizes.measured = lambda: None
+    await copy(client, 30, 0)
+    client.sizes.received_bytes["foo-0", 4] = 40
+    client.sizes.measured = client.clock.now
+    await copy(client, 1, 0)
+    await copy(client, 10, 5)
+    assert (await client.get("/v1/status"))["incoming"][0]["rate"] == 5
+
+
 async def test_time_before_a_job_does_not_count_for_rates() -> None:
     client = ApiClient()
     await copy(client, 30, 0)
     await client.post("/v1/jobs", MOVE)
-    await measure(client)
+    await measure(client, 1.0)
     await copy(client, 9, 5)
     status = await client.get("/v1/status")
     assert [(row["rate"], row["seconds_left"]) for row in status["incoming"]] == [(None, None)] * 3
