@@ -119,7 +119,9 @@ def _alter(
     state = d.state
     reassignments = state.reassignments
     first: FirstOrders = {}
-    for row in rows:
+    taken = cancels.take(topic, rows) if rows and rows[0].replicas is None and not repeated else 0
+    outcomes += [(row.partition, DONE) for row in rows[:taken]]
+    for row in rows[taken:]:
         number, target = row
         outcome, partition = check_row(state, topic, row, event.allow_replication_factor_change)
         later = repeated and partition and repeated.defer(topic, row, outcomes, len(outcomes))
@@ -133,9 +135,7 @@ def _alter(
                     outcome = _fire(d, partition, target, job)
                 elif target != partition.replicas:
                     first[key] = new_reassignment((*key, partition.replicas, target, job, ""))
-            elif target is None and cancels.take(key, partition, known):
-                d.cancelled += 1
-            elif target is None or not _is_same(state, known, target):
+            elif not (cancels.take(topic, (row,)) if target is None else _is_same(state, known, target)):
                 accept_all(d, topic, job, first)
                 if cancels.rows:
                     cancels.carry_out(topic)

@@ -1,6 +1,6 @@
 """The index of the partitions that have a step in flight."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from controller.model.names import TopicPartition
 
@@ -52,6 +52,22 @@ class StepsInFlight:
             del numbers[number]
             if not numbers:
                 del self.by_topic[topic]
+
+    def end_moves(self, topic: str, numbers: Iterable[int]) -> None:
+        """As `note` of each, for partitions of the topic for which MOVING does not apply any more."""
+        held = self.by_topic.get(topic)
+        if not held:
+            return
+        before = len(held)
+        for number in numbers:
+            why = held.pop(number, 0)
+            if why:
+                self.changed_topics.add(topic)
+            if why & ~MOVING:
+                held[number] = why & ~MOVING
+        self._count -= before - len(held)
+        if not held:
+            del self.by_topic[topic]
 
     def delegated(self) -> list[TopicPartition]:
         """Return the partitions whose step the upstream carries out for us."""

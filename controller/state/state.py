@@ -205,13 +205,13 @@ class State(UpstreamState):
         """As `put` of each, for partitions of one topic whose steps in flight have ended."""
         partitions = self.partitions[topic]
         for record in records:
-            if self.offline or self.under_replicated or record.isr != record.replicas:
+            _, number, replicas, isr, _, _, _, _, _ = record
+            if self.offline or self.under_replicated or isr != replicas:
                 self._put_partition(record)
-                continue
-            number = record.partition
-            self.adding -= len(partitions[number].adding)
-            partitions[number] = record
-            self.in_flight.note(topic, number, MOVING, False)
+            else:
+                self.adding -= len(partitions[number].adding)
+                partitions[number] = record
+        self.in_flight.end_moves(topic, [record[1] for record in records])
         self.metadata_revision += 1
         self.reassigning_revision += 1
         self.listed_at[topic] = self.reassigning_revision
@@ -221,7 +221,7 @@ class State(UpstreamState):
 
         `ended` has the ends by job; a reassignment without a job has none.
         """
-        for job, count in Counter([self.reassignments.pop(key).job for key in keys]).items():
+        for job, count in Counter(map(_job_of, map(self.reassignments.pop, keys))).items():
             count_down(self.open, job, count)
         self.backlog.forget_all(keys)
         for key in keys if self.waiting else ():

@@ -46,7 +46,7 @@ def test_cancels_in_bulk_have_the_result_of_one_after_the_other(
 ) -> None:
     together, one_by_one = controller().with_limits(**limits), controller().with_limits(**limits)
     replies = play(together, rounds)
-    with patch.object(BulkCancels, "take", return_value=False):
+    with patch.object(BulkCancels, "take", return_value=0):
         assert play(one_by_one, rounds) == replies
     assert together.effects == one_by_one.effects
     assert records(together.state) == records(one_by_one.state)
@@ -56,10 +56,9 @@ def test_cancels_in_bulk_have_the_result_of_one_after_the_other(
     assert list(together.state.in_flight) == list(one_by_one.state.in_flight)
 
 
-def taken(subject: InMemoryController, name: str = "foo-0") -> bool:
-    state, wanted = subject.state, key(name)
-    partition = state.partitions[wanted.topic][wanted.partition]
-    return BulkCancels(Decision(state)).take(wanted, partition, state.reassignments[wanted])
+def taken(subject: InMemoryController, *numbers: int) -> int:
+    rows = [AlterRow(number, None) for number in numbers or (0,)]
+    return BulkCancels(Decision(subject.state)).take("foo", rows)
 
 
 def test_a_step_whose_new_replicas_lag_is_undone_in_one_record() -> None:
@@ -94,7 +93,14 @@ def test_the_mode_stop_is_not_carried_out_in_bulk(mode: str, expected: bool) -> 
     moving = controller()
     moving.default("reassignment.cancel.mode", mode)
     moving.alter({"foo-0": (1, 5)})
-    assert taken(moving) is expected
+    assert bool(taken(moving)) is expected
+
+
+def test_rows_are_taken_up_to_the_first_that_does_not_end_at_once() -> None:
+    stepwise = controller().with_limits(per_partition=1)
+    stepwise.alter({"foo-0": (1, 5), "foo-1": (5, 6), "foo-2": (3, 1, 5)})
+    stepwise.isr("foo-1", (2, 3, 5))
+    assert (taken(stepwise, 0, 2, 1), taken(stepwise, 0, 1, 2), taken(stepwise, 3)) == (2, 1, 0)
 
 
 def test_an_undo_that_would_lose_data_is_not_taken() -> None:

@@ -49,3 +49,13 @@ def test_a_partition_without_a_step_changes_no_topic() -> None:
     steps.note("foo", 7, MOVING, False)
     steps.note("bar", 0, MOVING, False)
     assert steps.changed_topics == set()
+
+
+def test_moves_that_end_together_leave_what_the_upstream_carries_out() -> None:
+    steps = two_steps()
+    steps.note("foo", 1, DELEGATED, True)
+    steps.changed_topics.clear()
+    steps.end_moves("foo", [0, 1, 2])
+    assert (list(steps), len(steps), steps.changed_topics) == ([key("foo-1")], 1, {"foo"})
+    steps.end_moves("bar", [0])
+    assert steps.changed_topics == {"foo"}
