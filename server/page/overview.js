@@ -53,10 +53,16 @@ function showPause({ paused }, pauses) {
   setHidden(element("paused"), !paused);
 }
 
-// The lowest throttle that reassignd has not set, and where.
-function othersThrottle({ bytes_per_second: lowest, brokers }) {
+// The throttles that reassignd has not set, the lowest first: each one with its brokers, or of many the lowest.
+function othersThrottles(levels) {
+  const all = levels.reduce((sum, { brokers }) => sum + brokers.length, 0);
+  if (levels.length === 1 || all <= NAMED) return levels.map(othersThrottle).join("; ");
+  return `${counted(all, "broker")}, lowest ${othersThrottle(levels[0])}`;
+}
+
+function othersThrottle({ bytes_per_second: each, brokers }) {
   const where = brokers.length > NAMED ? counted(brokers.length, "broker") : `broker${brokers.length > 1 ? "s" : ""} ${brokers.join(", ")}`;
-  return `${rate(lowest)} at ${where}`;
+  return `${rate(each)} at ${where}`;
 }
 
 function numbers({ brokers, partitions, reassignments: moves, throttle, incoming }) {
@@ -68,7 +74,7 @@ function numbers({ brokers, partitions, reassignments: moves, throttle, incoming
     ["external", count(moves.others)],
     ["left to copy", bytes(left)],
     ["throttle", throttle.bytes_per_second === null ? "none" : rate(throttle.bytes_per_second)],
-    ...throttle.set_by_others.slice(0, 1).map((lowest) => ["throttle of others", othersThrottle(lowest)]),
+    ...(throttle.set_by_others.length ? [["throttle of others", othersThrottles(throttle.set_by_others)]] : []),
     ["brokers", `${count(brokers.live)} of ${count(brokers.registered)}`, brokers.live < brokers.registered],
     ["offline", count(partitions.offline), partitions.offline > 0],
     ["under-replicated", count(partitions.under_replicated), partitions.under_replicated > 0],

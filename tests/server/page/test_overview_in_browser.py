@@ -65,12 +65,30 @@ def test_the_throttle_is_changed_in_units(site: Site) -> None:
 def test_a_throttle_that_others_have_set_is_shown_beside_that_of_reassignd(site: Site) -> None:
     page = site.open("", FAST)
     assert "throttle of others" not in page.text("#numbers").lower()
+    throttle(site, "1048576", 3, 1)
+    shows_throttle_of_others(page, "1.MiB.s at brokers 1, 3")
+
+
+def test_different_throttles_of_others_are_shown_with_their_brokers(site: Site) -> None:
+    page = site.open("", FAST)
+    throttle(site, "2097152", 2)
+    throttle(site, "1048576", 3, 1)
+    shows_throttle_of_others(page, "1.MiB.s at brokers 1, 3; 2.MiB.s at broker 2")
+    throttle(site, "4194304", 4)
+    shows_throttle_of_others(page, "4 brokers, lowest 1.MiB.s at brokers 1, 3")
+
+
+def throttle(site: Site, rate: str, *brokers: int) -> None:
+    """Set the rate of the leaders at the brokers, as another tool does."""
     with admin_client(site.server.bootstrap) as admin:
-        for broker in ("3", "1"):
-            admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, broker, {LEADER_RATE: "1048576"})])
-    page.wait(
-        "/throttle of others\\s+1.MiB.s at brokers 1, 3/i.test(document.getElementById('numbers').innerText)"
-    )
+        for broker in map(str, brokers):
+            admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, broker, {LEADER_RATE: rate})])
+
+
+def shows_throttle_of_others(page: Page, expected: str) -> None:
+    """Wait until the page shows this; a dot is any character."""
+    shown = "document.getElementById('numbers').innerText"
+    page.wait(f"/throttle of others\\s+{expected}/i.test({shown})")
 
 
 def test_a_schedule_is_checked_then_set_then_removed(site: Site) -> None:
