@@ -13,8 +13,10 @@ pytest loads the plugin in every project that has reassignd installed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pytest
@@ -33,6 +35,7 @@ NUMBERS = {
 CLOCKS = ("real", "manual")
 OPTION, ARGUMENT = "the option reassignd_{}", "the argument {} of the marker reassignd"
 """How errors name an option of the ini file, and an argument of the marker."""
+MARKER = "reassignd"
 SHARED = "reassignd_shared_cluster"
 ON_LOOP = "reassignd_cluster_async"
 FIXTURES = {SHARED, ON_LOOP, "reassignd_cluster"}
@@ -74,6 +77,18 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "reassignd(brokers, racks, partition_bytes, clock, settings): what the embedded cluster of the test is like",
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse a marker that seems to be meant for a cluster, but has another name. Raises UsageError."""
+    known = {re.split("[(:]", line)[0].strip() for line in config.getini("markers")}
+    for item in items:
+        if FIXTURES & set(getattr(item, "fixturenames", ())):
+            for name in {each.name for each in item.iter_markers()} - known:
+                if name.startswith(MARKER) or get_close_matches(name, [MARKER], cutoff=0.8):
+                    raise pytest.UsageError(
+                        f"{item.nodeid}: unknown marker {name}; the marker of reassignd's clusters is {MARKER}"
+                    )
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -158,6 +158,31 @@ def test_a_wrong_marker_is_named_without_a_traceback(run: Run, marker: str, mess
     result.stdout.no_fnmatch_line("*another exception*")
 
 
+@pytest.mark.parametrize("name", ["reassigned", "reassignd_cluster", "reasignd"])
+def test_a_mistyped_marker_is_an_error(run: Run, name: str) -> None:
+    result = run(f"""
+        import pytest
+
+        @pytest.mark.{name}(brokers=4)
+        def test_it(reassignd_cluster): pass
+    """)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.re_match_lines([rf".*::test_it: unknown marker {name}; the marker of reassignd's clusters"])
+
+
+def test_markers_of_others_are_left_alone(run: Run) -> None:
+    tests = """
+        import pytest
+
+        @pytest.mark.reassigned
+        def test_mine(reassignd_cluster): pass
+
+        @pytest.mark.reassignd_slow
+        def test_without_a_cluster(): pass
+    """
+    run(tests, "markers = reassigned: one of mine").assert_outcomes(passed=2)
+
+
 def test_a_marker_cannot_change_the_shared_cluster(run: Run) -> None:
     result = run("""
         import pytest
