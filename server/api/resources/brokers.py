@@ -10,6 +10,12 @@ from server.api.models.brokers import Broker, Brokers, FailLogDir, LogDir, Slow,
 from server.api.table import Endpoint
 from server.ports import OwnedBrokers
 
+NOT_OWNED = (
+    "This server does not run its brokers: whoever operates them starts and stops them,"
+    " with Kafka's own scripts (bin/kafka-server-start.sh, bin/kafka-server-stop.sh) or as a service."
+    " Only brokers of the embedded cluster can be listed and controlled here."
+)
+
 
 async def brokers(call: Call) -> Brokers:
     """List the brokers in order of id."""
@@ -68,7 +74,7 @@ async def fail_log_dir(call: Call) -> Broker:
 
 def _owned(call: Call) -> OwnedBrokers:
     if call.services.brokers is None:
-        raise HttpError(404, "Only brokers of the embedded cluster can be listed and controlled here.")
+        raise HttpError(404, NOT_OWNED)
     return call.services.brokers
 
 
