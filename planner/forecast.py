@@ -175,7 +175,7 @@ def _held(snapshot: Snapshot) -> dict[int, Held]:
         leaders[partition.leader] += 1
         for broker in partition.replicas:
             replicas[broker] += 1
-            stored[broker] += partition.bytes
+            stored[broker] += partition.size
     return {broker: Held(count, stored[broker], leaders[broker]) for broker, count in replicas.items()}
 
 

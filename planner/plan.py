@@ -66,7 +66,7 @@ def _move(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot, topics: Co
         partition.isr,
         partition.leader,
         partition.min_isr,
-        partition.bytes,
+        partition.size,
     )
 
 

@@ -30,7 +30,7 @@ class Broker(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """A partition. `bytes` is the size of one replica; `leader` is -1 if there is none.
+    """A partition. `bytes` is the size of one replica, None if it is not known; `leader` is -1 if there is none.
 
     While it is being reassigned, or is queued, `target` has its replicas afterwards, and `replicas` does not contain those
     that are being added. Otherwise `target` is None.
@@ -41,9 +41,14 @@ class Partition(NamedTuple):
     replicas: Replicas
     isr: Replicas
     leader: int
-    bytes: int = 0
+    bytes: int | None = None
     min_isr: int = 1
     target: Replicas | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes to count with: 0 if they are not known."""
+        return self.bytes or 0
 
 
 class Snapshot(NamedTuple):
@@ -158,7 +163,7 @@ PARTITION_FIELDS: Mapping[str, Check] = {
     "replicas": (lambda value: is_replicas(value) and value != [], "a list of different broker ids"),
     "isr": _REPLICAS,
     "leader": (lambda value: is_integer(value, -1), "a broker id, or -1"),
-    "bytes": (is_integer, "a number from 0"),
+    "bytes": (lambda value: value is None or is_integer(value), "a number from 0"),
     "min_isr": (lambda value: is_integer(value, 1) and value < 2**31, "a number from 1"),
     "target": (lambda value: value is None or is_replicas(value), "a list of different broker ids"),
 }

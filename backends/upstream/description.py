@@ -46,7 +46,7 @@ class DescribedBroker(NamedTuple):
 class DescribedPartition(NamedTuple):
     """A partition.
 
-    `replicas` does not contain those that are being added; `bytes` is the size of one replica.
+    `replicas` does not contain those that are being added; `bytes` is the size of one replica, None if it is not known.
 
     `target` has the replicas after the ongoing reassignment; it is None if there is none.
     """
@@ -55,7 +55,7 @@ class DescribedPartition(NamedTuple):
     replicas: Replicas
     isr: Replicas
     leader: int
-    bytes: int
+    bytes: int | None
     min_isr: int
     target: Replicas | None
 
@@ -77,12 +77,13 @@ class _LogDirs:
     disks: dict[int, int] = field(default_factory=dict)
     gaps: list[str] = field(default_factory=list)
 
-    def size(self, key: TopicPartition, partition: UpstreamPartition) -> int:
-        """Return the size at the leader, or the largest of the replicas in sync; 0 if none is known."""
+    def size(self, key: TopicPartition, partition: UpstreamPartition) -> int | None:
+        """Return the size at the leader, or the largest of the replicas in sync; None if none is known."""
         sizes = self.replicas
         if (key, partition.leader) in sizes:
             return sizes[key, partition.leader]
-        return max((sizes.get((key, broker), 0) for broker in partition.isr), default=0)
+        known = (sizes[key, broker] for broker in partition.isr if (key, broker) in sizes)
+        return max(known, default=None)
 
 
 async def describe(client: ClusterPort) -> Description:

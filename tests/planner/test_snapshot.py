@@ -37,7 +37,16 @@ def test_missing_fields_have_defaults(tmp_path: Path) -> None:
     path = tmp_path / "snapshot.jsonl"
     path.write_text(f"{BROKER}\n\n{json.dumps(PARTITION)}\n")
     partition = read_snapshot(path).partitions["orders", 0]
-    assert (partition.bytes, partition.min_isr) == (0, 1)
+    assert (partition.bytes, partition.size, partition.min_isr) == (None, 0, 1)
+
+
+@pytest.mark.parametrize("name", ["snapshot.jsonl", "snapshot.parquet"])
+def test_a_size_that_is_not_known_differs_from_an_empty_partition(tmp_path: Path, name: str) -> None:
+    sizes = {0: None, 1: 0}
+    rows = {("foo", number): Partition("foo", number, (1,), (1,), 1, size) for number, size in sizes.items()}
+    write_snapshot(Snapshot({1: Broker(1)}, rows), tmp_path / name)
+    read = read_snapshot(tmp_path / name).partitions
+    assert {number: row.bytes for (_, number), row in read.items()} == sizes
 
 
 @pytest.mark.parametrize(

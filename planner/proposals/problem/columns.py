@@ -45,7 +45,7 @@ def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Column
         np.fromiter(map(itemgetter(1), rows), np.int32, len(rows)),
         lengths,
         np.fromiter(chain.from_iterable(row.replicas for row in rows), np.int32, int(lengths.sum())),
-        np.fromiter(map(attrgetter("bytes"), rows), np.int64, len(rows)),
+        np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows)),
         np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows)),
     )
 

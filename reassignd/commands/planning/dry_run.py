@@ -39,7 +39,7 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
         targets = [((entry.topic, entry.partition), entry.replicas) for entry in read_plan(parse(plan))]
         cluster = read_server(client)
         result = forecast(targets, cluster, limits, rate.bytes)
-        without_bytes = sum(_copies_nothing(cluster, *target) for target in targets)
+        unknown = sum(_copies_unknown(cluster, *target) for target in targets)
     except PlanError as error:
         raise CommandError(str(error)) from error
     scheduled = within_schedule(client.get("/v1/schedule")["schedule"], result)
@@ -47,24 +47,24 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
         parts = {"forecast": result._asdict(), "rate": rate._asdict(), "scheduled": scheduled._asdict()}
         echo(as_json(parts))
     else:
-        _print(result, rate, scheduled, without_bytes)
+        _print(result, rate, scheduled, unknown)
     return 0
 
 
-def _copies_nothing(cluster: Snapshot, key: TOPIC_PARTITION, target: Replicas) -> bool:
-    """Return whether the partition gets new replicas, but has 0 bytes, as a snapshot has it for unknown sizes."""
+def _copies_unknown(cluster: Snapshot, key: TOPIC_PARTITION, target: Replicas) -> bool:
+    """Return whether the partition gets new replicas whose size is not known."""
     partition = cluster.partitions[key]
-    return partition.bytes == 0 and not set(target) <= set(partition.replicas)
+    return partition.bytes is None and not set(target) <= set(partition.replicas)
 
 
-def _print(result: Forecast, rate: Rate, scheduled: Scheduled, without_bytes: int) -> None:
+def _print(result: Forecast, rate: Rate, scheduled: Scheduled, unknown: int) -> None:
     moving = result.partitions - result.unchanged
     echo(f"{counted(moving, 'partition')} to move, {result.unchanged:,} already at the target")
     for line in forecast_lines(result):
         echo(line)
-    if without_bytes:
+    if unknown:
         echo(
-            f"sizes: 0 bytes for {counted(without_bytes, 'partition')} to copy: empty, or not known yet;"
+            f"sizes: not known for {counted(unknown, 'partition')} to copy, counted as 0 bytes;"
             " a gateway reads sizes once a minute"
         )
     echo(f"rate: {in_bytes(rate.bytes)}/s to and from each broker, {rate.origin}")

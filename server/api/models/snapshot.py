@@ -32,7 +32,7 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
     replicas: Replicas
     isr: Annotated[list[int], Meta(description="In-sync replicas.")]
     leader: int
-    bytes: int
+    bytes: Annotated[int | None, Meta(description="Size of one replica; null if it is not known.")]
     min_isr: int
     target: Annotated[
         Replicas | None,

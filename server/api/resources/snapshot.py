@@ -31,7 +31,7 @@ def rows(
     for topic, partitions in list(state.partitions.items()):
         for partition in list(partitions):
             if topic in state.topics:
-                yield _row(state, partition, sizes.size(partition.key) or 0)
+                yield _row(state, partition, sizes.size(partition.key))
 
 
 def _disk_bytes(state: State, broker: int) -> int | None:
@@ -40,7 +40,7 @@ def _disk_bytes(state: State, broker: int) -> int | None:
     return sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
 
 
-def _row(state: State, partition: Partition, size: int) -> SnapshotPartition:
+def _row(state: State, partition: Partition, size: int | None) -> SnapshotPartition:
     current = partition.current
     return SnapshotPartition(
         topic=partition.topic,

@@ -109,6 +109,14 @@ def test_a_schedule_that_cannot_be_read_here_is_reported() -> None:
 def test_partitions_without_a_known_size_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(f"{__name__}.SNAPSHOT", [*SNAPSHOT[:-1], {**SNAPSHOT[-1], "bytes": None}])
+    forecast(Server())
+    assert "sizes: not known for 1 partition to copy, counted as 0 bytes" in capsys.readouterr().out
+
+
+def test_a_partition_that_is_empty_has_a_known_size(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(f"{__name__}.SNAPSHOT", [*SNAPSHOT[:-1], {**SNAPSHOT[-1], "bytes": 0}])
     forecast(Server())
-    assert "sizes: 0 bytes for 1 partition to copy: empty, or not known yet" in capsys.readouterr().out
+    assert "sizes: " not in capsys.readouterr().out

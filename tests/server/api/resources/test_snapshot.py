@@ -5,6 +5,7 @@ import json
 from controller.state.upstream import Disk
 from server.api.models.snapshot import SnapshotPartition
 from server.api.resources.snapshot import rows
+from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient
 
 
@@ -25,6 +26,12 @@ async def test_brokers_are_listed_before_partitions_with_their_size() -> None:
         "min_isr": 1,
         "target": None,
     }
+
+
+async def test_a_size_that_is_not_known_is_null() -> None:
+    client = ApiClient(InMemoryController().with_partitions(partition("unknown-0", [1])))
+    lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
+    assert json.loads(lines[-1])["bytes"] is None
 
 
 async def test_the_cluster_has_an_id_and_disks_have_sizes() -> None:
