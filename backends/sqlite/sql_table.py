@@ -47,11 +47,11 @@ class Table:
 
     def delete(self, database: sqlite3.Connection, keys: Sequence[Any]) -> None:
         """Delete the rows with these keys."""
-        rows = [tuple(self._form.key_to_row(key)) for key in keys]
+        rows = list(map(self._form.key_to_row, keys))
         if self._numbered:
             runs = list(_runs(rows))
             database.executemany(self._range, [(*run.first, run.last) for run in runs if run.length > 1])
-            rows = [tuple(run.first) for run in runs if run.length == 1]
+            rows = [run.first for run in runs if run.length == 1]
         for count, values in _batches(rows, len(rows), _DELETED):
             database.execute(self._delete + " OR ".join([self._match] * count), values)
 

@@ -14,11 +14,10 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from backends.datadir import DATABASE, StoreError, damaged, lock, open_database
 from backends.sqlite.audit import AuditReader, index_topics, insert_entries, trim_entries
-from backends.sqlite.sql_table import Table
 from backends.sqlite.tables import TABLES
 from common.worker_thread import short_turns
 from controller.model.audit import AuditEntry, AuditTrim
@@ -223,41 +222,38 @@ class SqliteStore:
 
 def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> bool:
     """Apply the changes table by table: their order matters only within a table. Return whether the audit log has new entries."""
-    by_table: defaultdict[Table, list[Record | Deleted]] = defaultdict(list)
-    with_deletes: set[Table] = set()
-    entries: list[AuditEntry] = []
+    by_class: defaultdict[Any, list[Any]] = defaultdict(list)
     for change in changes:
-        if isinstance(change, Deleted):
-            table = TABLES[change.kind]
-            with_deletes.add(table)
-        elif isinstance(change, AuditEntry):
-            entries.append(change)
-            continue
-        elif isinstance(change, AuditTrim):
-            trim_entries(database, change.before)
-            continue
-        else:
-            table = TABLES[type(change)]
-        by_table[table].append(change)
+        by_class[type(change)].append(change)
+    for trim in by_class.pop(AuditTrim, ()):
+        trim_entries(database, trim.before)
+    entries = by_class.pop(AuditEntry, [])
     insert_entries(database, entries)
-    for table, rows in by_table.items():
-        if table in with_deletes:
-            _apply_mixed(table, database, rows)
+    deleted: defaultdict[type[Record], list[object]] = defaultdict(list)
+    for kind, key in by_class.pop(Deleted, ()):
+        deleted[kind].append(key)
+    for kind, keys in deleted.items():
+        if kind in by_class:
+            _apply_mixed(kind, database, changes)
+            del by_class[kind]
         else:
-            table.upsert(database, rows)
+            TABLES[kind].delete(database, keys)
+    for kind, records in by_class.items():
+        TABLES[kind].upsert(database, records)
     return bool(entries)
 
 
-def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[Record | Deleted]) -> None:
-    """Apply all deletes, then all upserts. Of several changes of a key only the last one has an effect."""
+def _apply_mixed(kind: type[Record], database: sqlite3.Connection, changes: Sequence[Change]) -> None:
+    """Apply all deletes of this kind, then all upserts. Of several changes of a key only the last one has an effect."""
     deleted: dict[object, None] = {}
     put: dict[object, Record] = {}
     for change in changes:
-        if isinstance(change, Deleted):
+        if isinstance(change, Deleted) and change.kind is kind:
             put.pop(change.key, None)
             deleted[change.key] = None
-        else:
+        elif isinstance(change, kind):
             put[change.key] = change
+    table = TABLES[kind]
     table.delete(database, list(deleted))
     table.upsert(database, list(put.values()))
 
