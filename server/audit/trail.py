@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -20,8 +19,6 @@ from controller.state.decision import Decision
 from controller.state.state import State
 from server.audit.access import acl_detail, credentials_before, user_detail
 from server.audit.detail import LENGTH, NAMED, AuditDetail
-
-_target = attrgetter("replicas")
 
 Decide = Callable[[Decision, AnyEvent], Iterator[None]]
 
@@ -86,33 +83,19 @@ def _altered(state: State, event: events.AlterReassignments, decision: Decision)
     reply: job_events.AlterReply = decision.reply
     rows = sum(len(answer.rows) for answer in reply.topics)
     partitions = state.jobs[reply.job].total if reply.job else 0
-    # Usually each row is a target, and counting cancels would visit all of them.
-    cancelled = 0 if rows == partitions else _cancelled(event, reply)
-    if not reply.job and not cancelled:
+    if not reply.job and not decision.cancelled:
         return None
     action = AuditAction.ORDER if reply.job else AuditAction.CANCEL
     detail = AuditDetail(
         requested=rows,
         partitions=partitions,
-        cancelled=cancelled,
+        cancelled=decision.cancelled,
         throttle=event.throttle,
         priority=event.priority,
         paused=event.paused,
         **_topics(reply.topics),
     )
     return action, event.principal, event.client_id, reply.job, detail
-
-
-def _cancelled(event: events.AlterReassignments, reply: job_events.AlterReply) -> int:
-    requested = [None] * len(reply.topics) if event.topics is None else [each.rows for each in event.topics]
-    count = 0
-    for rows, (_, outcomes) in zip(requested, reply.topics, strict=True):
-        if rows is None:
-            count += sum(not outcome.error for _, outcome in outcomes)
-        elif None in map(_target, rows):
-            pairs = zip(rows, outcomes, strict=True)
-            count += sum(row.replicas is None and not outcome.error for row, (_, outcome) in pairs)
-    return count
 
 
 def _queued(state: State, event: job_events.Queue, decision: Decision) -> _Made | None:
