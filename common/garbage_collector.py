@@ -9,8 +9,7 @@ import asyncio
 import ctypes
 import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from threading import Lock
 
 NEVER = 2**31 - 1
 
@@ -69,16 +68,29 @@ def give_back() -> bool:
     return bool(trim(0))
 
 
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Pause collections while a large structure is built, and freeze all objects afterwards.
+class _Pause:
+    """Pauses collections while it is entered, by any thread or decision, and freezes all objects afterwards.
 
     Young garbage is collected first, since frozen objects are not examined again while there are many.
     """
-    gc.collect(1)
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
+
+    def __init__(self) -> None:
+        self._lock, self._entered = Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._entered:
+                gc.collect(1)
+                gc.disable()
+            self._entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._entered -= 1
+            if not self._entered:
+                gc.freeze()
+                gc.enable()
+
+
+gc_paused = _Pause()
+"""Entered while large structures are built."""

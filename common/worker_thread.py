@@ -72,5 +72,5 @@ short_turns = _ShortTurns()
 
 
 def _computed(call: Callable[[], R]) -> R:
-    with short_turns, gc_paused():
+    with short_turns, gc_paused:
         return call()

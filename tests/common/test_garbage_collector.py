@@ -14,21 +14,21 @@ from tests.server.sockets import until
 
 
 def test_nothing_is_collected_while_paused() -> None:
-    with gc_paused():
+    with gc_paused:
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_objects_are_frozen_after_a_pause() -> None:
     gc.unfreeze()
-    with gc_paused():
+    with gc_paused:
         built: list[list[int]] = [[] for _ in range(1000)]
     assert gc.get_freeze_count() >= len(built)
     gc.unfreeze()
 
 
 def test_a_failure_ends_the_pause() -> None:
-    with pytest.raises(KeyError), gc_paused():
+    with pytest.raises(KeyError), gc_paused:
         raise KeyError
     assert gc.isenabled()
     gc.unfreeze()
@@ -74,6 +74,14 @@ def test_a_sweep_collects_old_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("thawed")
+def test_collections_resume_when_the_last_of_several_has_ended() -> None:
+    with gc_paused:
+        with gc_paused:
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
 def test_a_sweep_collects_frozen_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     used(monkeypatch, QUICK)
     gone = left_behind()

@@ -131,7 +131,7 @@ class ActiveTerm:
     async def _load(self) -> tuple[StateTopicStore, State]:
         """Return the store and the state after all records. Raises DecodeError."""
         state = State()
-        with gc_paused():
+        with gc_paused:
             rows, records = await self._rows.take()
             while loaded := list(islice(records, RECORDS_PER_SLICE)):
                 state.load(loaded)

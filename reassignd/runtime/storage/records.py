@@ -42,7 +42,7 @@ async def load(store: Store) -> State:
     """Return the state after all records. Raises CommandError if they are damaged."""
     state = State()
     try:
-        with gc_paused():
+        with gc_paused:
             records = iter(store.load())
             while part := list(islice(records, RECORDS_PER_SLICE)):
                 state.load(part)

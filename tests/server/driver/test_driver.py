@@ -4,6 +4,7 @@ Effects and answers follow the commit, in the order of decisions.
 """
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -124,6 +125,21 @@ async def test_the_store_may_write_the_changes_of_earlier_slices(
     rig.decide = sliced
     await rig.submit(0)
     assert prepared == [1, 2, 3]
+
+
+async def test_no_garbage_is_searched_for_during_a_decision_in_slices(rig: Rig) -> None:
+    enabled: list[bool] = []
+
+    def sliced(_decision: Decision, _event: AnyEvent) -> Iterator[None]:
+        for _ in range(2):
+            yield
+            enabled.append(gc.isenabled())
+        raise KeyError
+
+    rig.decide = sliced
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(0)
+    assert (enabled, gc.isenabled()) == ([False, False], True)
 
 
 async def test_no_event_is_decided_between_the_slices_of_another(rig: Rig) -> None:
