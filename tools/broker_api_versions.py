@@ -12,39 +12,13 @@ from typing import Any
 
 from protocol.generate import KAFKA_PYTHON, kafka_python, load
 from protocol.messages.api_versions_request import ApiVersionsRequest
+from server.metrics.api_names import OTHER_NAMES
 from tools.kafka_cluster import running_kafka
 from tools.kafka_settings import Spec
 from tools.raw_connection import RawConnection
 
 FILE = Path(__file__).with_suffix(".json")
 KAFKAS = ("4.1", "4.3")
-
-OTHER_NAMES = {
-    38: "CreateDelegationToken",
-    39: "RenewDelegationToken",
-    40: "ExpireDelegationToken",
-    41: "DescribeDelegationToken",
-    64: "UnregisterBroker",
-    68: "ConsumerGroupHeartbeat",
-    69: "ConsumerGroupDescribe",
-    76: "ShareGroupHeartbeat",
-    77: "ShareGroupDescribe",
-    78: "ShareFetch",
-    79: "ShareAcknowledge",
-    80: "AddRaftVoter",
-    81: "RemoveRaftVoter",
-    83: "InitializeShareGroupState",
-    84: "ReadShareGroupState",
-    85: "WriteShareGroupState",
-    86: "DeleteShareGroupState",
-    87: "ReadShareGroupStateSummary",
-    88: "StreamsGroupHeartbeat",
-    89: "StreamsGroupDescribe",
-    90: "DescribeShareGroupOffsets",
-    91: "AlterShareGroupOffsets",
-    92: "DeleteShareGroupOffsets",
-}
-"""Names of APIs (Kafka: ApiKeys) that kafka-python has no schemas for."""
 
 Versions = dict[int, tuple[int, int]]
 """API key -> lowest and highest version."""

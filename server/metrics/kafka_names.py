@@ -8,7 +8,8 @@ In front of brokers that export the same names, these metrics would double sums 
 there (`hidden_prefixes`). All of them exist as `reassignd_…` too, except the traffic of simulated brokers.
 """
 
-from server.metrics.metric import Metric, Samples, Summary, api_name, error_name, gauge, one_label
+from server.metrics.api_names import api_name
+from server.metrics.metric import Metric, Samples, Summary, error_name, gauge, one_label
 from server.metrics.sources import Scrape
 
 PREFIX = "kafka_"

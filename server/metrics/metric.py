@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from protocol.apis import ApiKey
 from server.metrics.sources import Scrape
 
 
@@ -60,14 +59,6 @@ def one_label(values: Mapping[str, float] | Mapping[int, float]) -> Samples:
 def exposed_name(metric: Metric) -> str:
     """Return the metric's name in a scrape."""
     return metric.name + {"counter": "_total", "info": "_info"}.get(metric.kind, "")
-
-
-def api_name(key: int) -> str:
-    """Return Kafka's name of the API, such as `AlterPartitionReassignments`; the number if it is unknown."""
-    try:
-        return ApiKey(key).name.title().replace("_", "")
-    except ValueError:
-        return str(key)
 
 
 def error_name(code: int) -> str:

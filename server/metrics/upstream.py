@@ -1,6 +1,7 @@
 """Metrics of a gateway's requests to its upstream."""
 
-from server.metrics.metric import Metric, Samples, Summary, api_name, error_name
+from server.metrics.api_names import api_name
+from server.metrics.metric import Metric, Samples, Summary, error_name
 from server.metrics.sources import Scrape
 
 
