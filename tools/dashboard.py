@@ -1,6 +1,6 @@
 """Generate the Grafana dashboard: `python -m tools.dashboard [--check]`.
 
-The panels are below, as titles and queries; the result is deploy/grafana/reassignd.json (Grafana 10 or later). `--check`
+The panels are in `tools.dashboard_panels`; the result is deploy/grafana/reassignd.json (Grafana 10 or later). `--check`
 writes nothing and fails if the file is out of date.
 """
 
@@ -8,237 +8,17 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from tools.dashboard_panels import ROWS, Panel
 
 DASHBOARD = Path(__file__).parent.parent / "deploy" / "grafana" / "reassignd.json"
 
 WIDTH, HEIGHT = 24, 7
 """Columns of Grafana's grid, and the height of a panel in its rows."""
 
-HERE = '{job=~"$job",instance=~"$instance"}'
-"""Selects the processes that are chosen at the top of the dashboard."""
-
-
-INSTANCES = "Of several instances (state=topic); empty with state=directory."
-"""Description of panels that a single process has no data for."""
-
-
-class Query(NamedTuple):
-    """A PromQL expression; `HERE` stands for `$`. `legend` names its series."""
-
-    expression: str
-    legend: str
-
-    @property
-    def text(self) -> str:
-        """The expression with the selector of the chosen processes."""
-        return self.expression.replace("$", HERE)
-
-
-class Panel(NamedTuple):
-    """A graph, or a number if `kind` is `stat`."""
-
-    title: str
-    unit: str
-    queries: tuple[Query, ...]
-    description: str = ""
-    kind: str = "timeseries"
-    stacked: bool = False
-
-
-def graph(title: str, unit: str, *queries: tuple[str, str], text: str = "", stacked: bool = False) -> Panel:
-    """Return a graph. `queries` are pairs of expression and legend."""
-    return Panel(title, unit, tuple(Query(*query) for query in queries), text, stacked=stacked)
-
-
-def number(title: str, unit: str, expression: str, text: str = "") -> Panel:
-    """Return a panel with one number."""
-    return Panel(title, unit, (Query(expression, title),), text, "stat")
-
-
-ROWS: dict[str, tuple[Panel, ...]] = {
-    "Now": (
-        number("Serves", "none", "max(reassignd_active$)", "1 if a process serves"),
-        number("Open jobs", "none", "sum(reassignd_open_jobs$)"),
-        number("Moving", "none", "sum(reassignd_moving_partitions$)", "Partitions with a step in flight"),
-        number(
-            "Not started", "none", "sum(reassignd_queued_partitions$) + sum(reassignd_waiting_partitions$)"
-        ),
-        number("Bytes left", "bytes", "sum(reassignd_broker_left_bytes$) or vector(0)"),
-        number(
-            "Time left",
-            "s",
-            "max(reassignd_job_remaining_seconds$)",
-            "Of the slowest job. No value while it cannot be said, for instance during a pause.",
-        ),
-        number("Blocked", "none", "sum(reassignd_blocked_partitions$)", "They wait for an operator"),
-        number("Stalled", "none", "sum(reassignd_stalled_partitions$)", "Steps without progress"),
-    ),
-    "Progress": (
-        graph(
-            "Partitions",
-            "none",
-            ("sum(reassignd_moving_partitions$)", "moving"),
-            ("sum(reassignd_queued_partitions$)", "queued"),
-            ("sum(reassignd_waiting_partitions$)", "waiting"),
-        ),
-        graph(
-            "Bytes left by job", "bytes", ("sum by (job_id) (reassignd_job_left_bytes$)", "job {{job_id}}")
-        ),
-        graph(
-            "Time left by job", "s", ("max by (job_id) (reassignd_job_remaining_seconds$)", "job {{job_id}}")
-        ),
-    ),
-    "Why partitions do not move": (
-        graph(
-            "Partitions by reason",
-            "none",
-            ("sum by (reason) (reassignd_partitions_by_reason$) > 0", "{{reason}}"),
-            stacked=True,
-        ),
-        graph(
-            "Longest wait by reason",
-            "s",
-            ("max by (reason) (reassignd_oldest_wait_seconds$) > 0", "{{reason}}"),
-        ),
-        graph(
-            "Holds",
-            "none",
-            ("max(reassignd_paused$)", "paused"),
-            ("max(reassignd_outside_of_schedule$)", "outside of the schedule"),
-            ("max(reassignd_health_guard_holds$)", "health guard"),
-            text="1 while the reason holds all steps",
-        ),
-    ),
-    "Brokers": (
-        graph(
-            "Received by broker",
-            "Bps",
-            ("sum by (broker) (rate(reassignd_broker_received_bytes_total$[5m]))", "broker {{broker}}"),
-            ("max(reassignd_throttle_bytes_per_second$)", "throttle"),
-        ),
-        graph(
-            "Sent by broker",
-            "Bps",
-            ("sum by (broker) (rate(reassignd_broker_sent_bytes_total$[5m]))", "broker {{broker}}"),
-        ),
-        graph(
-            "Bytes left by broker",
-            "bytes",
-            ("sum by (broker) (reassignd_broker_left_bytes$)", "broker {{broker}}"),
-        ),
-        graph(
-            "Replicas in flight by broker",
-            "none",
-            (
-                "sum by (broker, direction) (reassignd_broker_replicas_in_flight$)",
-                "{{direction}} broker {{broker}}",
-            ),
-        ),
-        graph(
-            "Use of the limits",
-            "percentunit",
-            ("max by (limit) (reassignd_limit_used$ / reassignd_limit$)", "limit {{limit}}"),
-            text="Limits that are not set are absent",
-        ),
-        graph(
-            "Health of partitions",
-            "none",
-            ("max(reassignd_under_replicated_partitions$)", "under-replicated"),
-            ("max(reassignd_under_min_isr_partitions$)", "under min ISR"),
-            ("max(reassignd_offline_partitions$)", "offline"),
-            text="Adding replicas do not make a partition under-replicated (KIP-352)",
-        ),
-    ),
-    "Kafka cluster behind a gateway": (
-        graph(
-            "Polls",
-            "ops",
-            ("sum by (result) (rate(reassignd_upstream_polls_total$[5m]))", "{{result}}"),
-        ),
-        graph(
-            "Age of the last poll",
-            "s",
-            ("time() - max(reassignd_upstream_last_poll_timestamp_seconds$)", "age"),
-        ),
-        graph(
-            "Failed requests",
-            "ops",
-            (
-                "sum by (request, kind) (rate(reassignd_upstream_errors_total$[5m]))",
-                "{{request}}: {{kind}}",
-            ),
-            text="Empty until a request has failed",
-        ),
-        graph(
-            "Rows by answer",
-            "ops",
-            ("sum by (error) (rate(reassignd_upstream_rows_total$[5m]))", "{{error}}"),
-            text="What Kafka answered to steps; empty until the first one",
-        ),
-        graph(
-            "Relayed requests",
-            "reqps",
-            ("sum by (request) (rate(reassignd_relayed_requests_total$[5m]))", "{{request}}"),
-            text="Requests of clients, sent on to Kafka; empty until the first one",
-        ),
-        graph(
-            "Relayed bytes",
-            "Bps",
-            ("sum by (direction) (rate(reassignd_relayed_bytes_total$[5m]))", "{{direction}}"),
-        ),
-    ),
-    "Instances with a state topic": (
-        graph(
-            "Active",
-            "none",
-            ("max by (instance) (reassignd_instance_active$)", "{{instance}}"),
-            text=INSTANCES,
-        ),
-        graph(
-            "Lag",
-            "none",
-            ("max by (instance) (reassignd_state_lag_records$)", "{{instance}}"),
-            text=INSTANCES,
-        ),
-        graph(
-            "Changes of the active instance",
-            "none",
-            ("max(increase(reassignd_instance_changes_total$[1h]))", "changes in an hour"),
-            text=INSTANCES,
-        ),
-    ),
-    "reassignd itself": (
-        graph(
-            "Requests",
-            "reqps",
-            ("sum by (request) (rate(reassignd_requests_total$[5m]))", "{{request}}"),
-        ),
-        graph(
-            "Mean time of a commit",
-            "s",
-            (
-                "sum(rate(reassignd_store_commit_seconds_sum$[5m])) / sum(rate(reassignd_store_commit_seconds_count$[5m]))",
-                "commit",
-            ),
-        ),
-        graph(
-            "Event loop lag", "s", ("max by (instance) (reassignd_event_loop_lag_seconds$)", "{{instance}}")
-        ),
-        graph("Memory", "bytes", ("max by (instance) (process_resident_memory_bytes$)", "{{instance}}")),
-        graph("CPU", "percentunit", ("rate(process_cpu_seconds_total$[5m])", "{{instance}}")),
-        graph(
-            "Audit log",
-            "ops",
-            ("sum by (action) (rate(reassignd_audit_entries_total$[5m]))", "{{action}}"),
-        ),
-    ),
-}
-
-
-def queries() -> list[Query]:
-    """Return the queries of all panels."""
-    return [query for panels in ROWS.values() for panel in panels for query in panel.queries]
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+"""The data source that is chosen at the top of the dashboard."""
 
 
 def dashboard() -> dict[str, Any]:
@@ -278,28 +58,50 @@ def dashboard() -> dict[str, Any]:
 
 
 def _panel(panel: Panel, at: dict[str, int]) -> dict[str, Any]:
-    custom = {"fillOpacity": 10, "stacking": {"mode": "normal" if panel.stacked else "none"}}
-    defaults: dict[str, Any] = {"unit": panel.unit, "min": 0}
-    if panel.kind == "timeseries":
-        defaults["custom"] = custom
-    source = {"type": "prometheus", "uid": "${datasource}"}
+    is_graph = panel.kind == "timeseries"
     return {
         "type": panel.kind,
         "title": panel.title,
         "description": panel.description,
-        "datasource": source,
+        "datasource": SOURCE,
         "gridPos": at,
-        "fieldConfig": {"defaults": defaults, "overrides": []},
+        "fieldConfig": {
+            "defaults": _fields(panel),
+            "overrides": [_override(*each) for each in panel.colors.items()],
+        },
+        "options": {"tooltip": {"mode": "multi", "sort": "desc"}} if is_graph else {"graphMode": "none"},
         "targets": [
             {
                 "refId": chr(ord("A") + n),
-                "datasource": source,
+                "datasource": SOURCE,
                 "expr": query.text,
                 "legendFormat": query.legend,
+                "range": is_graph,
+                "instant": not is_graph,
             }
             for n, query in enumerate(panel.queries)
         ],
     }
+
+
+def _fields(panel: Panel) -> dict[str, Any]:
+    fields: dict[str, Any] = {"unit": panel.unit, "min": 0, **panel.options}
+    if panel.unit == "none":
+        fields["decimals"] = 0
+    if panel.kind == "timeseries":
+        stacking = {"mode": "normal" if panel.stacked else "none", "group": "A"}
+        fields["custom"] = {"fillOpacity": 30 if panel.stacked else 0, "stacking": stacking}
+        if panel.unit == "none":
+            # Otherwise the axis of a line at 0 reaches to 100.
+            fields["custom"]["axisSoftMax"] = 1
+    return fields
+
+
+def _override(legend: str, color: str) -> dict[str, Any]:
+    properties: list[dict[str, Any]] = [{"id": "color", "value": {"mode": "fixed", "fixedColor": color}}]
+    if legend == "throttle":
+        properties.append({"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [8, 8]}})
+    return {"matcher": {"id": "byName", "options": legend}, "properties": properties}
 
 
 def _data_source() -> dict[str, Any]:
@@ -311,7 +113,7 @@ def _variable(label: str) -> dict[str, Any]:
     return {
         "name": label,
         "type": "query",
-        "datasource": {"type": "prometheus", "uid": "${datasource}"},
+        "datasource": SOURCE,
         "query": f"label_values(reassignd_build_info{chosen}, {label})",
         "refresh": 2,
         "includeAll": True,

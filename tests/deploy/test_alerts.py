@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.metric_names import unknown_metrics
+from tests.deploy.metric_names import as_sent, unknown_metrics
 from tests.deploy.programs import program
-from tools import dashboard
+from tools import dashboard_panels
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "prometheus"
 RULES, UNIT_TESTS = FOLDER / "reassignd-alerts.yml", FOLDER / "reassignd-alerts.test.yml"
@@ -47,7 +47,7 @@ def test_the_unit_tests_of_the_alerts_pass() -> None:
 
 def test_the_queries_of_the_dashboard_parse(tmp_path: Path) -> None:
     rules = tmp_path / "queries.yml"
-    queries = [query.text.replace("'", "''") for query in dashboard.queries()]
+    queries = [as_sent(query).replace("'", "''") for query in dashboard_panels.queries()]
     rows = [
         f"      - record: query:{number}\n        expr: '{query}'\n" for number, query in enumerate(queries)
     ]
