@@ -224,7 +224,12 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     before = state.partition(*key)
     step = state.upstream_steps.get(key)
     if step is not None and step.in_flight:
-        now = _in_step(before, step, seen)
+        proves = move is None and not _is_inconclusive(d, key, event)
+        now = (
+            before
+            if before is not None and not proves and _is_over(step, seen)
+            else _in_step(before, step, seen)
+        )
         _put(d, before, now)
         if before is None and key in state.reassignments:
             charge(state, now, state.reassignments[key])
@@ -310,6 +315,15 @@ def _in_step(before: Partition | None, step: UpstreamStep, seen: UpstreamPartiti
         removing = tuple(r for r in base if r not in following)
         before = Partition(*step.key, following + removing, (), -1, adding=adding, removing=removing)
     return before._replace(isr=seen.isr, leader=seen.leader, leader_epoch=seen.leader_epoch)
+
+
+def _is_over(step: UpstreamStep, seen: UpstreamPartition) -> bool:
+    """Whether Metadata shows the partition after a step that drops replicas.
+
+    Its ISR has none of them, so that it does not fit the partition in the step: a rollback of a step that has just ended
+    would seem to lose all data. A poll that proves the end ends the step.
+    """
+    return seen.replicas == step.following and not set(step.base) <= set(step.following)
 
 
 def _put(d: Decision, before: Partition | None, now: Partition) -> bool:

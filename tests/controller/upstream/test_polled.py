@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from controller.messages.effects import Submit
 from controller.messages.events import Stalled
-from controller.messages.job_events import Pause
+from controller.messages.job_events import Pause, RollBackJob
 from controller.messages.upstream_events import Measured, TopicConfigsSeen, Unreachable
 from controller.model.errors import DONE
 from controller.model.thresholds import EXTERNAL_MOVE
@@ -148,6 +148,30 @@ def test_frequent_polls_confirm_no_discrepancy() -> None:
         gateway.do(replace(gateway.kafka.poll(), whole=False, brokers=None, conclusive=False))
     assert gateway.phase("foo-0") is Phase.MOVING
     assert gateway.state.tracking == {}
+
+
+def just_ended() -> Gateway:
+    """Return a gateway that has seen the end of a step in a poll that does not prove it."""
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.deliver()
+    gateway.kafka.catch_up(key("foo-0"))
+    gateway.do(replace(gateway.kafka.poll(), whole=False, brokers=None, conclusive=False))
+    return gateway
+
+
+def test_a_step_that_has_just_ended_can_be_rolled_back() -> None:
+    gateway = just_ended()
+    assert gateway.do(RollBackJob(1)).reply.skipped == []
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-0")] == (4, 1)
+
+
+def test_a_step_that_has_just_ended_can_be_cancelled() -> None:
+    gateway = just_ended()
+    assert gateway.alter({"foo-0": None}) == {"foo-0": DONE}
+    gateway.settle()
+    assert set(gateway.kafka.replicas[key("foo-0")]) == {4, 1}
 
 
 def test_steps_in_flight_are_found_without_scanning_waiting_reassignments() -> None:
