@@ -21,9 +21,9 @@ REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throt
 _topic_numbers = itertools.count(1)
 
 
-def wait_for(probe: Callable[[], object], expected: object) -> None:
-    """Call the probe until it returns the expected value. Fails after PATIENCE_SECONDS and shows the last value."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def wait_for(probe: Callable[[], object], expected: object, seconds: float = PATIENCE_SECONDS) -> None:
+    """Call the probe until it returns the expected value. Fails after so many seconds and shows the last value."""
+    deadline = time.monotonic() + seconds
     while (value := probe()) != expected and time.monotonic() < deadline:
         time.sleep(0.05)  # The server is another process, so the test must poll.
     assert value == expected, value
