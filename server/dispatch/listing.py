@@ -3,17 +3,11 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from operator import itemgetter
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from controller.state.state import State
 from controller.views.reassignments import Lists, listed, listed_topics
 from protocol.listing import EncodedTopic, encode_listing, encode_topic
-from protocol.messages.list_partition_reassignments_response import (
-    CurrentBatchPartition,
-    CurrentBatchTopic,
-    OngoingPartitionReassignment,
-    OngoingTopicReassignment,
-)
 from server.dispatch.cache import Encoded
 
 Rows = list[tuple[int, Lists]]
@@ -47,7 +41,7 @@ class KeptListing:
         }
         rows = _rows(state, revisions.keys() - same.keys())
         kept = {
-            topic: same.get(topic) or _Kept(revision, _encoded(topic, rows[topic]))
+            topic: same.get(topic) or _Kept(revision, encode_topic(topic, rows[topic]))
             for topic, revision in revisions.items()
             if topic in same or topic in rows
         }
@@ -65,11 +59,3 @@ def _rows(state: State, topics: Collection[str]) -> Mapping[str, Rows]:
     for rows in found.values():
         rows.sort(key=_number)
     return found
-
-
-def _encoded(topic: str, rows: Rows) -> EncodedTopic:
-    # Plain tuples are encoded like rows, and cost a third of them.
-    all_ = cast("list[OngoingPartitionReassignment]", [(n, *lists[:3]) for n, lists in rows])
-    steps = [(n, lists.current, lists.step) for n, lists in rows if lists.step is not None]
-    batch = CurrentBatchTopic(topic, cast("list[CurrentBatchPartition]", steps))
-    return encode_topic(OngoingTopicReassignment(topic, all_), batch)

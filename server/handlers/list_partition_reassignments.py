@@ -28,6 +28,9 @@ from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import handles
 
+KEPT_ROWS = 500
+"""Rows of which to keep encoded topics is cheaper than to encode all of them again."""
+
 RequestedPartitions = Mapping[str, tuple[int, ...] | None] | None
 
 
@@ -57,8 +60,8 @@ def handle(
 ) -> ListPartitionReassignmentsResponse | Encoded | Awaitable[Encoded | ListPartitionReassignmentsResponse]:
     """List the ongoing reassignments.
 
-    A long list is made in the worker thread. The list of all is cached until it changes. A long one is then
-    joined from its topics, of which only those that have changed are encoded again.
+    A long list is made in the worker thread. The list of all is cached until it changes. One of more than
+    `KEPT_ROWS` is joined from its topics, of which only those that have changed are encoded again.
 
     If there are none, every request gets the same empty response. It has its own cache key, so a request for
     some partitions can never get the list of all.
@@ -68,13 +71,13 @@ def handle(
     if not (state.reassignments or state.external or state.pending):
         return bodies.get("NoPartitionReassignments", 0, version, _empty, large=False)
     if request.topics is None:
-        large = len(state.reassignments) + len(state.external) > LARGE_ROWS
+        rows = len(state.reassignments) + len(state.external)
         return bodies.get(
             "ListPartitionReassignments",
             state.reassigning_revision,
             version,
-            lambda: context.services.listing.build(state) if large else _response(state, None),
-            large=large,
+            lambda: context.services.listing.build(state) if rows > KEPT_ROWS else _response(state, None),
+            large=rows > LARGE_ROWS,
         )
     requested = {topic.name: topic.partition_indexes for topic in request.topics}
     rows = sum(

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.codec.wire import codec
-from protocol.listing import encode_listing, encode_topic
+from protocol.listing import Lists, encode_listing, encode_topic
 from protocol.messages.list_partition_reassignments_response import (
     CurrentBatchPartition,
     CurrentBatchTopic,
@@ -12,23 +12,34 @@ from protocol.messages.list_partition_reassignments_response import (
 )
 
 brokers = st.lists(st.integers(0, 2**31 - 1), max_size=4).map(tuple)
-numbers = st.integers(0, 2**31 - 1)
-rows = st.lists(st.builds(OngoingPartitionReassignment, numbers, brokers, brokers, brokers), max_size=4)
-steps = st.lists(st.builds(CurrentBatchPartition, numbers, brokers, brokers), max_size=4)
-topics = st.lists(st.tuples(st.text(max_size=200), rows, steps), max_size=200)
+rows = st.tuples(
+    st.integers(0, 2**31 - 1), st.tuples(brokers, brokers, brokers, st.none() | brokers, brokers)
+)
+topics = st.lists(st.tuples(st.text(max_size=200), st.lists(rows, max_size=4)), max_size=200)
+
+
+def topic(name: str, rows: list[tuple[int, Lists]]) -> OngoingTopicReassignment:
+    return OngoingTopicReassignment(
+        name, [OngoingPartitionReassignment(number, *lists[:3]) for number, lists in rows]
+    )
+
+
+def batch(name: str, rows: list[tuple[int, Lists]]) -> CurrentBatchTopic:
+    moving = [(number, lists) for number, lists in rows if lists[3] is not None]
+    return CurrentBatchTopic(
+        name, [CurrentBatchPartition(number, current, step or ()) for number, (*_, step, current) in moving]
+    )
 
 
 @given(topics)
 def test_encoded_topics_are_joined_to_the_bytes_that_the_codec_makes(
-    listed: list[tuple[str, list[OngoingPartitionReassignment], list[CurrentBatchPartition]]],
+    listed: list[tuple[str, list[tuple[int, Lists]]]],
 ) -> None:
+    batches = [each for name, rows in listed if (each := batch(name, rows)).partitions]
     response = ListPartitionReassignmentsResponse(
         error_message=None,
-        topics=[OngoingTopicReassignment(name, rows) for name, rows, _ in listed],
-        current_batch=[CurrentBatchTopic(name, steps) for name, _, steps in listed if steps] or None,
+        topics=[topic(name, rows) for name, rows in listed],
+        current_batch=batches or None,
     )
-    parts = [
-        encode_topic(OngoingTopicReassignment(name, rows), CurrentBatchTopic(name, steps))
-        for name, rows, steps in listed
-    ]
+    parts = [encode_topic(name, rows) for name, rows in listed]
     assert encode_listing(parts) == codec(ListPartitionReassignmentsResponse, 0).encode(response)

@@ -1,15 +1,13 @@
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from unittest.mock import patch
 
 import pytest
 
 from controller.model.cluster import Deleted, Reassignment, Topic
 from protocol.codec.wire import codec
-from protocol.listing import EncodedTopic, encode_topic
+from protocol.listing import EncodedTopic, Lists, encode_topic
 from protocol.messages.list_partition_reassignments_response import (
-    CurrentBatchTopic,
     ListPartitionReassignmentsResponse,
-    OngoingTopicReassignment,
 )
 from server.dispatch.listing import KeptListing
 from server.handlers.list_partition_reassignments import _response
@@ -27,9 +25,9 @@ def encoded() -> Iterator[list[str]]:
     """The topics that are encoded during a test."""
     names: list[str] = []
 
-    def noted(topic: OngoingTopicReassignment, batch: CurrentBatchTopic) -> EncodedTopic:
-        names.append(topic.name)
-        return encode_topic(topic, batch)
+    def noted(name: str, rows: Iterable[tuple[int, Lists]]) -> EncodedTopic:
+        names.append(name)
+        return encode_topic(name, rows)
 
     with patch("server.dispatch.listing.encode_topic", noted):
         yield names
