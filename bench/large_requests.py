@@ -61,7 +61,7 @@ class Bystander:
 
     def during(self, work: Callable[[], float]) -> tuple[float, list[float]]:
         """Call `work`; return its result, and the latencies during the call."""
-        ended, waits = Event(), [0.0]
+        ended, waits = Event(), [0.0, 0.0]  # A call may end before the first request.
 
         def ask() -> None:
             connection = RawConnection(self._bootstrap)
