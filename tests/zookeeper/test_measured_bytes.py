@@ -31,9 +31,9 @@ def idle_cluster(site: Site, tools: Tools) -> Iterator[None]:
 
 
 def smallest_partition(site: Site, topic: str) -> int:
-    """Return the measured size of the topic's smallest partition."""
+    """Return the measured size of the topic's smallest partition; 0 while one is not measured."""
     rows = (json.loads(line) for line in reassignd(site, "snapshot").stdout.splitlines())
-    return min(int(row["bytes"]) for row in rows if row.get("topic") == topic)
+    return min(int(row["bytes"] or 0) for row in rows if row.get("topic") == topic)
 
 
 def copied_bytes(site: Site, job: int) -> Any:
