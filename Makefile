@@ -9,6 +9,8 @@ ALONE := --ignore tests/clients --ignore tests/upstream --ignore tests/zookeeper
 AT_ONCE := --numprocesses auto --dist worksteal
 SITE := $(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/site
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# The lock files name all packages. With dependencies, pip may choose a newer version of one that is required with extras.
+LOCKED := --no-deps --require-hashes -r
 
 .PHONY: setup run reset test check docs bench dist clean
 
@@ -60,15 +62,15 @@ clean:
 .venv/run.done: requirements/run.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("reassignd needs Python 3.11 or later: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
-	$(PIP) install --require-hashes -r requirements/run.txt
+	$(PIP) install $(LOCKED) requirements/run.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
 
 # The tests build a release, too.
 .venv/test.done: requirements/test.txt .venv/dist.done
-	$(PIP) install --require-hashes -r requirements/test.txt
+	$(PIP) install $(LOCKED) requirements/test.txt
 	touch $@
 
 .venv/dist.done: requirements/dist.txt .venv/run.done
-	$(PIP) install --require-hashes -r requirements/dist.txt
+	$(PIP) install $(LOCKED) requirements/dist.txt
 	touch $@

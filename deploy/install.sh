@@ -80,7 +80,7 @@ fi
 [ -x "$prefix/bin/python" ] || "$python" -m venv "$prefix" || fail "no venv (Debian: apt-get install python3-venv)"
 if [ -n "$requirements" ]; then
     # shellcheck disable=SC2086 (PIP_ARGS are several words)
-    pip_install ${PIP_ARGS:-} --require-hashes --requirement "$requirements"
+    pip_install ${PIP_ARGS:-} --no-deps --require-hashes --requirement "$requirements"
     pip_install --no-index "$wheel$extras" || fail "$requirements lacks packages that the wheel needs"
 else
     # shellcheck disable=SC2086

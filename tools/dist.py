@@ -163,7 +163,7 @@ def _fill(context: Path, folder: Path, requirements: Path, *, offline: bool) -> 
     [wheel] = folder.glob(f"reassignd-{__version__}-*.whl")
     shutil.copy(wheel, wheels)
     if offline:
-        _pip("wheel", "--wheel-dir", str(wheels), "--require-hashes", "-r", str(requirements))
+        _pip("wheel", "--wheel-dir", str(wheels), "--no-deps", "--require-hashes", "-r", str(requirements))
 
 
 def _pip(*arguments: str) -> None:

@@ -52,7 +52,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
     requirements = ROOT / "requirements" / "run.txt"
-    wheels = ["--only-binary", ":all:", "--require-hashes", "-r", str(requirements)]
+    wheels = ["--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", str(requirements)]
     pip("install", "--quiet", *wheels, python=python)
     pip("install", "--quiet", "--no-deps", str(wheel), python=python)
     return python
