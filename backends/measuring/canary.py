@@ -160,7 +160,8 @@ class Canary:
     async def _round(self) -> None:
         """Probe each live broker once, one after the other with equal pauses."""
         brokers = sorted(self._state.live)
-        often = self._state.in_flight or self._clock.now() < self._often_until
+        state = self._state
+        often = state.in_flight or state.pacer.comparing or self._clock.now() < self._often_until
         pause = BUSY_SECONDS if often else IDLE_SECONDS
         pause = max(pause, len(brokers) / MOST_PER_SECOND)
         if not brokers:

@@ -68,9 +68,10 @@ class LatencyWindow:
         self._recent.clear()
 
     def take_as_idle(self) -> None:
-        """Take the recent latencies as those without a move."""
-        self._idle = deque(self._recent)
-        self._idle_levels = None
+        """Take the recent latencies as those without a move, if there are enough."""
+        if sum(len(row) for _, row in self._recent) >= ENOUGH_IDLE:
+            self._idle = deque(self._recent)
+            self._idle_levels = None
 
     def follow_falling_idle(self) -> None:
         """Take the recent latencies as those without a move if they are lower: a move makes no request faster."""

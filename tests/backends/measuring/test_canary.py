@@ -77,6 +77,19 @@ async def during(brokers: Brokers, work: Callable[[], Awaitable[None]]) -> None:
         await cancel(task)
 
 
+async def test_brokers_are_measured_often_in_a_comparison_in_which_nothing_moves(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def look() -> None:
+        await brokers.clock.advance(LEARN_SECONDS)
+        brokers.canary.take()
+        monkeypatch.setattr(type(brokers.controller.state.pacer), "comparing", True)
+        await brokers.clock.advance(10.0)
+
+    await during(brokers, look)
+    assert len(brokers.canary.take().probes[0].latencies) > 50
+
+
 async def test_each_broker_is_measured_often_at_first_and_then_twice_a_second(brokers: Brokers) -> None:
     async def look() -> None:
         await brokers.clock.advance(LEARN_SECONDS)

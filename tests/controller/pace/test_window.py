@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.pace.window import (
+    ENOUGH_IDLE,
     ENOUGH_SHORT,
     FALLEN,
     IDLE_SECONDS,
@@ -70,6 +71,14 @@ def test_the_last_seconds_can_be_taken_as_idle() -> None:
         window.add(at, [8.0] * 5, idle=False)
     window.take_as_idle()
     assert window.idle == Levels(8, 8)
+
+
+def test_too_few_latencies_are_not_taken_as_idle() -> None:
+    window = filled((1, 4), (2, 4), (3, 4), idle=True)
+    window.forget_recent()
+    window.add(10, [8.0] * (ENOUGH_IDLE - 1), idle=False)
+    window.take_as_idle()
+    assert window.idle == Levels(4, 4)
 
 
 def test_the_idle_level_falls_with_the_latencies_of_a_move() -> None:
