@@ -8,10 +8,10 @@ to remove after a crash.
 from collections.abc import Set
 
 from controller.model.cluster import TopicPartition
-from controller.pace.pacer import Load
+from controller.pace.loads import Load, Moves
 from controller.pace.readings import PaceMeasured
 from controller.pace.settings import FIRST_WINDOW
-from controller.scheduling.limits import Capacity, LimitKind
+from controller.scheduling.limits import Capacity, LimitKind, Windows
 from controller.scheduling.steps import UNLIMITED
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -29,7 +29,7 @@ def pace_measured(d: Decision, event: PaceMeasured) -> None:
     state.pacer.tick(event, state.pace, loads(state), shrunk_brokers(state))
     rows = state.pacer.brokers.values()
     windows = {row.broker: UNLIMITED if row.window is None else row.window for row in rows}
-    state.backlog.pace(windows, FIRST_WINDOW)
+    state.backlog.pace(Windows(windows, FIRST_WINDOW, state.pacer.together()))
     state.pace_history.add(d.now_ms, rows)
     state.paced_rates = {row.broker: row.rate for row in rows if row.rate is not None}
 
@@ -37,12 +37,15 @@ def pace_measured(d: Decision, event: PaceMeasured) -> None:
 def loads(state: State) -> dict[int, Load]:
     """Return what moves at each live broker."""
     usage = state.backlog.usage
+
+    def moves(kind: LimitKind, broker: int) -> Moves:
+        capacity = Capacity(kind, broker)
+        return Moves(usage.taken(capacity), usage.ended[capacity])
+
     return {
         broker: Load(
-            max(
-                usage.taken(Capacity(LimitKind.INCOMING, broker)),
-                usage.taken(Capacity(LimitKind.OUTGOING, broker)),
-            ),
+            moves(LimitKind.INCOMING, broker),
+            moves(LimitKind.OUTGOING, broker),
             rate_of_others(state, broker) is not None,
         )
         for broker in state.live

@@ -2,8 +2,9 @@
 
 The *effort* is the number of replicas that move to the broker, and from it, at once. Below 1 it is the share of the
 time in which one may move (`turns`), or that of its speed (`rates`). After a back-off the effort returns quickly to
-80 % of where the broker was slow, and stays there. It goes further in probes, whose pauses double as long as they find
-the same limit. So a constant load causes ever fewer changes of direction.
+80 % of where the broker was slow, and stays there. It goes further in probes: slowly at first, then ever faster while
+latencies are almost idle. Their pauses double as long as they find the same limit. So a constant load causes ever fewer
+changes of direction.
 """
 
 from enum import StrEnum
@@ -21,11 +22,14 @@ LEAST_RATIO = 1e-6
 UNKNOWN_IDLE, HIGHEST_IDLE = 0.5, 0.9
 """As shares of the target: what an unknown idle latency is taken for, and how high a known one counts at most."""
 PROBE_GROWTH = 1.1
+"""The first step of a probe. While latencies are almost idle, each further one grows by twice as much."""
 CALM_LIMIT = 0.8
 """After a back-off the effort returns to this share of where the broker was slow."""
 VERY_SLOW = 1.5
 SLOW_TICKS = 2
 """Consecutive slow seconds after which the effort is reduced, if the target is missed by less than VERY_SLOW."""
+DOUBTED = 0.6
+"""A broker that is slow for the first time, at this effort or less, may be so by chance."""
 SETTLE_SECONDS = 3.0
 """How long a change needs until latencies show it."""
 GROW_SECONDS = 1.0
@@ -58,6 +62,8 @@ class Effort:
         self._slow_ticks = 0
         self._grow_at = self._back_off_at = self._returned_at = float("-inf")
         self._probe_pause = FIRST_PROBE_SECONDS
+        self._probe_growth = PROBE_GROWTH
+        self._was_slow = False
         self._rising = True
 
     def reconsider(self) -> None:
@@ -66,6 +72,7 @@ class Effort:
 
     def stop(self, now: float, in_flight: int) -> None:
         """Back off to the floor at once: a replica left the ISR, or requests are not answered."""
+        self._was_slow = True
         self._note_limit(in_flight)
         self._move(FLOOR)
         self.activity = Activity.BACKING_OFF
@@ -112,6 +119,10 @@ class Effort:
     def _note_limit(self, in_flight: int) -> None:
         """Remember where the broker was slow; if it is the same place again, the next probe is later."""
         found = min(self.level, max(in_flight, 1)) if self.level >= 1 else self.level
+        self._probe_growth = PROBE_GROWTH
+        first, self._was_slow = not self._was_slow, True
+        if first and found <= DOUBTED:
+            return
         if self._limit is not None:
             if found < self._limit / SAME_LIMIT:
                 # Still on the way down, from a load of the brokers or of an effort far above the limit.
@@ -133,7 +144,9 @@ class Effort:
                 self._returned_at = now
         else:
             self.activity = Activity.GROWING
-            self._move(before * min(factor, PROBE_GROWTH))
+            self._move(before * min(factor, self._probe_growth))
+            if factor >= MOST_GROWTH:
+                self._probe_growth = 2 * self._probe_growth - 1
             self._grow_at = now + SETTLE_SECONDS
             if self.level > SAME_LIMIT * limit:
                 # What was slow there is gone.

@@ -12,11 +12,13 @@ from typing import NamedTuple
 from controller.pace.blame import Ratio, Taking, broker_ratios
 from controller.pace.comparisons import Comparisons
 from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort
+from controller.pace.loads import Load
 from controller.pace.rates import Rate
 from controller.pace.readings import PaceMeasured, Source
 from controller.pace.settings import PaceSettings
 from controller.pace.turns import Turns
 from controller.pace.window import LatencyWindow, Levels
+from controller.scheduling.steps import UNLIMITED
 
 BLIND_WINDOW = 2
 """Replicas to and from each broker while no latency is measured."""
@@ -30,15 +32,6 @@ FREE_SECONDS = 8.0
 """So long after the last throttle, what brokers copy shows how fast they are. Sizes are measured every 3 s."""
 JUMP_SECONDS = 10.0
 """A longer gap between readings, or time that goes back, makes old latencies useless."""
-
-
-class Load(NamedTuple):
-    """What moves at a broker."""
-
-    in_flight: int
-    """Replicas that move to it, or from it, whichever is more."""
-    throttled_by_others: bool = False
-    """Somebody else has set a throttle there. It stays in force, so that one of pace would have no effect."""
 
 
 class BrokerPace(NamedTuple):
@@ -90,6 +83,7 @@ class Pacer:
         self._efforts: dict[int, Effort] = {}
         self._rates: dict[int, Rate] = {}
         self._turns: dict[int, Turns] = {}
+        self._loads: Mapping[int, Load] = {}
         self._comparisons = Comparisons()
         self._shrunk: Set[int] = frozenset()
         self._stuck_since: dict[int, float] = {}
@@ -114,7 +108,7 @@ class Pacer:
         """Update `brokers`. `shrunk` are brokers that left the ISR of a partition that does not move, or that lead one."""
         now = reading.at
         self._check_continuity(reading)
-        moving = any(load.in_flight for load in loads.values())
+        moving = any(self._moved(broker, load) for broker, load in loads.items())
         if moving:
             self._moved_at = self._stepped_at = now
         elif now - self._moved_at > ENDED_SECONDS:
@@ -138,8 +132,19 @@ class Pacer:
                 chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
             row = self._row(broker, reading, settings, load, chosen)
             self.brokers[broker] = self._with_latency(row, before.get(broker))
+        self._loads = loads
         self._unmeasured = bool(reading.problem)
         self.problem = reading.problem or self._unreached(settings)
+
+    def together(self) -> int:
+        """Return how many replicas may move in the cluster: the sum of the efforts.
+
+        Brokers whose turns are at the same time then move no more than brokers that take turns one after the other.
+        """
+        rows = self.brokers.values()
+        if any(row.effort is None for row in rows):
+            return UNLIMITED
+        return max(1, int(sum((row.effort or 0) if row.rate is None else (row.window or 0) for row in rows)))
 
     def news(self) -> list[str]:
         """Return what is worth a line in the log since the last call: problems, comparisons, and stops of brokers."""
@@ -265,18 +270,24 @@ class Pacer:
             return "waits for measurements"
         ratio = found.now
         moves = self._at - self._stepped_at <= ENDED_SECONDS
-        limited = moves and load.in_flight + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
-        if effort.follow(self._at, ratio, load.in_flight, idle=found.idle, limited=limited):
+        moved = self._moved(broker, load)
+        limited = moves and moved + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
+        in_flight = load.in_flight or min(1, moved)
+        if effort.follow(self._at, ratio, in_flight, idle=found.idle, limited=limited):
             self._forget_of(broker)
         if ratio <= 1 or effort.level > FLOOR:
             self._stuck_since.pop(broker, None)
-        elif load.in_flight:
+        elif moved:
             self._stuck_since.setdefault(broker, self._at)
         if ratio > 1:
             return f"the latency is {ratio:.1f} times the target"
         if not limited:
             return "less moves than may"
         return f"the latency is {ratio:.0%} of the target"
+
+    def _moved(self, broker: int, load: Load) -> int:
+        """Return how many replicas have moved there since the last reading."""
+        return load.moved(self._loads.get(broker, load))
 
     def _row(
         self, broker: int, reading: PaceMeasured, settings: PaceSettings, load: Load, chosen: _Chosen
@@ -286,7 +297,7 @@ class Pacer:
         effort = chosen.effort
         if effort is None or load.throttled_by_others:
             effort = load.in_flight
-        rate.follow(effort, load.in_flight, needed)
+        rate.follow(effort, load.in_flight, needed, lasting=load.lasting(self._loads.get(broker, Load())))
         latency, target = self._seen(broker, settings)
         return BrokerPace(
             broker,

@@ -1,7 +1,7 @@
 """The throttle of one broker from its effort, in bytes per second.
 
-A throttle is set only while more moves for some time than the effort allows: windows and turns cannot slow replicas that
-are in flight.
+A throttle is set only while more replicas move for more than a second than the effort allows: windows and turns cannot
+slow replicas that are in flight.
 """
 
 from controller.pace.quota import Quota
@@ -13,8 +13,6 @@ LEAST_UNIT, MOST_UNIT = 1e6, 200e6
 MARGIN = 1.2
 """A throttle is this multiple of what the moving partitions need to catch up with their producers."""
 USED_SHARE = 0.6
-EXCEEDED_TICKS = 2
-"""Seconds with more replicas in flight than the effort allows until they are throttled. Small ones have arrived by then."""
 
 
 class Rate:
@@ -29,7 +27,7 @@ class Rate:
         self._flow = 0.0
         """What may pass in a second."""
         self._unit = DEFAULT_UNIT
-        self._exceeded = 0
+        self._exceeded = False
 
     @property
     def value(self) -> int | None:
@@ -37,15 +35,16 @@ class Rate:
         return self._quota.value
 
     def learn(self, copied: Copied, *, free: bool = True) -> None:
-        """Note what the broker copies. Unless it is `free` that shows only whether the throttle is used.
+        """Note what the broker copies. Unless it is `free`, a replica may be faster than that, but not slower.
 
         A broker is free while no broker is throttled: the throttle of one end of a copy slows the other end too.
         """
         rate, replicas = copied
         self.used = self.value is None or rate <= 0 or rate > USED_SHARE * self._flow
-        if free and self.value is None and replicas and rate > 0:
+        if replicas and rate > 0:
             measured = min(max(rate / replicas, LEAST_UNIT), MOST_UNIT)
-            self._unit += 0.3 * (measured - self._unit)
+            if measured > self._unit or (free and self.value is None):
+                self._unit += 0.3 * (measured - self._unit)
 
     def distrust(self) -> None:
         """The least rate is still too high: the measured sizes may be wrong."""
@@ -53,17 +52,20 @@ class Rate:
 
     def act_now(self) -> None:
         """Throttle what is in flight without waiting, because its producers are in trouble."""
-        self._exceeded = EXCEEDED_TICKS
+        self._exceeded = True
         self._quota.begin_anew()
 
-    def follow(self, effort: float, in_flight: int, needed: float) -> None:
-        """Set the throttle for this effort; `needed` is what the moving partitions need at least."""
-        if in_flight > effort:
-            self._exceeded += 1
-        elif in_flight or effort >= 1 or self.value is None:
-            # Without a step in flight a throttle remains, so that the next one starts with it.
-            self._exceeded = 0
-        if self._exceeded < (EXCEEDED_TICKS if self.value is None else 1):
+    def follow(self, effort: float, in_flight: int, needed: float, *, lasting: int) -> None:
+        """Set the throttle for this effort; `needed` is what the moving partitions need at least.
+
+        `lasting` are the replicas in flight that moved at the last call too.
+        """
+        if lasting > effort:
+            self._exceeded = True
+        elif lasting or effort >= 1:
+            # Without a lasting one a throttle remains, so that the next large replica starts with it.
+            self._exceeded = False
+        if not self._exceeded:
             self._quota.remove()
             self.at_floor = False
             return

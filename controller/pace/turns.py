@@ -8,12 +8,12 @@ MOST_DEBT = 2.0
 
 
 class Turns:
-    """The turns of one broker. It has saved the seconds in which it might have moved a replica, at most one."""
+    """The turns of one broker. It has saved the seconds in which it might have moved a replica, at most the share of one."""
 
     def __init__(self) -> None:
         self._saved = 0.0
 
     def follow(self, effort: float, *, moving: bool) -> bool:
         """Return whether a replica may start in the next second. `moving`: something moved at the end of the last one."""
-        self._saved = max(-MOST_DEBT, min(1.0, self._saved + effort - moving))
+        self._saved = max(-MOST_DEBT, min(effort, self._saved + effort - moving))
         return effort >= 1 or self._saved > 0

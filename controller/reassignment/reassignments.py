@@ -160,7 +160,7 @@ def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: O
     """Plan the next step and add it to the backlog. Without limits, begin it at once."""
     state = d.state
     usage = state.backlog.usage
-    if usage.unlimited and not usage.paced:
+    if usage.unlimited and usage.windows is None:
         return start(d, partition, reassignment, order)
     step = plan_step(state, partition, reassignment)
     if step.waits_for:

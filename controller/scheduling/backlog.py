@@ -11,14 +11,14 @@ reached last. So buckets alternate, and neither a long plan nor a stream of smal
 """
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import groupby, islice
 
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.names import without
 from controller.scheduling.buckets import Bucket, Planned, Position, Rank, Step
-from controller.scheduling.limits import UNLIMITED_BYTES, Cost, Usage, capacities_of
+from controller.scheduling.limits import UNLIMITED_BYTES, Cost, Usage, Windows, capacities_of
 from controller.scheduling.parking import PASSES, Parking
 from controller.scheduling.plan_limits import PlanLimits
 
@@ -122,7 +122,7 @@ class Backlog:
         """Stop counting a step of this partition."""
         cost = self.costs.pop(key, None)
         if cost is not None:
-            self.usage.count(cost, -1)
+            self.usage.end(cost)
 
     def forget_all(self, keys: Collection[TopicPartition]) -> None:
         """Stop counting the steps of these partitions, and forget their waves: their reassignments have ended."""
@@ -130,7 +130,7 @@ class Backlog:
         # Neighbours often share one object, which costs less to compare than to look up.
         for cost, same in groupby(released):
             if cost is not None:
-                self.usage.count(cost, -len(list(same)))
+                self.usage.end(cost, len(list(same)))
         for key in keys if self.planned else ():
             self.planned.pop(key, None)
 
@@ -151,10 +151,10 @@ class Backlog:
         self.usage.set_limits(limits, most_bytes, self.usage.held)
         self.usage.freed.update(self._parked.heaps)
 
-    def pace(self, windows: Mapping[int, int], unmeasured: int | None) -> None:
-        """Limit the replicas that move to and from single brokers, in addition to B. Steps in flight continue."""
-        if windows != self.usage.paced or unmeasured != self.usage.unmeasured:
-            self.usage.pace(windows, unmeasured)
+    def pace(self, windows: Windows | None) -> None:
+        """Set the limits of pace; None for none. Steps in flight continue."""
+        if windows != self.usage.windows:
+            self.usage.windows = windows
             self.usage.freed.update(self._parked.heaps)
 
     def hold(self, steps: int | None) -> None:

@@ -117,6 +117,23 @@ shared_cost = lru_cache(maxsize=65_536)(Cost)
 """As `Cost`, but equal costs share one object, to save memory."""
 
 
+class Windows(NamedTuple):
+    """The limits of pace, which apply in addition to those of operators. 0 starts nothing."""
+
+    brokers: Mapping[int, int]
+    """By broker: how many replicas may move to it, and from it."""
+    others: int
+    """The same for brokers that are not in `brokers`."""
+    cluster: int = UNLIMITED
+    """How many replicas may move in the cluster."""
+
+    def of(self, capacity: Capacity) -> int:
+        """Return the limit of the capacity."""
+        if capacity.broker >= 0:
+            return self.brokers.get(capacity.broker, self.others)
+        return self.cluster if capacity.kind is LimitKind.REPLICAS else UNLIMITED
+
+
 class Usage:
     """The limits, and what the steps in flight use of them."""
 
@@ -131,13 +148,13 @@ class Usage:
     """Whether operators have set no limit. Pace may have."""
 
     def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
-        self.paced: Mapping[int, int] = {}
-        """By broker: how many replicas pace lets move to it, and from it; 0 starts nothing."""
-        self.unmeasured: int | None = None
-        """The same for brokers that are not in `paced`; None while pace is off."""
+        self.windows: Windows | None = None
+        """None while pace is off."""
         self.set_limits(limits, UNLIMITED_BYTES, None)
         self.freed: set[Capacity] = set()
         """Capacities of which something may be free again. The backlog removes those that it has used up."""
+        self.ended: Counter[Capacity] = Counter()
+        """By capacity, the used amounts of all steps that have ended since the start of the process."""
         self._taken: dict[Capacity, int] = {}
         self._bytes_to: Counter[int] = Counter()
 
@@ -156,20 +173,16 @@ class Usage:
         }
         self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
 
-    def pace(self, windows: Mapping[int, int], unmeasured: int | None) -> None:
-        """Set the limits of single brokers, which apply in addition to B."""
-        self.paced, self.unmeasured = windows, unmeasured
-
     def exhausted(self, amounts: Amounts) -> Capacity | None:
         """Return the first capacity whose limit the amounts would exceed, or None.
 
         A step that exceeds a limit by itself may run alone, unless the health guard or pace holds it.
         """
-        if self.unlimited and self.unmeasured is None:
+        if self.unlimited and self.windows is None:
             return None
         for capacity, amount in amounts:
             taken = self._taken.get(capacity, 0)
-            most = self._limits[capacity.kind] if self.unmeasured is None else self.limit(capacity)
+            most = self._limits[capacity.kind] if self.windows is None else self.limit(capacity)
             if taken + amount > most and (taken or capacity is _HEALTH or not most):
                 return capacity
         return None
@@ -177,9 +190,7 @@ class Usage:
     def limit(self, capacity: Capacity) -> int:
         """Return the limit of the capacity."""
         most = self._limits[capacity.kind]
-        if self.unmeasured is None or capacity.broker < 0:
-            return most
-        return min(most, self.paced.get(capacity.broker, self.unmeasured))
+        return most if self.windows is None else min(most, self.windows.of(capacity))
 
     def is_paced(self, capacity: Capacity) -> bool:
         """Return whether the limit of the capacity is that of pace."""
@@ -197,6 +208,12 @@ class Usage:
                 self.freed.add(capacity)
         for broker in cost.incoming if cost.size else ():
             self._bytes_to[broker] += steps * cost.size
+
+    def end(self, cost: Cost, steps: int = 1) -> None:
+        """Subtract the cost of this number of steps that have ended."""
+        self.count(cost, -steps)
+        for capacity, amount in capacities_of(cost):
+            self.ended[capacity] += steps * amount
 
     def busiest(self, cost: Cost) -> int:
         """Return the highest number of replicas in flight at any broker of the step."""

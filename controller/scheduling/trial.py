@@ -81,7 +81,7 @@ class _Entries(dict[TopicPartition, Bucket | Step]):
 def _usage(backlog: Backlog, limits: PlanLimits) -> Usage:
     usage = Usage()
     usage.set_limits(limits, backlog.usage.bytes, backlog.usage.held)
-    usage.pace(backlog.usage.paced, backlog.usage.unmeasured)
+    usage.windows = backlog.usage.windows
     for cost in backlog.costs.values():
         usage.count(cost, 1)
     return usage

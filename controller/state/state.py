@@ -49,7 +49,7 @@ from controller.schedule.openings import ANY_TIME, STALE, Opening
 from controller.schedule.periods import Schedule, read_schedule
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.in_flight import MOVING
-from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
+from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, Windows, limits_of
 from controller.state.counters import count_down
 from controller.state.upstream import UpstreamState
 
@@ -255,7 +255,7 @@ class State(UpstreamState):
         The rates of leases, which an earlier process may have set, stay until then.
         """
         self.pacer, self.paced_rates = Pacer(), {}
-        self.backlog.pace({}, None if self.pace is None else FIRST_WINDOW)
+        self.backlog.pace(None if self.pace is None else Windows({}, FIRST_WINDOW))
         if self.pace is not None:
             for lease in self.leases.values():
                 self._keep_rate(lease)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from math import inf
 from random import Random
 
-from controller.pace.pacer import Load, Pacer
+from controller.pace.loads import Load, Moves
+from controller.pace.pacer import Pacer
 from controller.pace.quota import WINDOW_SECONDS
 from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
 from controller.pace.settings import PaceSettings
@@ -60,6 +61,8 @@ class SimulatedCluster:
         self.copying = dict.fromkeys(range(1, self.count + 1), 0)
         self.throttled = {broker: deque[float](maxlen=WINDOW_SECONDS - 1) for broker in self.neighbours}
         """By broker, what was copied under its throttle in the last seconds."""
+        self.sent, self.received = Counter[int](), Counter[int]()
+        """By broker: replicas that have arrived from there, and there."""
         self.shrunk: set[int] = set()
         self.silent: set[int] = set()
         self.p99s: list[float] = []
@@ -96,7 +99,12 @@ class SimulatedCluster:
     def loads(self) -> dict[int, Load]:
         """Return the load of each broker."""
         sent, received = self._counts()
-        return {broker: Load(max(sent[broker], received[broker])) for broker in self.neighbours}
+        return {
+            broker: Load(
+                Moves(received[broker], self.received[broker]), Moves(sent[broker], self.sent[broker])
+            )
+            for broker in self.neighbours
+        }
 
     def reading(self) -> PaceMeasured:
         """Return the measurements of the last second."""
@@ -140,6 +148,7 @@ class SimulatedCluster:
                 target = source % self.count + 1
                 if (
                     waiting
+                    and len(self.moving) < self.pacer.together()
                     and sent[source] < self._window(source)
                     and received[target] < self._window(target)
                 ):
@@ -183,6 +192,9 @@ class SimulatedCluster:
             self.moved_bytes += moved
             sent[replica.source] += moved
             received[replica.target] += moved
+        arrived = [each for each in self.moving if each.left <= 1]
+        self.sent.update(each.source for each in arrived)
+        self.received.update(each.target for each in arrived)
         self.moving = [each for each in self.moving if each.left > 1]
         for broker, passed in self.throttled.items():
             passed.append(max(sent[broker], received[broker]) if self._rate(broker) else 0.0)

@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 from controller.pace.effort import (
     CALM_LIMIT,
     CALM_PROBE_SECONDS,
+    DOUBTED,
     FIRST_PROBE_SECONDS,
     FLOOR,
     HARD_PAUSE_SECONDS,
@@ -12,6 +15,7 @@ from controller.pace.effort import (
     LEAST_CUT,
     MARGIN,
     MOST_GROWTH,
+    PROBE_GROWTH,
     SETTLE_SECONDS,
     START,
     UNKNOWN_IDLE,
@@ -109,6 +113,30 @@ def test_after_a_back_off_it_rests_below_the_limit_until_a_probe() -> None:
     assert effort.level == CALM_LIMIT * limit
     effort.follow(returned + FIRST_PROBE_SECONDS, 0.7, 100)
     assert effort.level > CALM_LIMIT * limit
+
+
+def test_a_probe_that_is_not_slow_becomes_faster() -> None:
+    effort = Effort()
+    follow(effort, 0.1, range(9))
+    effort.follow(9, 3, 100)
+    levels = [effort.level]
+    for now in range(12, 40):
+        effort.follow(now, 0.1, 100)
+        if effort.level > levels[-1]:
+            levels.append(effort.level)
+    steps = [after / before for before, after in itertools.pairwise(levels)]
+    first = next(number for number, step in enumerate(steps) if step == pytest.approx(PROBE_GROWTH))
+    assert steps[first + 1] == pytest.approx(2 * PROBE_GROWTH - 1)
+
+
+def test_a_small_effort_that_is_slow_for_the_first_time_is_tried_again_at_once() -> None:
+    effort = Effort()
+    effort.follow(0, 3, 1)
+    follow(effort, 0.5, range(3, 6))
+    assert effort.level > START
+    effort.follow(6, 3, 1)
+    follow(effort, 0.5, range(9, 12))
+    assert effort.level < DOUBTED
 
 
 @pytest.mark.parametrize(("below", "fewest"), [(0.7, LAST_PROBE_SECONDS), (0.5, CALM_PROBE_SECONDS)])

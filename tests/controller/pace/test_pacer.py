@@ -3,10 +3,12 @@
 import pytest
 
 from controller.pace.effort import FLOOR, START, Activity
-from controller.pace.pacer import BLIND_WINDOW, Load, Pacer
+from controller.pace.loads import Load, Moves
+from controller.pace.pacer import BLIND_WINDOW, Pacer
 from controller.pace.rates import DEFAULT_UNIT
 from controller.pace.readings import Copied, PaceMeasured, Probe, Source
 from controller.pace.settings import PaceSettings
+from controller.scheduling.steps import UNLIMITED
 from tests.controller.pace.simulation import SimulatedCluster
 
 
@@ -132,12 +134,41 @@ def test_the_throttle_of_one_broker_does_not_make_the_others_slower() -> None:
     assert mean_copied(cluster, 3, 60) > 20e6
 
 
+def test_small_replicas_that_arrive_between_readings_let_the_effort_grow() -> None:
+    cluster = fast()
+    cluster.plan(10_000, size=25e6)
+    cluster.run(10)
+    assert cluster.moving == []
+    assert all(latest(cluster, broker) > 2 * START for broker in cluster.neighbours)
+
+
+def test_small_replicas_take_turns_instead_of_a_throttle() -> None:
+    cluster = SimulatedCluster()
+    cluster.run(30)
+    cluster.plan(400, size=20e6)
+    for _ in range(100):
+        cluster.second()
+        assert all(row.rate is None for row in cluster.pacer.brokers.values())
+
+
+def test_brokers_do_not_have_their_turns_at_the_same_time() -> None:
+    cluster = fast()
+    assert cluster.pacer.together() == int(4 * START)
+    cluster.plan(1000, size=25e6)
+    for _ in range(15):
+        cluster.second()
+        efforts = sum(latest(cluster, broker) for broker in cluster.neighbours)
+        assert cluster.pacer.together() == max(1, int(efforts))
+    assert cluster.pacer.together() > 4
+
+
 def test_without_producers_nothing_is_slowed() -> None:
     cluster = fast()
     cluster.produced = 0
     cluster.plan(100)
     cluster.run(3)
     assert {row.window for row in cluster.pacer.brokers.values()} == {None}
+    assert cluster.pacer.together() == UNLIMITED
     assert "no producer writes" in cluster.pacer.brokers[1].reason
 
 
@@ -262,7 +293,7 @@ def told_by(pacer: Pacer, seconds: range, latency: float, problem: str = "") -> 
     for second in seconds:
         probes, copied = [Probe(1, (), [latency] * 5)], {1: Copied(1e6, 1)}
         reading = PaceMeasured(second, source, probes, copied, problem=problem)
-        pacer.tick(reading, PaceSettings(10), {1: Load(1)}, frozenset())
+        pacer.tick(reading, PaceSettings(10), {1: Load(Moves(1))}, frozenset())
         lines += pacer.news()
     return lines
 
@@ -280,7 +311,7 @@ def test_after_a_target_that_was_not_kept_the_log_says_that_it_can_be_kept() -> 
 
 
 def test_a_copy_that_the_other_end_throttles_does_not_show_how_fast_a_broker_is() -> None:
-    pacer, loads = Pacer(), {1: Load(1), 2: Load(1)}
+    pacer, loads = Pacer(), {1: Load(Moves(1)), 2: Load(Moves(1))}
 
     def follow(seconds: range, rate: float, *latencies: float) -> None:
         for at in seconds:
@@ -297,7 +328,7 @@ def test_a_copy_that_the_other_end_throttles_does_not_show_how_fast_a_broker_is(
 
 
 def test_a_throttle_whose_use_is_not_measured_any_more_may_grow() -> None:
-    pacer, loads = Pacer(), {1: Load(1)}
+    pacer, loads = Pacer(), {1: Load(Moves(1))}
 
     def follow(seconds: range, latency: float, copied: dict[int, Copied]) -> None:
         for at in seconds:
@@ -317,7 +348,7 @@ def test_where_others_have_set_a_throttle_turns_slow_the_plan() -> None:
     windows: list[int] = []
     for at in range(60):
         moving = bool(windows) and windows[-1] > 0
-        loads = {1: Load(int(moving), throttled_by_others=True)}
+        loads = {1: Load(Moves(int(moving)), throttled_by_others=True)}
         probes = [Probe(1, (), [100.0] * 5)]
         pacer.tick(PaceMeasured(at, Source.CANARY, probes, {}), PaceSettings(10), loads, frozenset())
         assert pacer.brokers[1].rate is None

@@ -1,53 +1,51 @@
 import pytest
 
 from controller.pace.quota import WINDOW_SECONDS
-from controller.pace.rates import DEFAULT_UNIT, EXCEEDED_TICKS, MOST_UNIT, Rate
+from controller.pace.rates import DEFAULT_UNIT, MOST_UNIT, Rate
 from controller.pace.readings import Copied
 
 
 def follow(rate: Rate, effort: float, in_flight: int = 1, needed: float = 0) -> int | None:
     """Let more move than the effort allows until that is throttled, and no burst is possible; return the throttle."""
-    for _ in range(EXCEEDED_TICKS + WINDOW_SECONDS):
-        rate.follow(effort, in_flight, needed)
+    for _ in range(1 + WINDOW_SECONDS):
+        rate.follow(effort, in_flight, needed, lasting=in_flight)
     return rate.value
 
 
 def test_a_window_that_is_kept_needs_no_throttle() -> None:
     rate = Rate()
-    rate.follow(2.0, 2, 0)
+    rate.follow(2.0, 2, 0, lasting=2)
     assert rate.value is None
 
 
 def test_more_in_flight_than_the_effort_is_throttled_unless_it_arrives_soon() -> None:
     rate = Rate()
-    for _ in range(EXCEEDED_TICKS - 1):
-        rate.follow(2.0, 3, 0)
+    rate.follow(2.0, 3, 0, lasting=2)
     assert rate.value is None
-    rate.follow(2.0, 3, 0)
+    rate.follow(2.0, 3, 0, lasting=3)
     assert rate.value == 2 * DEFAULT_UNIT / WINDOW_SECONDS
 
 
-def test_below_one_replica_a_small_one_has_arrived_before_it_is_throttled() -> None:
+def test_small_replicas_that_follow_each_other_are_not_throttled() -> None:
     rate = Rate()
     for _ in range(10):
-        rate.follow(0.5, 1, 0)
-        rate.follow(0.5, 0, 0)
+        rate.follow(0.5, 1, 0, lasting=0)
     assert rate.value is None
 
 
 def test_a_throttle_waits_for_the_next_step() -> None:
     rate = Rate()
     follow(rate, 0.5)
-    rate.follow(0.5, 0, 0)
+    rate.follow(0.5, 0, 0, lasting=0)
     assert rate.value == DEFAULT_UNIT / 2
-    rate.follow(1.0, 0, 0)
+    rate.follow(1.0, 0, 0, lasting=0)
     assert rate.value is None
 
 
 def test_in_an_emergency_what_moves_is_throttled_at_once() -> None:
     rate = Rate()
     rate.act_now()
-    rate.follow(0.5, 1, 0)
+    rate.follow(0.5, 1, 0, lasting=0)
     assert rate.value == DEFAULT_UNIT / 2 / WINDOW_SECONDS
 
 
@@ -66,6 +64,13 @@ def test_the_speed_is_not_learned_while_another_broker_is_throttled() -> None:
     for _ in range(30):
         rate.learn(Copied(1e6, 1), free=False)
     assert follow(rate, 0.5) == DEFAULT_UNIT / 2
+
+
+def test_a_replica_is_at_least_as_fast_as_it_is_under_a_throttle() -> None:
+    rate = Rate()
+    for _ in range(30):
+        rate.learn(Copied(160e6, 1), free=False)
+    assert follow(rate, 0.5) == 80_000_000
 
 
 def test_impossible_speeds_are_bounded() -> None:

@@ -29,8 +29,8 @@ def test_from_one_on_there_are_no_turns() -> None:
 def test_a_turn_that_was_not_used_is_kept_and_not_more() -> None:
     turns = Turns()
     assert all(turns.follow(0.5, moving=False) for _ in range(10))
-    assert turns.follow(0.25, moving=True)
-    assert not turns.follow(0.25, moving=True)
+    assert not turns.follow(0.5, moving=True)
+    assert turns.follow(0.5, moving=False)
 
 
 def test_a_long_move_costs_a_limited_pause() -> None:

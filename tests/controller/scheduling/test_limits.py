@@ -1,4 +1,13 @@
-from controller.scheduling.limits import CONFIGS, Capacity, Cost, LimitKind, Usage, capacities_of, limits_of
+from controller.scheduling.limits import (
+    CONFIGS,
+    Capacity,
+    Cost,
+    LimitKind,
+    Usage,
+    Windows,
+    capacities_of,
+    limits_of,
+)
 from controller.scheduling.plan_limits import PlanLimits
 
 INTO_4 = Cost(incoming=(4,), source=1, leads=False)
@@ -86,3 +95,29 @@ def test_brokers_returns_senders_and_receivers() -> None:
 def test_the_text_of_a_capacity_names_its_broker() -> None:
     assert str(Capacity(LimitKind.INCOMING, 5)) == "replicas moving to broker 5"
     assert str(Capacity(LimitKind.PARTITIONS)) == "partition movements"
+
+
+def test_pace_limits_single_brokers_and_the_cluster() -> None:
+    usage = using(PlanLimits(), INTO_4)
+    usage.windows = Windows({4: 2, 1: 2}, others=1, cluster=2)
+    assert usage.exhausted(capacities_of(INTO_4)) is None
+    usage.windows = Windows({4: 1, 1: 2}, others=1, cluster=2)
+    assert usage.exhausted(capacities_of(INTO_4)) == Capacity(LimitKind.INCOMING, 4)
+    usage.windows = Windows({}, others=5, cluster=1)
+    assert usage.exhausted(capacities_of(INTO_4)) == Capacity(LimitKind.REPLICAS)
+    assert usage.is_paced(Capacity(LimitKind.REPLICAS))
+
+
+def test_the_limits_of_operators_remain_upper_bounds_of_pace() -> None:
+    usage = using(PlanLimits(per_broker=1), INTO_4)
+    usage.windows = Windows({4: 9}, others=9)
+    assert usage.limit(Capacity(LimitKind.INCOMING, 4)) == 1
+    assert not usage.is_paced(Capacity(LimitKind.INCOMING, 4))
+
+
+def test_replicas_that_have_ended_are_counted_by_broker() -> None:
+    usage = using(PlanLimits(), INTO_4, INTO_4, INTO_5)
+    usage.end(INTO_4, 2)
+    assert usage.ended[Capacity(LimitKind.INCOMING, 4)] == 2
+    assert usage.ended[Capacity(LimitKind.OUTGOING, 1)] == 2
+    assert usage.taken(Capacity(LimitKind.OUTGOING, 1)) == 1
