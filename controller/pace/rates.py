@@ -27,7 +27,7 @@ class Rate:
         self._flow = 0.0
         """What may pass in a second."""
         self._unit = DEFAULT_UNIT
-        self._exceeded = False
+        self._exceeded = self._distrusted = False
 
     @property
     def value(self) -> int | None:
@@ -43,12 +43,14 @@ class Rate:
         self.used = self.value is None or rate <= 0 or rate > USED_SHARE * self._flow
         if replicas and rate > 0:
             measured = min(max(rate / replicas, LEAST_UNIT), MOST_UNIT)
-            if measured > self._unit or (free and self.value is None):
+            faster = measured > self._unit and not self._distrusted
+            if faster or (free and self.value is None):
                 self._unit += 0.3 * (measured - self._unit)
 
     def distrust(self) -> None:
         """The least rate is still too high: the measured sizes may be wrong."""
         self._unit = max(LEAST_UNIT, self._unit / 4)
+        self._distrusted = True
 
     def act_now(self) -> None:
         """Throttle what is in flight without waiting, because its producers are in trouble."""

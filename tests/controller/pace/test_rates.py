@@ -97,4 +97,5 @@ def test_a_rate_that_is_not_used_is_noted_unless_sizes_are_unknown() -> None:
 def test_a_distrusted_speed_is_reduced() -> None:
     rate = Rate()
     rate.distrust()
+    rate.learn(Copied(MOST_UNIT, 1), free=False)
     assert follow(rate, 0.5) == pytest.approx(DEFAULT_UNIT / 8, rel=0.01)
