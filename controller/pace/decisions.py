@@ -40,7 +40,7 @@ def loads(state: State) -> dict[int, Load]:
 
     def moves(kind: LimitKind, broker: int) -> Moves:
         capacity = Capacity(kind, broker)
-        return Moves(usage.taken(capacity), usage.ended[capacity])
+        return Moves(usage.taken(capacity), usage.ended.get(capacity, 0))
 
     return {
         broker: Load(

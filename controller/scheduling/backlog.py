@@ -122,7 +122,7 @@ class Backlog:
         """Stop counting a step of this partition."""
         cost = self.costs.pop(key, None)
         if cost is not None:
-            self.usage.end(cost)
+            self.usage.count(cost, -1, ended=True)
 
     def forget_all(self, keys: Collection[TopicPartition]) -> None:
         """Stop counting the steps of these partitions, and forget their waves: their reassignments have ended."""
@@ -130,7 +130,7 @@ class Backlog:
         # Neighbours often share one object, which costs less to compare than to look up.
         for cost, same in groupby(released):
             if cost is not None:
-                self.usage.end(cost, len(list(same)))
+                self.usage.count(cost, -len(list(same)), ended=True)
         for key in keys if self.planned else ():
             self.planned.pop(key, None)
 

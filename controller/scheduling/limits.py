@@ -3,7 +3,7 @@
 The limits are cluster-wide dynamic configs. The names in the KIP's drafts are accepted as aliases.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -153,7 +153,7 @@ class Usage:
         self.set_limits(limits, UNLIMITED_BYTES, None)
         self.freed: set[Capacity] = set()
         """Capacities of which something may be free again. The backlog removes those that it has used up."""
-        self.ended: Counter[Capacity] = Counter()
+        self.ended: defaultdict[Capacity, int] = defaultdict(int)
         """By capacity, the used amounts of all steps that have ended since the start of the process."""
         self._taken: dict[Capacity, int] = {}
         self._bytes_to: Counter[int] = Counter()
@@ -196,8 +196,8 @@ class Usage:
         """Return whether the limit of the capacity is that of pace."""
         return self.limit(capacity) < self._limits[capacity.kind]
 
-    def count(self, cost: Cost, steps: int) -> None:
-        """Add the cost of this number of steps that start. The number is negative for steps that have ended."""
+    def count(self, cost: Cost, steps: int, *, ended: bool = False) -> None:
+        """Add the cost of this number of steps. The number is negative for steps that have `ended`, or cost less now."""
         for capacity, amount in capacities_of(cost):
             taken = self._taken.get(capacity, 0) + steps * amount
             if taken:
@@ -206,14 +206,10 @@ class Usage:
                 del self._taken[capacity]
             if steps < 0:
                 self.freed.add(capacity)
+            if ended:
+                self.ended[capacity] -= steps * amount
         for broker in cost.incoming if cost.size else ():
             self._bytes_to[broker] += steps * cost.size
-
-    def end(self, cost: Cost, steps: int = 1) -> None:
-        """Subtract the cost of this number of steps that have ended."""
-        self.count(cost, -steps)
-        for capacity, amount in capacities_of(cost):
-            self.ended[capacity] += steps * amount
 
     def busiest(self, cost: Cost) -> int:
         """Return the highest number of replicas in flight at any broker of the step."""

@@ -117,7 +117,7 @@ def test_the_limits_of_operators_remain_upper_bounds_of_pace() -> None:
 
 def test_replicas_that_have_ended_are_counted_by_broker() -> None:
     usage = using(PlanLimits(), INTO_4, INTO_4, INTO_5)
-    usage.end(INTO_4, 2)
+    usage.count(INTO_4, -2, ended=True)
     assert usage.ended[Capacity(LimitKind.INCOMING, 4)] == 2
     assert usage.ended[Capacity(LimitKind.OUTGOING, 1)] == 2
     assert usage.taken(Capacity(LimitKind.OUTGOING, 1)) == 1
