@@ -4,7 +4,8 @@ from collections.abc import Collection
 
 from controller.pace.window import LatencyWindow
 
-COMPARE_SECONDS = 5.0
+COMPARE_SECONDS, MOST_SECONDS = 5.0, 20.0
+"""A comparison lasts longer than usual if too few latencies were measured: in large clusters each broker has fewer probes."""
 SETTLE_SECONDS = 2.0
 """The part of a comparison in which the move slows down, and which is not measured."""
 FIRST_PAUSE, LAST_PAUSE = 60.0, 600.0
@@ -18,14 +19,14 @@ class Comparisons:
     """When to compare. Times are monotonic, in seconds."""
 
     def __init__(self) -> None:
-        self._end: float | None = None
+        self._began: float | None = None
         self._next, self._ended = NEVER, float("-inf")
         self._pause = FIRST_PAUSE
 
     @property
     def running(self) -> bool:
         """Whether a comparison takes place."""
-        return self._end is not None
+        return self._began is not None
 
     def request(self, now: float) -> None:
         """Compare soon, because the idle level may have changed."""
@@ -37,13 +38,15 @@ class Comparisons:
         Return whether one has ended that has found another idle level.
         """
         may = now - self._ended >= LEAST_PAUSE
-        if self._end is not None:
-            if now >= self._end:
+        if self._began is not None:
+            lasted = now - self._began
+            needs_more = lasted < MOST_SECONDS and any(window.needs_more for window in windows)
+            if lasted >= COMPARE_SECONDS and not needs_more:
                 return self._finish(now, windows)
-            if now < self._end - COMPARE_SECONDS + SETTLE_SECONDS:
+            if lasted < SETTLE_SECONDS:
                 _forget_recent(windows)
         elif now >= self._next or (may and any(window.idle is None for window in windows)):
-            self._end = now + COMPARE_SECONDS
+            self._began = now
             _forget_recent(windows)
         elif self._next == NEVER:
             self._next = now + self._pause
@@ -61,7 +64,7 @@ class Comparisons:
                 low, high = sorted((before.short, after.short))
                 changed |= high > SAME_LEVEL * low
         self._pause = FIRST_PAUSE if changed else min(2 * self._pause, LAST_PAUSE)
-        self._end, self._ended, self._next = None, now, now + self._pause
+        self._began, self._ended, self._next = None, now, now + self._pause
         _forget_recent(windows)
         return changed
 

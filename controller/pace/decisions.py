@@ -29,7 +29,7 @@ def pace_measured(d: Decision, event: PaceMeasured) -> None:
     state.pacer.tick(event, state.pace, loads(state), shrunk_brokers(state))
     rows = state.pacer.brokers.values()
     windows = {row.broker: UNLIMITED if row.window is None else row.window for row in rows}
-    state.backlog.pace(Windows(windows, FIRST_WINDOW, state.pacer.together()))
+    state.backlog.pace(Windows(windows, FIRST_WINDOW, state.pacer.together))
     state.pace_history.add(d.now_ms, rows)
     state.paced_rates = {row.broker: row.rate for row in rows if row.rate is not None}
 

@@ -10,6 +10,13 @@ class Moves(NamedTuple):
     ended: int = 0
     """How many have ended since the start of the process."""
 
+    def lasting(self, before: "Moves") -> int:
+        """Return how many of those in flight have moved since the reading `before`; there may be more.
+
+        What has ended since then counts as begun before.
+        """
+        return max(0, min(self.in_flight, before.in_flight - (self.ended - before.ended)))
+
 
 NONE = Moves()
 
@@ -28,17 +35,11 @@ class Load(NamedTuple):
         return max(self.incoming.in_flight, self.outgoing.in_flight)
 
     def moved(self, before: "Load") -> int:
-        """Return how many replicas have moved since the reading `before`, with those that have arrived."""
+        """Return how many replicas have moved since the reading `before`, with those that have ended."""
         return max(
             now.in_flight + now.ended - then.ended for now, then in zip(self[:2], before[:2], strict=True)
         )
 
     def lasting(self, before: "Load") -> int:
-        """Return how many replicas have moved since the reading `before`, to the broker or from it, whichever is more.
-
-        What has ended since then counts as begun before. So it may be too few while replicas of several sizes move.
-        """
-        return max(
-            max(0, min(now.in_flight, then.in_flight - (now.ended - then.ended)))
-            for now, then in zip(self[:2], before[:2], strict=True)
-        )
+        """Return how many replicas have moved since the reading `before`, to the broker or from it, whichever is more."""
+        return max(self.incoming.lasting(before.incoming), self.outgoing.lasting(before.outgoing))

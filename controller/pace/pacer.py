@@ -74,6 +74,8 @@ class Pacer:
 
     def __init__(self) -> None:
         self.brokers: dict[int, BrokerPace] = {}
+        self.together = 1
+        """How many partitions may move in the cluster."""
         self.problem = ""
         """Why the target cannot be kept, or what is not measured, in one line."""
         self._unmeasured = False
@@ -84,6 +86,7 @@ class Pacer:
         self._rates: dict[int, Rate] = {}
         self._turns: dict[int, Turns] = {}
         self._loads: Mapping[int, Load] = {}
+        """At the last reading."""
         self._comparisons = Comparisons()
         self._shrunk: Set[int] = frozenset()
         self._stuck_since: dict[int, float] = {}
@@ -132,19 +135,10 @@ class Pacer:
                 chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
             row = self._row(broker, reading, settings, load, chosen)
             self.brokers[broker] = self._with_latency(row, before.get(broker))
+        self.together = self._most_together(loads)
         self._loads = loads
         self._unmeasured = bool(reading.problem)
         self.problem = reading.problem or self._unreached(settings)
-
-    def together(self) -> int:
-        """Return how many replicas may move in the cluster: the sum of the efforts.
-
-        Brokers whose turns are at the same time then move no more than brokers that take turns one after the other.
-        """
-        rows = self.brokers.values()
-        if any(row.effort is None for row in rows):
-            return UNLIMITED
-        return max(1, int(sum((row.effort or 0) if row.rate is None else (row.window or 0) for row in rows)))
 
     def news(self) -> list[str]:
         """Return what is worth a line in the log since the last call: problems, comparisons, and stops of brokers."""
@@ -202,7 +196,7 @@ class Pacer:
             window.follow_falling_idle()
 
     def _learn_rates(self, reading: PaceMeasured, loads: Mapping[int, Load]) -> None:
-        if any(rate.value is not None for rate in self._rates.values()):
+        if any(rate.value is not None for broker, rate in self._rates.items() if broker in loads):
             self._throttled_at = reading.at
         free = reading.at - self._throttled_at > FREE_SECONDS
         for broker in self._rates.keys() - (reading.copied or {}).keys():
@@ -242,7 +236,7 @@ class Pacer:
         self, broker: int, settings: PaceSettings, load: Load, ratio: Ratio | None, hard: bool
     ) -> _Chosen:
         effort = self._efforts.setdefault(broker, Effort())
-        if hard and load.in_flight:
+        if hard and self._moved(broker, load):
             effort.stop(self._at, load.in_flight)
             self._rates.setdefault(broker, Rate()).act_now()
             self._forget_of(broker)
@@ -271,9 +265,11 @@ class Pacer:
         ratio = found.now
         moves = self._at - self._stepped_at <= ENDED_SECONDS
         moved = self._moved(broker, load)
-        limited = moves and moved + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
-        in_flight = load.in_flight or min(1, moved)
-        if effort.follow(self._at, ratio, in_flight, idle=found.idle, limited=limited):
+        # How many replicas that arrived between two readings moved at once is not known: at least one.
+        used = max(load.in_flight, min(moved, 1))
+        limited = moves and used + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
+        most = max(load.in_flight, min(moved, max(1, int(effort.level))))
+        if effort.follow(self._at, ratio, most, idle=found.idle, limited=limited):
             self._forget_of(broker)
         if ratio <= 1 or effort.level > FLOOR:
             self._stuck_since.pop(broker, None)
@@ -288,6 +284,23 @@ class Pacer:
     def _moved(self, broker: int, load: Load) -> int:
         """Return how many replicas have moved there since the last reading."""
         return load.moved(self._loads.get(broker, load))
+
+    def _most_together(self, loads: Mapping[int, Load]) -> int:
+        """Return how many partitions may move: as many as the sum of the efforts, beside those that last.
+
+        Brokers whose turns are at the same time then move no more than brokers that take turns one after the other.
+        A throttled broker needs no turns.
+        """
+        rows = self.brokers.values()
+        if any(row.effort is None for row in rows):
+            return UNLIMITED
+        efforts = ((row.effort if row.rate is None else row.window) or 0 for row in rows)
+        changes = [(load, self._loads.get(broker, Load())) for broker, load in loads.items()]
+        lasting = max(
+            sum(now.incoming.lasting(before.incoming) for now, before in changes),
+            sum(now.outgoing.lasting(before.outgoing) for now, before in changes),
+        )
+        return max(1, int(sum(efforts))) + lasting
 
     def _row(
         self, broker: int, reading: PaceMeasured, settings: PaceSettings, load: Load, chosen: _Chosen

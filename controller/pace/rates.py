@@ -13,6 +13,8 @@ LEAST_UNIT, MOST_UNIT = 1e6, 200e6
 MARGIN = 1.2
 """A throttle is this multiple of what the moving partitions need to catch up with their producers."""
 USED_SHARE = 0.6
+BRIEF_CALLS = 2
+"""After so many seconds with replicas that did not last, those that follow are small, and need no throttle."""
 
 
 class Rate:
@@ -28,6 +30,8 @@ class Rate:
         """What may pass in a second."""
         self._unit = DEFAULT_UNIT
         self._exceeded = self._distrusted = False
+        self._brief = 0
+        """Calls since the last one with a replica that lasted, in which others moved."""
 
     @property
     def value(self) -> int | None:
@@ -60,12 +64,13 @@ class Rate:
     def follow(self, effort: float, in_flight: int, needed: float, *, lasting: int) -> None:
         """Set the throttle for this effort; `needed` is what the moving partitions need at least.
 
-        `lasting` are the replicas in flight that moved at the last call too.
+        `lasting` are those of the replicas in flight that have moved since the last call; there may be more.
         """
+        self._brief = 0 if lasting else self._brief + (in_flight > 0)
         if lasting > effort:
             self._exceeded = True
-        elif lasting or effort >= 1:
-            # Without a lasting one a throttle remains, so that the next large replica starts with it.
+        elif lasting or effort >= 1 or self._brief >= BRIEF_CALLS:
+            # Until then a throttle remains, so that the next large replica starts with it.
             self._exceeded = False
         if not self._exceeded:
             self._quota.remove()

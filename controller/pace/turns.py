@@ -8,7 +8,7 @@ MOST_DEBT = 2.0
 
 
 class Turns:
-    """The turns of one broker. It has saved the seconds in which it might have moved a replica, at most the share of one."""
+    """The turns of one broker. It has saved the seconds in which it might have moved a replica, at most its effort."""
 
     def __init__(self) -> None:
         self._saved = 0.0

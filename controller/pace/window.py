@@ -67,9 +67,18 @@ class LatencyWindow:
         """Judge the next seconds alone, because the load of the brokers has changed."""
         self._recent.clear()
 
+    @property
+    def needs_more(self) -> bool:
+        """Whether there are some recent latencies, but too few for an idle level."""
+        return 0 < self._recent_count < ENOUGH_IDLE
+
+    @property
+    def _recent_count(self) -> int:
+        return sum(len(row) for _, row in self._recent)
+
     def take_as_idle(self) -> None:
         """Take the recent latencies as those without a move, if there are enough."""
-        if sum(len(row) for _, row in self._recent) >= ENOUGH_IDLE:
+        if self._recent_count >= ENOUGH_IDLE:
             self._idle = deque(self._recent)
             self._idle_levels = None
 

@@ -199,12 +199,17 @@ class Backlog:
                     yield step[0], True
 
     def fits(self, key: TopicPartition, cost: Cost) -> bool:
-        """Return whether the limits allow this cost for the partition's step in flight instead of its own."""
+        """Return whether the limits allow this cost for the partition's step in flight instead of its own.
+
+        They do if it takes no more than now, although the limits may be lower than when the step began.
+        """
         own = self.costs.get(key)
         if own is None:
             return self.usage.exhausted(capacities_of(cost)) is None
+        taken = dict(capacities_of(own))
+        more = tuple(row for row in capacities_of(cost) if row[1] > taken.get(row[0], 0))
         self.usage.count(own, -1)
-        fits = self.usage.exhausted(capacities_of(cost)) is None
+        fits = self.usage.exhausted(more) is None
         self.usage.count(own, 1)
         return fits
 

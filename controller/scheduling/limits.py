@@ -125,13 +125,13 @@ class Windows(NamedTuple):
     others: int
     """The same for brokers that are not in `brokers`."""
     cluster: int = UNLIMITED
-    """How many replicas may move in the cluster."""
+    """How many partitions may move in the cluster."""
 
     def of(self, capacity: Capacity) -> int:
         """Return the limit of the capacity."""
         if capacity.broker >= 0:
             return self.brokers.get(capacity.broker, self.others)
-        return self.cluster if capacity.kind is LimitKind.REPLICAS else UNLIMITED
+        return self.cluster if capacity.kind is LimitKind.PARTITIONS else UNLIMITED
 
 
 class Usage:

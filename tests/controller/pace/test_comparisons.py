@@ -1,4 +1,4 @@
-from controller.pace.comparisons import COMPARE_SECONDS, FIRST_PAUSE, LEAST_PAUSE, Comparisons
+from controller.pace.comparisons import COMPARE_SECONDS, FIRST_PAUSE, LEAST_PAUSE, MOST_SECONDS, Comparisons
 from controller.pace.window import LatencyWindow, Levels
 
 
@@ -65,3 +65,23 @@ def test_a_comparison_that_measures_too_little_is_repeated_after_a_pause() -> No
         comparisons.follow(at, rows)
         ran.append(comparisons.running)
     assert sum(ran) == 3 * COMPARE_SECONDS
+
+
+def test_a_comparison_lasts_until_each_broker_has_enough_latencies() -> None:
+    comparisons, rows = Comparisons(), windows(4, range(5))
+    comparisons.request(5)
+    changes = []
+    for at in range(5, 5 + 10):
+        rows[0].add(at, [9.0, 9.0], idle=False)
+        changes.append(comparisons.follow(at, rows))
+    assert (True in changes, rows[0].idle) == (True, Levels(9, 9))
+
+
+def test_a_comparison_with_too_few_latencies_ends_without_a_result() -> None:
+    comparisons, rows = Comparisons(), windows(4, range(5))
+    comparisons.request(5)
+    comparisons.follow(5, rows)
+    rows[0].add(8, [9.0], idle=False)
+    assert not any(comparisons.follow(at, rows) for at in range(8, 6 + int(MOST_SECONDS)))
+    assert not comparisons.running
+    assert rows[0].idle == Levels(4, 4)

@@ -1,5 +1,7 @@
 """Pace in virtual time, against `simulation.SimulatedCluster`."""
 
+from collections.abc import Callable
+
 import pytest
 
 from controller.pace.effort import FLOOR, START, Activity
@@ -142,6 +144,34 @@ def test_small_replicas_that_arrive_between_readings_let_the_effort_grow() -> No
     assert all(latest(cluster, broker) > 2 * START for broker in cluster.neighbours)
 
 
+def steady(pacer: Pacer, seconds: range, load: Callable[[int], Load], latency: float = 4.0) -> None:
+    """Let broker 1 have these loads and this latency; the target is 10 ms."""
+    for at in seconds:
+        reading = PaceMeasured(at, Source.CANARY, [Probe(1, (), [latency] * 5)], {})
+        pacer.tick(reading, PaceSettings(10), {1: load(at)}, frozenset())
+
+
+def test_an_effort_that_others_limit_does_not_grow_with_what_arrives() -> None:
+    pacer = Pacer()
+    steady(pacer, range(200), lambda at: Load(Moves(1, ended=100 * at)))
+    assert (pacer.brokers[1].effort or 0) < 4
+
+
+def test_a_replica_left_the_isr_while_small_ones_arrived_between_readings() -> None:
+    pacer = Pacer()
+    steady(pacer, range(20), lambda at: Load(Moves(0, ended=10 * at)))
+    reading = PaceMeasured(20, Source.CANARY, [Probe(1, (), [4.0] * 5)], {})
+    pacer.tick(reading, PaceSettings(10), {1: Load(Moves(0, ended=200))}, {1})
+    assert pacer.brokers[1].effort == FLOOR
+
+
+def test_a_lasting_replica_does_not_keep_others_waiting() -> None:
+    pacer = Pacer()
+    steady(pacer, range(30), lambda at: Load(Moves(1), throttled_by_others=True), latency=100.0)
+    assert pacer.brokers[1].effort == FLOOR
+    assert pacer.together == 2
+
+
 def test_small_replicas_take_turns_instead_of_a_throttle() -> None:
     cluster = SimulatedCluster()
     cluster.run(30)
@@ -153,13 +183,13 @@ def test_small_replicas_take_turns_instead_of_a_throttle() -> None:
 
 def test_brokers_do_not_have_their_turns_at_the_same_time() -> None:
     cluster = fast()
-    assert cluster.pacer.together() == int(4 * START)
+    assert cluster.pacer.together == int(4 * START)
     cluster.plan(1000, size=25e6)
     for _ in range(15):
         cluster.second()
         efforts = sum(latest(cluster, broker) for broker in cluster.neighbours)
-        assert cluster.pacer.together() == max(1, int(efforts))
-    assert cluster.pacer.together() > 4
+        assert cluster.pacer.together == max(1, int(efforts))
+    assert cluster.pacer.together > 4
 
 
 def test_without_producers_nothing_is_slowed() -> None:
@@ -168,7 +198,7 @@ def test_without_producers_nothing_is_slowed() -> None:
     cluster.plan(100)
     cluster.run(3)
     assert {row.window for row in cluster.pacer.brokers.values()} == {None}
-    assert cluster.pacer.together() == UNLIMITED
+    assert cluster.pacer.together == UNLIMITED
     assert "no producer writes" in cluster.pacer.brokers[1].reason
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from controller.pace.quota import WINDOW_SECONDS
-from controller.pace.rates import DEFAULT_UNIT, MOST_UNIT, Rate
+from controller.pace.rates import BRIEF_CALLS, DEFAULT_UNIT, MOST_UNIT, Rate
 from controller.pace.readings import Copied
 
 
@@ -31,6 +31,16 @@ def test_small_replicas_that_follow_each_other_are_not_throttled() -> None:
     for _ in range(10):
         rate.follow(0.5, 1, 0, lasting=0)
     assert rate.value is None
+
+
+def test_small_replicas_after_a_large_one_are_not_throttled_for_long() -> None:
+    rate = Rate()
+    follow(rate, 0.5)
+    values = []
+    for _ in range(BRIEF_CALLS):
+        rate.follow(0.5, 1, 0, lasting=0)
+        values.append(rate.value)
+    assert values == [DEFAULT_UNIT / 2] * (BRIEF_CALLS - 1) + [None]
 
 
 def test_a_throttle_waits_for_the_next_step() -> None:

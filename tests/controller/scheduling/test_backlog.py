@@ -1,7 +1,7 @@
 from controller.model.cluster import TopicPartition
 from controller.scheduling.backlog import SLACK, Backlog
 from controller.scheduling.buckets import Planned, Rank
-from controller.scheduling.limits import Capacity, Cost, LimitKind
+from controller.scheduling.limits import Capacity, Cost, LimitKind, Windows
 from controller.scheduling.plan_limits import PlanLimits
 from tests.builders import key
 
@@ -205,6 +205,14 @@ def test_a_step_may_change_within_the_capacity_it_has() -> None:
     started(backlog)
     assert backlog.fits(key("a-0"), INTO_5)
     assert not backlog.fits(key("b-0"), INTO_5)
+
+
+def test_a_step_may_go_on_with_what_it_takes_although_the_limits_are_lower_now() -> None:
+    backlog = waiting(("a-0", INTO_4), ("b-0", INTO_4))
+    started(backlog)
+    backlog.pace(Windows({}, others=1, cluster=1))
+    assert backlog.fits(key("a-0"), INTO_4)
+    assert not backlog.fits(key("a-0"), Cost((4, 5), 1, False))
 
 
 def test_planned_waves_precede_the_order_of_arrival() -> None:

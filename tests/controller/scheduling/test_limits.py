@@ -104,8 +104,8 @@ def test_pace_limits_single_brokers_and_the_cluster() -> None:
     usage.windows = Windows({4: 1, 1: 2}, others=1, cluster=2)
     assert usage.exhausted(capacities_of(INTO_4)) == Capacity(LimitKind.INCOMING, 4)
     usage.windows = Windows({}, others=5, cluster=1)
-    assert usage.exhausted(capacities_of(INTO_4)) == Capacity(LimitKind.REPLICAS)
-    assert usage.is_paced(Capacity(LimitKind.REPLICAS))
+    assert usage.exhausted(capacities_of(INTO_4)) == Capacity(LimitKind.PARTITIONS)
+    assert usage.is_paced(Capacity(LimitKind.PARTITIONS))
 
 
 def test_the_limits_of_operators_remain_upper_bounds_of_pace() -> None:
