@@ -90,7 +90,11 @@ def openings(schedule: Schedule, now_ms: int, reach: timedelta) -> Iterator[Open
 
 @lru_cache(maxsize=8)
 def _openings_around(schedule: Schedule, today: date, reach: timedelta) -> Sequence[Opening]:
-    """Return the changes around a day. They are the same all day: the time until jobs are done is computed often."""
+    """Return the changes around a day. They are the same all day: the time until jobs are done is computed often.
+
+    The search begins MARGIN_DAYS earlier than needed. There, periods that began before are not known, so that the
+    throttle of the last period may be wrong.
+    """
     found: list[Opening] = []
     running = Counter[int | None]()
     for at_ms, group in groupby(sorted(_edges(schedule, today, reach), key=itemgetter(0)), itemgetter(0)):
@@ -104,7 +108,15 @@ def _openings_around(schedule: Schedule, today: date, reach: timedelta) -> Seque
         opening = Opening(bool(running), min(filter(None, throttles), default=None), at_ms)
         if not found or opening[:2] != found[-1][:2]:
             found.append(opening)
-    return found
+    first = _ms(datetime.combine(today - _before(reach), time.min, UTC))
+    known = [opening for opening in found if opening.since_ms >= first - DAY_MS]
+    earlier = found[: len(found) - len(known)][-1:]
+    return [opening for opening in earlier if opening.is_open] + known
+
+
+def _before(reach: timedelta) -> timedelta:
+    """Return how far before a day changes are searched."""
+    return min(reach, REACHES[-1])
 
 
 def seconds_until_done(schedule: Schedule, now_ms: int, size: float, rate: float) -> float | None:
@@ -163,7 +175,7 @@ Edge = tuple[int, int, int | None]
 
 def _edges(schedule: Schedule, today: date, reach: timedelta) -> Iterable[Edge]:
     zone = zone_of(schedule.zone)
-    for number in range(-min(reach, REACHES[-1]).days, reach.days + MARGIN_DAYS):
+    for number in range(-_before(reach).days - MARGIN_DAYS, reach.days + MARGIN_DAYS):
         day = today + timedelta(days=number)
         midnight = datetime.combine(day, time.min)
         for period in schedule.periods:

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from controller.schedule.openings import (
@@ -229,6 +229,7 @@ def test_the_schedule_is_open_when_the_clock_is_in_a_period(schedule: Schedule, 
 
 @settings(max_examples=examples(50), deadline=None)
 @given(SCHEDULES, TIMES)
+@example(Schedule((Period((2,), 0, 1, None), Period((0, 1), 1, 1441, 1000)), "UTC", ""), 1_293_840_000_000)
 def test_nothing_changes_before_the_next_change(schedule: Schedule, now: int) -> None:
     opening = opening_at(schedule, now)
     assert opening.until_ms is not None
