@@ -10,9 +10,17 @@ from contextlib import contextmanager
 
 BURST = "128k"
 """What a broker may send at once."""
-SMALL_FETCHES = {"replica.fetch.max.bytes": "65536", "replica.fetch.response.max.bytes": "655360"}
-"""Brokers' settings for slow networks. A fetch delays produces of other partitions for as long as it is sent: with the
-default of 1 MiB for 42 ms at 25 MB/s, but for 1 ms at 10 Gbit/s. With these settings it is 3 ms at 25 MB/s."""
+FETCH_SECONDS = 0.84e-3
+"""How long a network of 10 Gbit/s sends Kafka's default for `replica.fetch.max.bytes`, 1 MiB."""
+
+
+def fetch_settings(megabytes: float) -> dict[str, str]:
+    """Return brokers' settings with which a fetch takes as long at so many MB/s as by default at 10 Gbit/s.
+
+    A fetch delays produces of other partitions for as long as it is sent: with the default for 42 ms at 25 MB/s.
+    """
+    size = round(megabytes * 1e6 * FETCH_SECONDS)
+    return {"replica.fetch.max.bytes": str(size), "replica.fetch.response.max.bytes": str(10 * size)}
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-from bench.broker_network import SMALL_FETCHES, limited
+from bench.broker_network import fetch_settings, limited
 from bench.gateway_cluster import FULL_SPEED, Site, configure, listed, load, site
 from bench.pace_plots import plot
 from protocol.messages.alter_partition_reassignments_request import (
@@ -372,7 +372,7 @@ def measure(options: argparse.Namespace, modes: Sequence[Mode]) -> tuple[list[Ru
     """Measure all modes in turn, as often as asked for. Return the runs, and the loads of the machine."""
     loads, runs, there = [getloadavg()[0]], [], True
     with ExitStack() as stack:
-        at = stack.enter_context(site(SMALL_FETCHES if options.network else FULL_SPEED))
+        at = stack.enter_context(site(FULL_SPEED | (fetch_settings(options.network) if options.network else {})))
         create(at, LOADED, [loaded_replicas(i) for i in range(LOADED_PARTITIONS)])
         for topic, count in ((CANARY, BROKERS), (BIG, options.partitions)):
             create(at, topic, [replicas(i, False) for i in range(count)])
