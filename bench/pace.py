@@ -372,7 +372,9 @@ def measure(options: argparse.Namespace, modes: Sequence[Mode]) -> tuple[list[Ru
     """Measure all modes in turn, as often as asked for. Return the runs, and the loads of the machine."""
     loads, runs, there = [getloadavg()[0]], [], True
     with ExitStack() as stack:
-        at = stack.enter_context(site(FULL_SPEED | (fetch_settings(options.network) if options.network else {})))
+        at = stack.enter_context(
+            site(FULL_SPEED | (fetch_settings(options.network) if options.network else {}))
+        )
         create(at, LOADED, [loaded_replicas(i) for i in range(LOADED_PARTITIONS)])
         for topic, count in ((CANARY, BROKERS), (BIG, options.partitions)):
             create(at, topic, [replicas(i, False) for i in range(count)])
