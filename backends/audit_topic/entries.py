@@ -1,10 +1,12 @@
 """Audit entries as rows: in the state topic until they are copied, and in the audit topic."""
 
 from collections.abc import Iterable, Mapping
+from typing import Annotated
 
 import msgspec
 
 from backends.state_topic.rows import AUDIT
+from common.json.foreign import decode_foreign
 from controller.model.audit import AuditAction, AuditEntry
 from protocol.errors import DecodeError
 from protocol.record_batch import Batch, BatchRecord
@@ -12,16 +14,23 @@ from protocol.record_batch import Batch, BatchRecord
 _PREFIX = msgspec.json.encode([AUDIT])[:-1] + b","
 
 
+Stored = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""A number that the database can store."""
+
+
 class _Fields(msgspec.Struct, frozen=True):
     """The value of a row, in which an older or a newer version may have more fields."""
 
-    id: int
-    time_ms: int
+    id: Stored
+    time_ms: Stored
     action: str
     principal: str
     client_id: str | None
-    job: int
+    job: Stored
     detail: str
+
+
+_FIELDS = msgspec.json.Decoder(_Fields)
 
 
 def encode_entry(entry: AuditEntry) -> BatchRecord:
@@ -32,7 +41,7 @@ def encode_entry(entry: AuditEntry) -> BatchRecord:
 def decode_entry(value: bytes) -> AuditEntry:
     """Return the entry of a row. Raises DecodeError."""
     try:
-        fields = msgspec.json.decode(value, type=_Fields)
+        fields = decode_foreign(value, _FIELDS)
         entry = AuditEntry(**msgspec.structs.asdict(fields))
         return entry._replace(action=AuditAction(fields.action))
     except (msgspec.DecodeError, ValueError) as error:

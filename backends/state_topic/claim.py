@@ -2,6 +2,7 @@
 
 import msgspec
 
+from common.json.foreign import decode_foreign
 from protocol.record_batch import BatchRecord, Producer
 
 CLAIM_KEY = b'["claim"]'
@@ -50,9 +51,12 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return BatchRecord(CLAIM_KEY, msgspec.json.encode(self))
 
 
+_CLAIM = msgspec.json.Decoder(Claim)
+
+
 def decode_claim(value: bytes) -> Claim | None:
     """Return the claim, or None if the value is no claim: a foreign batch can have any bytes."""
     try:
-        return msgspec.json.decode(value, type=Claim)
+        return decode_foreign(value, _CLAIM)
     except msgspec.DecodeError:
         return None

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from backends.state_topic.topic import StateTopicError
+from common.json.foreign import decode_foreign
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchRecord
 
@@ -34,6 +35,10 @@ class _Ports(msgspec.Struct, frozen=True):
     positions: dict[int, int]
 
 
+_ANY, _META = msgspec.json.Decoder(dict[str, object]), msgspec.json.Decoder(Meta)
+_PORTS = msgspec.json.Decoder(_Ports)
+
+
 def read_meta(
     rows: Mapping[bytes, bytes], topic: str, upstream_cluster_id: str, *, moved: bool = False
 ) -> Meta | None:
@@ -47,13 +52,13 @@ def read_meta(
         return None
     try:
         # The format first: a newer one may have other fields.
-        number = msgspec.json.decode(value, type=dict[str, object]).get("format")
+        number = decode_foreign(value, _ANY).get("format")
         if isinstance(number, int) and number > FORMAT:
             raise StateTopicError(
                 f"the state topic {topic} has format {number}, and this version knows formats up to {FORMAT}: "
                 "start the newer version"
             )
-        meta = msgspec.json.decode(value, type=Meta)
+        meta = decode_foreign(value, _META)
     except msgspec.DecodeError as error:
         raise DecodeError(f"the row {META} of the state topic: {error}") from error
     if meta.upstream_cluster_id != upstream_cluster_id:
@@ -75,7 +80,7 @@ def read_ports(rows: Mapping[bytes, bytes]) -> Mapping[int, int]:
     if value is None:
         return {}
     try:
-        positions = msgspec.json.decode(value, type=_Ports).positions
+        positions = decode_foreign(value, _PORTS).positions
     except msgspec.DecodeError as error:
         raise DecodeError(f"the row {PORTS} of the state topic: {error}") from error
     if len(set(positions.values())) < len(positions) or min(positions.values(), default=1) < 1:

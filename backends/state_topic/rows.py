@@ -12,6 +12,7 @@ import msgspec
 
 from backends.record_forms import FORMS, RecordForm
 from backends.state_topic.meta import META, PORTS
+from common.json.foreign import decode_foreign
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Record
 from protocol.errors import DecodeError
@@ -23,6 +24,9 @@ SEQUENCE = "sequence"
 
 AUDIT = "audit"
 """Name of the rows of the audit log, which are no records."""
+
+AUDIT_IDS = 2**63
+"""Ids of audit entries are positive and below this."""
 
 NO_RECORDS = frozenset({AUDIT, META, PORTS})
 """Names of the rows that are no records of the controller."""
@@ -110,9 +114,9 @@ def decode_records(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[Record]:
 
 def decode_row(key: bytes, value: bytes) -> DecodedRow:
     """Decode one row. Raises DecodeError."""
-    name, *columns = _decoded(key, _KEYS)
+    name, *columns = _decoded(key, _KEYS) or (None,)
     if name == AUDIT:
-        return int(columns[0])
+        return _entry_id(columns)
     form = _BY_NAME.get(name) if isinstance(name, str) else None
     if form is None:
         if isinstance(name, str) and name in NO_RECORDS:
@@ -127,6 +131,13 @@ def decode_row(key: bytes, value: bytes) -> DecodedRow:
     return LoadedRecord(_ORDER[name], position, form.ordered, record)
 
 
+def _entry_id(columns: Sequence[Any]) -> int:
+    match columns:
+        case [int(number)] if 0 < number < AUDIT_IDS:
+            return number
+    raise DecodeError(f"the state topic has a row of the audit log with the id {columns!r:.80}")
+
+
 def _sequence(fields: dict[str, Any]) -> int:
     sequence = fields[SEQUENCE]
     if not isinstance(sequence, int):
@@ -136,7 +147,7 @@ def _sequence(fields: dict[str, Any]) -> int:
 
 def _decoded(text: bytes, decoder: msgspec.json.Decoder[Result]) -> Result:
     try:
-        return decoder.decode(text)
+        return decode_foreign(text, decoder)
     except msgspec.DecodeError as error:
         raise DecodeError(f"a row of the state topic is not JSON: {text[:80]!r}") from error
 

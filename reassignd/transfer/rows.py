@@ -8,6 +8,7 @@ import msgspec
 from backends.state_topic.meta import META_KEY, Meta, encode_ports, read_meta, read_ports
 from backends.state_topic.rows import RowWriter, decode_records
 from backends.state_topic.topic import StateTopicError
+from common.json.foreign import decode_foreign
 from controller.model.audit import AuditEntry
 from controller.model.cluster import Record
 from protocol.errors import DecodeError
@@ -20,6 +21,9 @@ Rows = Mapping[bytes, bytes]
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: msgspec.Raw
     value: msgspec.Raw
+
+
+_LINE = msgspec.json.Decoder(_Line)
 
 
 class Contents(NamedTuple):
@@ -70,7 +74,7 @@ def from_lines(lines: Iterable[bytes], upstream_cluster_id: str) -> dict[bytes, 
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                row = msgspec.json.decode(line, type=_Line)
+                row = decode_foreign(line, _LINE)
             except msgspec.DecodeError as error:
                 raise CommandError(f"line {number} is no row of `reassignd state export`: {error}") from error
             rows[bytes(row.key)] = bytes(row.value)

@@ -14,6 +14,8 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from common.json.foreign import decode_foreign
+
 PROTOCOL = 1
 """Version of the conversation."""
 
@@ -135,11 +137,11 @@ def _check(message: bytes, expected: bytes) -> None:
 
 def _decode(message: bytes, kind: type[M]) -> M:
     try:
-        return msgspec.json.decode(message, type=kind)
+        return decode_foreign(message, msgspec.json.Decoder(kind))
     except msgspec.DecodeError:
         pass
     try:
-        reason = msgspec.json.decode(message, type=_Refusal).refused
+        reason = decode_foreign(message, msgspec.json.Decoder(_Refusal)).refused
     except msgspec.DecodeError:
         raise PeerRefusedError("what it sent is not the handshake of a peer") from None
     raise PeerRefusedError(f"it refused this instance: {' '.join(reason[:200].split())}")

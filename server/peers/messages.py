@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from common.json.foreign import decode_foreign
 from protocol.apis import find_api
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
@@ -49,6 +50,9 @@ class _Head(msgspec.Struct, frozen=True):
     listener: int
 
 
+_HEAD = msgspec.json.Decoder(_Head)
+
+
 def encode_forwarded(frame: RequestFrame, client: Client) -> bytes:
     """Return the data of a REQUEST: the header as JSON after its length, and the body as the client has sent it."""
     head = msgspec.json.encode(
@@ -61,7 +65,7 @@ def decode_forwarded(data: bytes) -> tuple[RequestFrame, Client]:
     """Return the request and its client. Raises DecodeError."""
     try:
         (length,) = _LENGTH.unpack_from(data)
-        head = msgspec.json.decode(data[4 : 4 + length], type=_Head)
+        head = decode_foreign(data[4 : 4 + length], _HEAD)
     except (error, msgspec.DecodeError):
         raise DecodeError("a forwarded request without a header") from None
     api = find_api(head.api_key)

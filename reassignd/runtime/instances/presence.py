@@ -11,6 +11,7 @@ from backends.state_topic.history import History
 from backends.state_topic.lease import Lease
 from backends.state_topic.writer import WriteCounts
 from common.clock import wall_clock
+from common.json.foreign import decode_foreign
 from reassignd import __version__
 from server.ports import InstanceRow
 
@@ -29,6 +30,9 @@ class Status(msgspec.Struct, frozen=True):
     url: str
     started_ms: int
     lag: int
+
+
+_STATUS = msgspec.json.Decoder(Status)
 
 
 @dataclass
@@ -108,7 +112,7 @@ class Presence:
     def heard(self, instance: str, status: bytes) -> None:
         """Note the status of a standby. One that cannot be read is ignored: another version may send another form."""
         try:
-            read = msgspec.json.decode(status, type=Status)
+            read = decode_foreign(status, _STATUS)
         except msgspec.DecodeError:
             return
         self._forget()

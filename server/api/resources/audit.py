@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import StreamingResponse
 
+from common.json.foreign import decode_foreign
 from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLogError
 from server.api.call import Call
 from server.api.errors import HttpError
@@ -22,7 +23,7 @@ EXPORT_PAGE = 2_000
 ACTIONS = {action.value: action for action in AuditAction}
 
 _encoder = msgspec.json.Encoder()
-_detail = msgspec.json.Decoder(AuditDetail)
+_DETAIL = msgspec.json.Decoder(AuditDetail)
 
 
 async def audit(call: Call, page: AuditPage) -> Audit:
@@ -103,7 +104,6 @@ def _number(value: int | UnsetType) -> int | None:
 
 
 def _row(entry: AuditEntry) -> AuditRow:
-    detail = _detail.decode(entry.detail)
     return AuditRow(
         entry.id,
         entry.time_ms,
@@ -111,8 +111,16 @@ def _row(entry: AuditEntry) -> AuditRow:
         entry.principal,
         entry.client_id,
         entry.job or None,
-        detail,
+        _detail(entry.detail),
     )
+
+
+def _detail(text: str) -> AuditDetail:
+    try:
+        return decode_foreign(text, _DETAIL)
+    except msgspec.DecodeError:
+        # Other programs can write to the audit topic of several instances.
+        return AuditDetail()
 
 
 ENDPOINTS = (

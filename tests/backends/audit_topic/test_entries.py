@@ -27,7 +27,11 @@ def test_entries_are_found_among_the_rows_of_the_state_topic() -> None:
     assert found == [an_entry(3), an_entry(12)]
 
 
-@pytest.mark.parametrize("value", [b"", b"{}", b"garbage", b'{"id": "a"}'])
+NESTED = b'{"z":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+TOO_LARGE = (encode_entry(an_entry(2**63)).value, encode_entry(an_entry(1)._replace(job=2**70)).value)
+
+
+@pytest.mark.parametrize("value", [b"", b"{}", b"garbage", b'{"id": "a"}', NESTED, *TOO_LARGE])
 def test_a_value_that_is_no_entry_is_refused(value: bytes) -> None:
     with pytest.raises(DecodeError, match="an entry of the audit log cannot be read"):
         decode_entry(value)

@@ -13,7 +13,10 @@ def test_a_claim_is_read_as_it_was_written() -> None:
     assert (key, decode_claim(value or b"")) == (CLAIM_KEY, claim)
 
 
-@pytest.mark.parametrize("value", [b"", b"{}", b'{"instance":1}', b"\xff"])
+NESTED = b'{"z":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+
+
+@pytest.mark.parametrize("value", [b"", b"{}", b'{"instance":1}', b"\xff", NESTED])
 def test_other_bytes_are_no_claim(value: bytes) -> None:
     assert decode_claim(value) is None
 

@@ -96,7 +96,10 @@ def test_unknown_fields_of_another_release_are_ignored() -> None:
     assert session.peer == FIRST
 
 
-@pytest.mark.parametrize("garbage", [b"", b"GET / HTTP/1.1", b"[]", b'{"mac": 1}', b"\xff"])
+NESTED = b'{"z":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+
+
+@pytest.mark.parametrize("garbage", [b"", b"GET / HTTP/1.1", b"[]", b'{"mac": 1}', b"\xff", NESTED])
 def test_anything_else_is_named_as_no_handshake(garbage: bytes) -> None:
     connecting, accepting = sides()
     for step in (accepting.answer, accepting.finish, connecting.prove, connecting.finish):

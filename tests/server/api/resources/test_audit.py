@@ -69,6 +69,12 @@ async def test_an_entry_has_its_detail(client: ApiClient) -> None:
     }  # fmt: skip
 
 
+async def test_a_detail_of_another_program_is_left_out(client: ApiClient, log: Log) -> None:
+    log.entries[2] = log.entries[2]._replace(detail='{"partitions":"many"}')
+    [entry] = (await client.get("/v1/audit?limit=1"))["entries"]
+    assert (entry["id"], entry["detail"]) == (3, {})
+
+
 async def test_filters_are_passed_on(client: ApiClient, log: Log) -> None:
     await client.get(
         "/v1/audit?action=order,cancel&principal=User:ann&client=7&job=4&since=5&until=6&topic=foo"
