@@ -128,7 +128,7 @@ def decode_row(key: bytes, value: bytes) -> DecodedRow:
         position = (_sequence(fields),) if form.ordered else tuple(columns)
     except (LookupError, ValueError, TypeError) as error:
         raise DecodeError(f"the row {key.decode(errors='replace')} of the state topic: {error!r}") from error
-    return LoadedRecord(_ORDER[name], position, form.ordered, record)
+    return LoadedRecord(_ORDER[form.name], position, form.ordered, record)
 
 
 def _entry_id(columns: Sequence[Any]) -> int:
