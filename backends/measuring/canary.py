@@ -6,7 +6,7 @@ its disk and its followers. Requests have connections of their own: on a shared 
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from backends.client.errors import BrokerError
@@ -41,6 +41,8 @@ LATE_SECONDS = 3.0
 CREATE_SECONDS = 60.0
 """Pause between two attempts to create the topic."""
 REFRESH_SECONDS = 10.0
+NOTHING_SECONDS = 10.0
+"""After this time without an answer of any broker, or with refusals only, something else is followed."""
 RECORD_BYTES = 100
 
 
@@ -84,11 +86,15 @@ class Canary:
         self._pending: dict[int, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._problem, self._was_used = "", False
+        self._refusal = ""
+        """Why the last record was refused; empty if it was accepted."""
+        self._measured_at = clock.now()
         self._create_at = self._refresh_at = self._often_until = float("-inf")
 
     async def run(self) -> None:
         """See `Probes.run`: probe the brokers in turn."""
-        self._often_until = self._clock.now() + LEARN_SECONDS
+        self._measured_at = self._clock.now()
+        self._often_until = self._measured_at + LEARN_SECONDS
         try:
             while True:
                 await self._prepare()
@@ -111,11 +117,22 @@ class Canary:
             followers = () if partition is None else tuple(r for r in partition.replicas if r != broker)
             probes.append(Probe(broker, followers, latencies, late + self._failed.pop(broker, 0)))
         self._was_used |= bool(partitions)
-        source = Source.CANARY if partitions and not self._problem else Source.ROUND_TRIPS
+        source = Source.CANARY if partitions else Source.ROUND_TRIPS
         why = self._problem
         if not why and not partitions and self._was_used:
             why = f"the canary topic {self._topic} is missing"
+        if self._measures_nothing(now, probes):
+            source, why = Source.NONE, why or "no broker answers the canary"
         return Taken(source, probes, why and f"{why}; pace follows {source.value}")
+
+    def _measures_nothing(self, now: float, probes: Sequence[Probe]) -> bool:
+        """Return whether nothing is measured. If records are refused, round trips are measured from now on."""
+        if any(probe.latencies for probe in probes):
+            self._measured_at = now
+        elif now - self._measured_at > NOTHING_SECONDS and self._refusal:
+            self._note(self._refusal)
+            self._refusal, self._measured_at = "", now
+        return now - self._measured_at > NOTHING_SECONDS
 
     async def close(self) -> None:
         """See `Probes.close`."""
@@ -128,8 +145,9 @@ class Canary:
 
     def _partitions(self) -> Mapping[int, Partition]:
         """Return by broker the first partition of the canary that it leads. Empty while the canary is not used."""
-        if self._problem:
-            return {}
+        return {} if self._problem else self._led()
+
+    def _led(self) -> Mapping[int, Partition]:
         found: dict[int, Partition] = {}
         for partition in self._state.partitions.get(self._topic, ()):
             if partition.leader in self._state.live:
@@ -150,7 +168,19 @@ class Canary:
         if name in self._state.topics and not self._problem:
             return
         self._create_at = now
-        self._note(await self._create(name, sorted(self._state.live)))
+        why = await self._create(name, sorted(self._state.live))
+        self._note(why or await self._refused_still())
+
+    async def _refused_still(self) -> str:
+        """Return why records are still refused if they were; empty if one is accepted now."""
+        led = self._led() if self._problem else {}
+        for broker, partition in led.items():
+            try:
+                code = await self._produce(broker, partition)
+            except BrokerError:
+                return self._problem
+            return problem(partition.topic, code, None)
+        return ""
 
     def _note(self, text: str) -> None:
         if text and text != self._problem:
@@ -178,7 +208,7 @@ class Canary:
         self._pending[broker] = _Pending(partition, began)
         try:
             if partition is not None:
-                answered = await self._produce(broker, partition)
+                answered = self._is_accepted(broker, partition.topic, await self._produce(broker, partition))
             else:
                 await self._client.ask(MetadataRequest((), allow_auto_topic_creation=False), broker)
                 answered = True
@@ -191,8 +221,8 @@ class Canary:
         finally:
             self._pending.pop(broker, None)
 
-    async def _produce(self, broker: int, partition: Partition) -> bool:
-        """Produce a record; return whether it was accepted."""
+    async def _produce(self, broker: int, partition: Partition) -> int:
+        """Produce a record; return the error code."""
         topic = self._state.topics.get(partition.topic)
         record = BatchRecord(None, bytes(RECORD_BYTES))
         data = encode_batch([record], Producer(NO_PRODUCER, -1), -1, self._now_ms(), False)
@@ -202,9 +232,15 @@ class Canary:
             None, -1, round(LATE_SECONDS * 1000), (TopicProduceData(partition.topic, topic_id, rows),)
         )
         answer = (await self._client.ask(request, broker)).responses[0].partition_responses[0]
-        code = answer.error_code
+        return int(answer.error_code)
+
+    def _is_accepted(self, broker: int, topic: str, code: int) -> bool:
+        """Return whether a record was accepted; note why not."""
+        self._refusal = ""
         if code == ErrorCode.REQUEST_TIMED_OUT:
             self._failed[broker] = self._failed.get(broker, 0) + 1
         elif code in REFUSED:
-            self._note(problem(partition.topic, code, None))
-        return bool(code == ErrorCode.NONE)
+            self._note(problem(topic, code, None))
+        elif code != ErrorCode.NONE:
+            self._refusal = problem(topic, code, None)
+        return code == ErrorCode.NONE

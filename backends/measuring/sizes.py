@@ -48,6 +48,8 @@ class ReplicaSizes:
         self._unanswered: set[int] = set()
         """Brokers that did not answer the last time; each was logged once."""
         self._longest = 0.0
+        self._pause = OFTEN_SECONDS
+        """Between the last two measurements."""
         self._all_at = float("-inf")
         self._measured_at: float | None = None
         self._known_jobs = 0
@@ -88,12 +90,15 @@ class ReplicaSizes:
         while True:
             self._longest = 0.0
             await self.measure()
-            await self._clock.sleep(max(OFTEN_SECONDS, min(SHARE * self._longest, SELDOM_SECONDS)))
+            self._pause = max(OFTEN_SECONDS, min(SHARE * self._longest, SELDOM_SECONDS))
+            await self._clock.sleep(self._pause)
 
     async def measure(self) -> None:
         """Measure once what is due, and submit it. Brokers that do not answer are left out."""
         state, now = self._state, self._clock.now()
-        everything = state.last_job != self._known_jobs or now - self._all_at >= SELDOM_SECONDS
+        # Not later than SELDOM_SECONDS, also where the next measurement is far away.
+        due = self._all_at + SELDOM_SECONDS - self._pause
+        everything = state.last_job != self._known_jobs or now > due
         if everything:
             self._known_jobs, self._all_at = state.last_job, now
         elif not state.in_flight:

@@ -7,6 +7,8 @@ takes part. A slow probe whose brokers all have a fast one is the leader's.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from controller.pace.window import SHORT_SECONDS
+
 Taking = tuple[int, Sequence[int]]
 """The leader of a probe, and its followers."""
 
@@ -16,6 +18,8 @@ class Ratio(NamedTuple):
 
     now: float
     idle: float = 0.5
+    seconds: float = SHORT_SECONDS
+    """For how long the latency was measured."""
 
 
 def broker_ratios(ratios: Mapping[Taking, Ratio]) -> dict[int, Ratio]:

@@ -22,6 +22,8 @@ class Comparisons:
         self._began: float | None = None
         self._next, self._ended = NEVER, float("-inf")
         self._pause = FIRST_PAUSE
+        self._unknown_pause = LEAST_PAUSE
+        """Until the next attempt if an idle level is not known."""
 
     @property
     def running(self) -> bool:
@@ -37,7 +39,7 @@ class Comparisons:
 
         Return whether one has ended that has found another idle level.
         """
-        may = now - self._ended >= LEAST_PAUSE
+        may = now - self._ended >= self._unknown_pause
         if self._began is not None:
             lasted = now - self._began
             needs_more = lasted < MOST_SECONDS and any(window.needs_more for window in windows)
@@ -52,18 +54,27 @@ class Comparisons:
             self._next = now + self._pause
         return False
 
+    def give_up(self, now: float, windows: Collection[LatencyWindow]) -> None:
+        """End the comparison, if there is one, without a result: the brokers do not move little any more."""
+        if self._began is not None:
+            self._began, self._ended, self._next = None, now, NEVER
+            _forget_recent(windows)
+
     def _finish(self, now: float, windows: Collection[LatencyWindow]) -> bool:
-        changed = False
+        changed = unknown = False
         for window in windows:
             before = window.idle
             window.take_as_idle()
             after = window.idle
-            if before is None or after is None:
+            if after is None:
+                unknown = True
+            elif before is None:
                 changed = True
             else:
                 low, high = sorted((before.short, after.short))
                 changed |= high > SAME_LEVEL * low
         self._pause = FIRST_PAUSE if changed else min(2 * self._pause, LAST_PAUSE)
+        self._unknown_pause = min(2 * self._unknown_pause, LAST_PAUSE) if unknown else LEAST_PAUSE
         self._began, self._ended, self._next = None, now, now + self._pause
         _forget_recent(windows)
         return changed

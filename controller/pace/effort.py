@@ -60,6 +60,7 @@ class Effort:
         self._limit: float | None = None
         """The effort at which the broker was slow last."""
         self._slow_ticks = 0
+        self._slowness = 1.0
         self._grow_at = self._back_off_at = self._returned_at = float("-inf")
         self._probe_pause = FIRST_PROBE_SECONDS
         self._probe_growth = PROBE_GROWTH
@@ -80,13 +81,21 @@ class Effort:
         self._back_off_at = now + SETTLE_SECONDS
 
     def follow(
-        self, now: float, ratio: float, in_flight: int, *, idle: float = UNKNOWN_IDLE, limited: bool = True
+        self,
+        now: float,
+        ratio: float,
+        in_flight: int,
+        *,
+        idle: float = UNKNOWN_IDLE,
+        limited: bool = True,
+        slowness: float = 1.0,
     ) -> bool:
         """Adjust the effort to the latency, as a multiple of the target. Return whether it was reduced.
 
         `idle` is the latency without a move, as a multiple of the target. The effort does not grow unless it is what
-        limits the broker.
+        limits the broker. Where latencies need `slowness` times as long as usual to show a change, changes are as rare.
         """
+        self._slowness = slowness
         factor = permitted(ratio, idle)
         if ratio > 1:
             self._slow_ticks += 1
@@ -96,7 +105,7 @@ class Effort:
         wait = self._probe_pause if factor < MOST_GROWTH else min(self._probe_pause, CALM_PROBE_SECONDS)
         rests = now < self._returned_at + wait
         if not limited:
-            self._grow_at = max(self._grow_at, now + GROW_SECONDS)
+            self._grow_at = max(self._grow_at, now + GROW_SECONDS * self._slowness)
         if factor < LEAST_GROWTH or now < self._grow_at or rests:
             self.activity = Activity.HOLDING
         else:
@@ -113,7 +122,7 @@ class Effort:
         cut = min(max(factor, MOST_CUT), LEAST_CUT)
         self._move(max(FLOOR, min(before, in_flight) * cut))
         self.activity = Activity.BACKING_OFF
-        self._back_off_at = self._grow_at = now + SETTLE_SECONDS
+        self._back_off_at = self._grow_at = now + SETTLE_SECONDS * self._slowness
         return self.level != before
 
     def _note_limit(self, in_flight: int) -> None:
@@ -133,7 +142,7 @@ class Effort:
 
     def _grow(self, now: float, factor: float) -> None:
         limit, before = self._limit, self.level
-        self._grow_at = now + GROW_SECONDS
+        self._grow_at = now + GROW_SECONDS * self._slowness
         if limit is None:
             self.activity = Activity.STARTING
             self._move(min(before * factor, MOST))
@@ -147,7 +156,7 @@ class Effort:
             self._move(before * min(factor, self._probe_growth))
             if factor >= MOST_GROWTH:
                 self._probe_growth = 2 * self._probe_growth - 1
-            self._grow_at = now + SETTLE_SECONDS
+            self._grow_at = now + SETTLE_SECONDS * self._slowness
             if self.level > SAME_LIMIT * limit:
                 # What was slow there is gone.
                 self._limit, self._probe_pause = None, FIRST_PROBE_SECONDS

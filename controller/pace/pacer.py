@@ -17,7 +17,7 @@ from controller.pace.rates import Rate
 from controller.pace.readings import PaceMeasured, Source
 from controller.pace.settings import PaceSettings
 from controller.pace.turns import Turns
-from controller.pace.window import LatencyWindow, Levels
+from controller.pace.window import SHORT_SECONDS, LatencyWindow, Levels
 from controller.scheduling.steps import UNLIMITED
 
 BLIND_WINDOW = 2
@@ -122,7 +122,9 @@ class Pacer:
         self._shrunk = shrunk
         self._learn_rates(reading, loads)
         unused = reading.produced is not None and reading.produced.everywhere <= 0
-        if (moving or self.comparing) and settings.latency_ms is None and not unused:
+        if unused or settings.latency_ms is not None or self.source is Source.NONE:
+            self._comparisons.give_up(now, self._windows.values())
+        elif moving or self.comparing:
             self._compare(now)
         ratios = self._ratios(settings)
         before, self.brokers = self.brokers, {}
@@ -269,7 +271,14 @@ class Pacer:
         used = max(load.in_flight, min(moved, 1))
         limited = moves and used + 1 > effort.level and self._rates.setdefault(broker, Rate()).used
         most = max(load.in_flight, min(moved, max(1, int(effort.level))))
-        if effort.follow(self._at, ratio, most, idle=found.idle, limited=limited):
+        if effort.follow(
+            self._at,
+            ratio,
+            most,
+            idle=found.idle,
+            limited=limited,
+            slowness=found.seconds / SHORT_SECONDS,
+        ):
             self._forget_of(broker)
         if ratio <= 1 or effort.level > FLOOR:
             self._stuck_since.pop(broker, None)
@@ -368,5 +377,6 @@ def _ratio(window: LatencyWindow, idle: Levels | None, settings: PaceSettings) -
     for measured, level in zip((window.short(), window.long()), idle or (None, None), strict=True):
         target = settings.target(level)
         if measured is not None and target is not None:
-            found.append(Ratio(measured / target, UNKNOWN_IDLE if level is None else level / target))
+            idle_ratio = UNKNOWN_IDLE if level is None else level / target
+            found.append(Ratio(measured / target, idle_ratio, window.seconds()))
     return max(found, default=None)

@@ -104,12 +104,28 @@ class LatencyWindow:
         return self._idle_levels
 
     def short(self) -> float | None:
-        """Return the mean of the last few seconds; None if there are too few latencies."""
-        if not self._recent:
-            return None
-        since = self._recent[-1][0] - SHORT_SECONDS
-        values = [value for at, row in self._recent if at > since for value in row]
+        """Return the mean of the last few seconds; None if there are too few latencies.
+
+        In a large cluster, where a probe is rare, the mean is that of more seconds.
+        """
+        values = list(chain.from_iterable(row for _, row in self._last_rows()))
         return self._mean(values) if len(values) >= ENOUGH_SHORT else None
+
+    def seconds(self) -> float:
+        """Return for how many seconds `short` was measured, at least SHORT_SECONDS."""
+        rows = self._last_rows()
+        return max(SHORT_SECONDS, rows[0][0] - rows[-1][0]) if rows else SHORT_SECONDS
+
+    def _last_rows(self) -> list[tuple[float, Sequence[float]]]:
+        """Return the rows of `short`, the newest first."""
+        found: list[tuple[float, Sequence[float]]] = []
+        count = 0
+        for at, row in reversed(self._recent):
+            if count >= ENOUGH_SHORT and at <= self._recent[-1][0] - SHORT_SECONDS:
+                break
+            found.append((at, row))
+            count += len(row)
+        return found
 
     def _mean(self, values: Sequence[float]) -> float:
         most = MOST_TIMES * self.idle.short if self.idle is not None else max(values)

@@ -200,6 +200,35 @@ async def test_a_denied_produce_leads_to_round_trips_and_is_tried_again(brokers:
     assert brokers.canary.take().source is Source.CANARY
 
 
+async def test_records_that_are_refused_lead_to_round_trips_until_one_is_accepted(brokers: Brokers) -> None:
+    brokers.code = ErrorCode.INVALID_RECORD
+    sources = []
+
+    async def look() -> None:
+        for _ in range(150):
+            await brokers.clock.advance(1.0)
+            if brokers.clock.now() > 100:
+                brokers.code = ErrorCode.NONE
+            sources.append(brokers.canary.take())
+
+    await during(brokers, look)
+    problem = f"the canary topic {TOPIC} cannot be used: INVALID_RECORD; pace follows round trips of requests"
+    assert {(each.source, each.problem) for each in sources[15:100]} == {(Source.ROUND_TRIPS, problem)}
+    assert (sources[-1].source, sources[-1].problem) == (Source.CANARY, "")
+
+
+async def test_without_any_answer_nothing_is_measured(brokers: Brokers) -> None:
+    brokers.down = {1, 2, 3}
+
+    async def look() -> None:
+        await brokers.clock.advance(11.0)
+
+    await during(brokers, look)
+    taken = brokers.canary.take()
+    assert taken.source is Source.NONE
+    assert taken.problem == "no broker answers the canary; pace follows nothing"
+
+
 async def test_a_deleted_topic_is_named_and_created_again(brokers: Brokers) -> None:
     assert not brokers.canary.take().problem
     brokers.controller.state.partitions.pop(TOPIC)

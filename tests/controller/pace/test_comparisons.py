@@ -58,13 +58,24 @@ def test_comparisons_have_a_least_pause() -> None:
     assert True not in run(comparisons, rows, 9, range(11, 11 + int(LEAST_PAUSE) - 2))
 
 
-def test_a_comparison_that_measures_too_little_is_repeated_after_a_pause() -> None:
+def test_a_comparison_that_measures_too_little_is_repeated_ever_more_rarely() -> None:
     comparisons, rows = Comparisons(), [LatencyWindow()]
     ran = []
-    for at in range(60):
+    for at in range(200):
         comparisons.follow(at, rows)
         ran.append(comparisons.running)
+    begins = [at for at in range(200) if ran[at] and not ran[max(0, at - 1)]]
+    assert begins == [45, 45 + 5 + int(4 * LEAST_PAUSE)]
     assert sum(ran) == 3 * COMPARE_SECONDS
+
+
+def test_a_comparison_that_is_given_up_has_no_result() -> None:
+    comparisons, rows = Comparisons(), windows(4, range(5))
+    comparisons.request(5)
+    assert run(comparisons, rows, 9, range(5, 8))[-1]
+    comparisons.give_up(8, rows)
+    assert not comparisons.running
+    assert rows[0].idle == Levels(4, 4)
 
 
 def test_a_comparison_lasts_until_each_broker_has_enough_latencies() -> None:

@@ -85,6 +85,13 @@ def test_a_change_is_judged_only_when_latencies_can_show_it() -> None:
     assert effort.follow(SETTLE_SECONDS, 3, 1)
 
 
+def test_where_latencies_are_rare_changes_are_rare() -> None:
+    effort = Effort()
+    for now in range(9):
+        effort.follow(now, 0.1, 1, slowness=4.0)
+    assert effort.level == START * MOST_GROWTH**3
+
+
 def test_a_broker_at_which_nothing_moves_is_not_slowed() -> None:
     effort = Effort()
     assert not effort.follow(0, 9, 0)

@@ -25,6 +25,13 @@ def test_the_short_window_has_the_last_three_seconds() -> None:
     assert filled((1, 50), (2, 50), (3, 4), (4, 4), (5, 4)).short() == 4
 
 
+def test_where_latencies_are_rare_the_short_window_is_longer() -> None:
+    window = LatencyWindow()
+    for at in range(0, 20, 2):
+        window.add(at, [float(at)], idle=False)
+    assert (window.short(), window.seconds()) == (13.0, 10.0)
+
+
 def test_the_short_window_is_a_mean() -> None:
     window = filled((1, 4), idle=True)
     window.add(2, [4, 4, 4, 4, 20, 4, 4, 20], idle=False)
