@@ -17,7 +17,7 @@ import click
 from reassignd import __version__
 from reassignd.config.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
 from reassignd.environment import read_environment
-from reassignd.errors import CommandError, ConfigError, SettingFileError
+from reassignd.errors import CommandError, ConfigError, SettingError
 from reassignd.printable import printable
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _print_error(error.format_message() + hint, error.exit_code)
     except click.ClickException as error:
         return _print_error(error.format_message(), error.exit_code)
-    except (ConfigError, SettingFileError) as error:
+    except (ConfigError, SettingError) as error:
         return _print_error(str(error), 2)
     except CommandError as error:
         return _print_error(str(error), 1)

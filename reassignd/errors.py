@@ -9,8 +9,11 @@ class CommandError(Exception):
     """The command has failed (exit code 1). The text is one line with the fault and the remedy."""
 
 
-class SettingFileError(CommandError):
-    """A file that a setting names cannot be read or used (exit code 2)."""
+class SettingError(CommandError):
+    """Settings do not fit together, or a file that one names cannot be read or used (exit code 2).
+
+    A supervisor need not start the command again: it fails until a person changes something.
+    """
 
 
 class UnreachableError(CommandError):

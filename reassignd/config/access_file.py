@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from reassignd.config.secret_files import read_lines
 from reassignd.config.token import read_token
-from reassignd.errors import CommandError
+from reassignd.errors import SettingError
 from server.api.roles import Grants, Identity, Role
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
@@ -29,18 +29,18 @@ class _Line(NamedTuple):
 
 
 def single_token(path: Path) -> Grants:
-    """Return the grant of `http.token.file`: an operator. Raises CommandError."""
+    """Return the grant of `http.token.file`: an operator. Raises SettingError."""
     return Grants([(read_token(path).encode(), Identity("User:token", Role.OPERATOR))])
 
 
 def read_grants(path: Path) -> Grants:
-    """Return the grants of an access file. Raises CommandError that names the line; it never shows a token."""
+    """Return the grants of an access file. Raises SettingError that names the line; it never shows a token."""
     reader = _Reader()
     for number, text in read_lines(path, MAX_LINES).items():
         try:
             reader.add(_parse(text))
         except ValueError as error:
-            raise CommandError(f"{path}:{number}: {error}") from error
+            raise SettingError(f"{path}:{number}: {error}") from error
     return Grants(reader.tokens, reader.certificates)
 
 

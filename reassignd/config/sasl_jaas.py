@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from reassignd.config import jaas
-from reassignd.errors import CommandError
+from reassignd.errors import SettingError
 from server.security.unsecured_tokens import UnsecuredTokens
 
 PLAIN_MODULE = "PlainLoginModule"
@@ -13,7 +13,7 @@ OPTION_PREFIX = "unsecuredValidator"
 
 
 def plain_users(text: str) -> Mapping[str, str]:
-    """Return the passwords by name: the options `user_NAME`, as on Kafka's brokers. Raises CommandError."""
+    """Return the passwords by name: the options `user_NAME`, as on Kafka's brokers. Raises SettingError."""
     options = _options("plain.sasl.jaas.config", text, PLAIN_MODULE)
     return {
         name.removeprefix(USER_PREFIX): value
@@ -23,7 +23,7 @@ def plain_users(text: str) -> Mapping[str, str]:
 
 
 def unsecured_tokens(text: str) -> UnsecuredTokens:
-    """Return the validator with the options `unsecuredValidator…`. Raises CommandError."""
+    """Return the validator with the options `unsecuredValidator…`. Raises SettingError."""
     key = "oauthbearer.sasl.jaas.config"
     options = _options(key, text, BEARER_MODULE)
     given = {
@@ -32,7 +32,7 @@ def unsecured_tokens(text: str) -> UnsecuredTokens:
     }
     skew = given["AllowableClockSkewMs"] or "0"
     if not (skew.isascii() and skew.isdecimal() and len(skew) <= 10):
-        raise CommandError(f"{key}: {OPTION_PREFIX}AllowableClockSkewMs is not a number of milliseconds")
+        raise SettingError(f"{key}: {OPTION_PREFIX}AllowableClockSkewMs is not a number of milliseconds")
     return UnsecuredTokens(
         given["PrincipalClaimName"] or "sub",
         given["ScopeClaimName"] or "scope",
@@ -48,7 +48,7 @@ def _options(key: str, text: str, module: str) -> Mapping[str, str]:
     try:
         login = jaas.parse(text)
     except ValueError as error:
-        raise CommandError(f"{key}: {error}") from error
+        raise SettingError(f"{key}: {error}") from error
     if login.module != module:
-        raise CommandError(f"{key}: expected {module}, not {login.module}")
+        raise SettingError(f"{key}: expected {module}, not {login.module}")
     return login.options

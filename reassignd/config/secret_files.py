@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from reassignd.errors import CommandError, SettingFileError
+from reassignd.errors import SettingError
 
 log = logging.getLogger(__name__)
 
@@ -37,15 +37,15 @@ def other_readers(found: os.stat_result) -> str | None:
 def read_lines(path: Path, most: int) -> dict[int, str]:
     """Return the lines by number, without empty lines and comments, which begin with `#`.
 
-    Raises CommandError when the file cannot be read or has more than `most` lines.
+    Raises SettingError when the file cannot be read or has more than `most` lines.
     """
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SettingFileError(f"cannot read {path}: {reason}") from error
+        raise SettingError(f"cannot read {path}: {reason}") from error
     if len(lines) > most:
-        raise CommandError(f"{path} has more than {most:,} lines")
+        raise SettingError(f"{path} has more than {most:,} lines")
     return {
         number: line
         for number, line in enumerate(lines, 1)

@@ -39,7 +39,7 @@ def test_an_option_wins_over_a_variable(
     ("setting", "complaint", "code"),
     [
         ("log.level=LOUD", "'LOUD' is not valid for log.level", 2),
-        ("http.listener=0.0.0.0:9080", "http.listener is 0.0.0.0:9080, which others can reach", 1),
+        ("http.listener=0.0.0.0:9080", "http.listener is 0.0.0.0:9080, which others can reach", 2),
         ("listener.tls.certificate.file=/nowhere.pem", "cannot use the listener.tls files", 2),
         ("http.token.file=/nowhere", "cannot read the token in /nowhere: No such file", 2),
         ("upstream.command.config=/nowhere.properties", "/nowhere.properties", 2),
@@ -52,6 +52,24 @@ def test_what_is_wrong_is_named_in_one_line(
     err = capsys.readouterr().err
     assert complaint in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "complaint"),
+    [
+        ("http.token.file", "", "must contain one token"),
+        ("http.access.file", "alice king token abc\n", ":1: unknown role 'king'"),
+        ("http.access.file", "#\n" * 1_001, "has more than 1,000 lines"),
+    ],
+)
+def test_a_file_with_a_wrong_content_ends_with_code_2(
+    key: str, text: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text(text)
+    for further in ([], ["--check-config"]):
+        assert main(["serve", "--data-dir", str(tmp_path), "--override", f"{key}={file}", *further]) == 2
+        assert complaint in capsys.readouterr().err
 
 
 def test_a_password_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from common.clock import Clock, wall_clock
 from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import SocketPath
-from reassignd.errors import CommandError, SettingFileError
+from reassignd.errors import SettingError
 from reassignd.runtime.listeners.listener_security import checked_server_context
 from reassignd.runtime.listeners.renewed_certificate import PinnedCertificate
 from reassignd.runtime.listeners.sockets import refused
@@ -91,18 +91,18 @@ def peer_address(text: str) -> Address | None:
 
 
 def read_secret(path: Path | None) -> bytes:
-    """Return the secret of the instances. Raises CommandError."""
+    """Return the secret of the instances. Raises SettingError."""
     if path is None:
-        raise CommandError(
+        raise SettingError(
             "state=topic needs gateway.peer.secret.file, which is the same on all instances: "
             "`openssl rand -hex 32` makes a secret"
         )
     try:
         secret = path.read_bytes().strip()
     except OSError as error:
-        raise SettingFileError(f"cannot read the secret in {path}: {error.strerror}") from error
+        raise SettingError(f"cannot read the secret in {path}: {error.strerror}") from error
     if len(secret) < SHORTEST_SECRET:
-        raise CommandError(
+        raise SettingError(
             f"the secret in {path} (gateway.peer.secret.file) has {len(secret)} bytes; at least {SHORTEST_SECRET} are needed"
         )
     warn_if_open(path, "the secret of the instances")
@@ -110,7 +110,7 @@ def read_secret(path: Path | None) -> bytes:
 
 
 def _tls(certificate: Path | None, key: Path | None) -> tuple[SSLContext | None, ClientTls | None]:
-    """Return the context of the listener, and that of links; all instances share the certificate. Raises CommandError."""
+    """Return the context of the listener, and that of links; all instances share the certificate. Raises SettingError."""
     if certificate is None:
         return None, None
     setting = "gateway.peer.tls"

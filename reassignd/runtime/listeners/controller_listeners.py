@@ -14,7 +14,7 @@ from reassignd.config import command_config
 from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.parts import limits
 from reassignd.config.setting_types import Listener
-from reassignd.errors import CommandError
+from reassignd.errors import SettingError
 from reassignd.runtime.listeners.listener_security import listener_tls
 from reassignd.runtime.listeners.sockets import refused
 from server.connections.listener import Listeners
@@ -31,7 +31,7 @@ Tls = ssl.SSLContext | None
 
 
 class ControllerListeners:
-    """All configured listeners. Raises CommandError for settings that contradict each other."""
+    """All configured listeners. Raises SettingError for settings that contradict each other."""
 
     def __init__(self, settings: Settings, interceptors: Interceptors, stats: Stats) -> None:
         self.counts = RelayCounters()
@@ -44,7 +44,7 @@ class ControllerListeners:
         ]
 
     async def open(self) -> Registration:
-        """Open the ports; return the registration that names them. Raises CommandError."""
+        """Open the ports; return the registration that names them. Raises SettingError."""
         return Registration(tuple([await listener.open() for listener in self._listeners]))
 
     def brokers_changed(self, brokers: Mapping[int, Registration]) -> None:
@@ -114,22 +114,22 @@ class ControllerListener:
 
 
 def _configured(settings: Settings, tls: Tls) -> Sequence[Listener]:
-    """Return the configured listeners, the one for brokers first. Raises CommandError."""
+    """Return the configured listeners, the one for brokers first. Raises SettingError."""
     protocol = settings.zookeeper_listener_security_protocol or ("PLAINTEXT" if tls is None else "SSL")
     first = Listener(settings.zookeeper_listener_name, protocol, settings.listener)
     listeners = [first, *settings.zookeeper_listeners]
     names = [listener.name for listener in listeners]
     for name, protocol, address in listeners:
         if names.count(name) > 1:
-            raise CommandError(f"zookeeper.listeners: there are two listeners {name}")
+            raise SettingError(f"zookeeper.listeners: there are two listeners {name}")
         if tls is None and protocol.endswith("SSL"):
-            raise CommandError(f"listener {name} is {protocol}, which needs listener.tls.certificate.file")
+            raise SettingError(f"listener {name} is {protocol}, which needs listener.tls.certificate.file")
         if address.host in WILDCARDS and not settings.advertised_host:
-            raise CommandError(
+            raise SettingError(
                 f"listener {name}: clients cannot connect to {address.host}; set advertised.host"
             )
     if tls is not None and not any(listener.protocol.endswith("SSL") for listener in listeners):
-        raise CommandError(
+        raise SettingError(
             "listener.tls.certificate.file is set, but no listener is SSL or SASL_SSL; see zookeeper.listener.security.protocol"
         )
     return listeners

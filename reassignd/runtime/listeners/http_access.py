@@ -9,7 +9,7 @@ from reassignd.config.access_file import read_grants, single_token
 from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.setting_types import SocketPath
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import CommandError
+from reassignd.errors import SettingError
 from reassignd.runtime.listeners.listener_security import checked_server_context
 from server.api.access import Access
 from server.api.roles import CurrentGrants, Grants
@@ -29,14 +29,14 @@ class HttpAccess(NamedTuple):
 
 
 def http_access(settings: Settings) -> HttpAccess:
-    """Return the configured access. Raises CommandError when it would permit every client, or cannot be set up."""
+    """Return the configured access. Raises SettingError when it would permit every client, or cannot be set up."""
     listener = settings.http_listener
     grants = _grants(settings)
     certificates = settings.http_tls_client_ca_file is not None
     on_socket = isinstance(listener, SocketPath)
     local = isinstance(listener, SocketPath) or is_local(listener.host)
     if not local and grants is None and not certificates:
-        raise CommandError(
+        raise SettingError(
             f"http.listener is {listener}, which others can reach: set http.token.file or http.access.file, or http.tls.client.ca.file"
             " and http.tls.certificate.file, or listen on 127.0.0.1 or unix:PATH"
         )
@@ -72,13 +72,13 @@ def _grants(settings: Settings) -> CurrentGrants | None:
 def _users(settings: Settings) -> frozenset[int] | None:
     """Return the ids of the users who may use `/v1` on loopback without a token; None for all users.
 
-    Raises CommandError on a system that does not tell which user has connected.
+    Raises SettingError on a system that does not tell which user has connected.
     """
     if settings.backend == EMBEDDED:
         # The embedded cluster has simulated data only, and its Kafka listeners are open to every user as well.
         return None
     if not peer_user.supported():
-        raise CommandError(
+        raise SettingError(
             "this system does not say which user has connected on loopback: set http.token.file, or listen on unix:PATH"
             " (http.listener), or every user of this machine could move partitions"
         )
@@ -91,7 +91,7 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
     if certificate is None:
         for name, path in (("http.tls.key.file", key), ("http.tls.client.ca.file", client_ca)):
             if path is not None:
-                raise CommandError(f"{name} is set without http.tls.certificate.file")
+                raise SettingError(f"{name} is set without http.tls.certificate.file")
         return None
     # Client certificates are optional in the handshake. `Access` requires them for /v1 only, so that probes and
     # scrapers, which have none, reach /healthz, /readyz and /metrics.

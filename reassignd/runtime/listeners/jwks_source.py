@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from common.clock import Clock, within
 from common.extras import missing
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import CommandError
+from reassignd.errors import SettingError
 from server.security.signed_tokens import Keys, parse_keys
 
 log = logging.getLogger(__name__)
@@ -79,14 +79,14 @@ class JwksUrl:
 
 
 def jwks_source(url: str, refresh_seconds: float, clock: Clock) -> JwksFile | JwksUrl:
-    """Return the source of the keys. Raises CommandError."""
+    """Return the source of the keys. Raises SettingError."""
     if find_spec("jwt") is None or find_spec("cryptography") is None:
-        raise CommandError(missing(SETTING, "further packages", "oauth"))
+        raise SettingError(missing(SETTING, "further packages", "oauth"))
     parts = urlsplit(url)
     if parts.scheme == "file":
         return JwksFile(Path(unquote(parts.path)))
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise CommandError(f"{SETTING}: expected https://..., http://... or file:///..., not {url}")
+        raise SettingError(f"{SETTING}: expected https://..., http://... or file:///..., not {url}")
     return JwksUrl(url, refresh_seconds, clock, fetch)
 
 
@@ -110,4 +110,4 @@ def _read_file(path: Path) -> Keys:
         return parse_keys(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise CommandError(f"{SETTING}: cannot use {path}: {reason}") from error
+        raise SettingError(f"{SETTING}: cannot use {path}: {reason}") from error

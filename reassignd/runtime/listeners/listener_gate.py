@@ -17,7 +17,7 @@ from reassignd.config.listener_keys import NO_CLIENT_AUTH, REQUIRED
 from reassignd.config.sasl_jaas import plain_users, unsecured_tokens
 from reassignd.config.users_file import read_users
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import CommandError
+from reassignd.errors import SettingError
 from reassignd.runtime.listeners.jwks_source import JwksFile, JwksUrl, jwks_source
 from reassignd.runtime.listeners.listener_security import checked_server_context
 from server.security.acl_authorizer import AclAuthorizer
@@ -64,19 +64,19 @@ class ListenerSecurity:
 
 
 def listener_security(settings: Settings, state: State) -> ListenerSecurity:
-    """Return the configured security. Raises CommandError, which names the setting and shows no secret."""
+    """Return the configured security. Raises SettingError, which names the setting and shows no secret."""
     protocol = _protocol(settings)
     tls, requires = _tls(settings, protocol)
     try:
         mapping = parse_rules(settings.ssl_principal_mapping_rules)
     except ValueError as error:
-        raise CommandError(f"ssl.principal.mapping.rules: {error}") from error
+        raise SettingError(f"ssl.principal.mapping.rules: {error}") from error
     jwks: JwksFile | JwksUrl | None = None
     mechanisms: dict[str, NewExchange] = {}
     if protocol.startswith("SASL_"):
         jwks, mechanisms = _mechanisms(settings, state)
     elif used := [key for key in SASL_SETTINGS if key in settings.values]:
-        raise CommandError(
+        raise SettingError(
             f"{used[0]} is set, but the listener has no SASL: set listener.security.protocol to SASL_PLAINTEXT or SASL_SSL"
         )
     return ListenerSecurity(
@@ -106,9 +106,9 @@ def _protocol(settings: Settings) -> str:
     certificate = settings.listener_tls_certificate_file
     protocol = settings.listener_security_protocol or ("PLAINTEXT" if certificate is None else "SSL")
     if protocol.endswith("SSL") and certificate is None:
-        raise CommandError(f"listener.security.protocol={protocol} needs listener.tls.certificate.file")
+        raise SettingError(f"listener.security.protocol={protocol} needs listener.tls.certificate.file")
     if protocol.endswith("PLAINTEXT") and certificate is not None:
-        raise CommandError(
+        raise SettingError(
             f"listener.tls.certificate.file is set, but listener.security.protocol={protocol} has no TLS"
         )
     return protocol
@@ -121,12 +121,12 @@ def _tls(settings: Settings, protocol: str) -> tuple[ssl.SSLContext | None, bool
     if certificate is None:
         for name in ("listener.tls.key.file", "listener.tls.client.ca.file"):
             if settings.values.get(name) is not None:
-                raise CommandError(f"{name} is set without listener.tls.certificate.file")
+                raise SettingError(f"{name} is set without listener.tls.certificate.file")
         if wanted != NO_CLIENT_AUTH:
-            raise CommandError(f"ssl.client.auth={wanted}, but the listener has no TLS ({protocol})")
+            raise SettingError(f"ssl.client.auth={wanted}, but the listener has no TLS ({protocol})")
         return None, False
     if wanted != NO_CLIENT_AUTH and authorities is None:
-        raise CommandError(f"ssl.client.auth={wanted} needs listener.tls.client.ca.file")
+        raise SettingError(f"ssl.client.auth={wanted} needs listener.tls.client.ca.file")
     # Certificates without ssl.client.auth would not be asked for, so the authorities are of no use then.
     context = checked_server_context(
         "listener.tls", certificate, key, authorities if wanted != NO_CLIENT_AUTH else None
@@ -140,11 +140,11 @@ def _authorizer(settings: Settings, state: State) -> AclAuthorizer | None:
     names = [name.strip() for name in settings.super_users.split(";") if name.strip()]
     for name in names:
         if ":" not in name:
-            raise CommandError(f"super.users: {name} is not a principal such as User:admin")
+            raise SettingError(f"super.users: {name} is not a principal such as User:admin")
     if not settings.authorizer_class_name:
         for key in ("super.users", "allow.everyone.if.no.acl.found"):
             if key in settings.values:
-                raise CommandError(f"{key} has no effect without authorizer.class.name")
+                raise SettingError(f"{key} has no effect without authorizer.class.name")
         return None
     return AclAuthorizer(state.acls, frozenset(names), settings.allow_everyone_if_no_acl_found)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from common.tls import server_context
 from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.secret_files import warn_if_open
-from reassignd.errors import CommandError, SettingFileError
+from reassignd.errors import SettingError
 from reassignd.runtime.listeners.renewed_certificate import RenewedCertificate
 from server.http.allowed_hosts import is_local
 
@@ -15,11 +15,11 @@ log = logging.getLogger(__name__)
 
 
 def listener_tls(settings: Settings) -> ssl.SSLContext | None:
-    """Return the TLS context of the Kafka listener; None for plain text. Raises CommandError."""
+    """Return the TLS context of the Kafka listener; None for plain text. Raises SettingError."""
     certificate, key = settings.listener_tls_certificate_file, settings.listener_tls_key_file
     if certificate is None:
         if key is not None:
-            raise CommandError("listener.tls.key.file is set without listener.tls.certificate.file")
+            raise SettingError("listener.tls.key.file is set without listener.tls.certificate.file")
         return None
     return checked_server_context("listener.tls", certificate, key)
 
@@ -29,7 +29,7 @@ def checked_server_context(
 ) -> ssl.SSLContext:
     """Return `server_context`, and warn of a key that others can read. A changed certificate is read again.
 
-    Raises CommandError, naming the group of settings, for files that cannot be used.
+    Raises SettingError, naming the group of settings, for files that cannot be used.
     """
 
     def read(path: Path) -> ssl.SSLContext:
@@ -37,7 +37,7 @@ def checked_server_context(
             return server_context(path, key, client_ca)
         except OSError as error:
             files = ", ".join(str(file) for file in (path, key, client_ca) if file is not None)
-            raise SettingFileError(f"cannot use the {setting} files: {files}: {error}") from error
+            raise SettingError(f"cannot use the {setting} files: {files}: {error}") from error
 
     context = RenewedCertificate(certificate, read).context
     warn_if_open(certificate if key is None else key, "the private key")

@@ -7,7 +7,7 @@ from time import monotonic
 
 from common.tls import pin, pinned_client_context
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import SettingFileError
+from reassignd.errors import SettingError
 
 CHECK_SECONDS = 10.0
 """Between two looks at the file."""
@@ -45,7 +45,7 @@ class PinnedCertificate:
     """The certificate that clients accept and no other, in a file that may be renewed.
 
     Those that it has had since the start are accepted too: the server may not have read the file again yet. Raises
-    SettingFileError, naming the group of settings, for a file that cannot be used at the start. Later that is logged.
+    SettingError, naming the group of settings, for a file that cannot be used at the start. Later that is logged.
     """
 
     def __init__(self, setting: str, certificate: Path) -> None:
@@ -65,5 +65,5 @@ class PinnedCertificate:
                 pin(self._context, path)
         except OSError as error:
             message = f"cannot use the {self._setting} files: {path}: {error}"
-            raise SettingFileError(message) from error
+            raise SettingError(message) from error
         return self._context

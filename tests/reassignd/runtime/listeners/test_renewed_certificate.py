@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.tls import client_context, server_context
-from reassignd.errors import CommandError, SettingFileError
+from reassignd.errors import CommandError, SettingError
 from reassignd.runtime.listeners.renewed_certificate import (
     CHECK_SECONDS,
     PinnedCertificate,
@@ -124,7 +124,5 @@ async def test_a_broken_file_keeps_the_pinned_certificate_and_is_logged(
 
 
 def test_a_file_that_cannot_be_pinned_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        SettingFileError, match=r"cannot use the http\.tls files: .*none\.pem: .*No such file"
-    ):
+    with pytest.raises(SettingError, match=r"cannot use the http\.tls files: .*none\.pem: .*No such file"):
         PinnedCertificate("http.tls", tmp_path / "none.pem")
