@@ -68,7 +68,7 @@ class Gateway:
         """Broker -> its address for clients."""
         self._opening: dict[int, asyncio.Task[None]] = {}
         self._hidden: set[int] = set()
-        """Brokers without a port; each was logged."""
+        """Brokers without a port; each was logged, and its port is too once it is open."""
         self._changing = asyncio.Lock()
         self._closed = False
 
@@ -138,7 +138,9 @@ class Gateway:
                 self._hidden.add(broker)
                 log.error("broker %d is hidden from clients, it has no port: %s", broker, error)
             return
-        self._hidden.discard(broker)
+        if broker in self._hidden:
+            self._hidden.discard(broker)
+            log.info("broker %d has its port, clients see it: %s", broker, self._open[broker])
 
     async def _listen(self, broker: int, position: int) -> Address:
         """Open the port; return its address for clients."""

@@ -168,6 +168,20 @@ async def test_a_port_in_use_hides_its_broker_until_it_is_free(
         assert running.addresses[2].port == first + 2
 
 
+async def test_a_port_that_is_open_at_last_is_logged_once(
+    kafka: list[FakeKafka], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "server.gateway.gateway")
+    first = free_ports(4)
+    taken = socket.create_server(("127.0.0.1", first + 2))
+    async with gateway(tmp_path, kafka[0].brokers, listener=Address("127.0.0.1", first)) as running:
+        taken.close()
+        for _ in range(2):
+            await running.update(kafka[0].brokers)
+    said = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
+    assert said == [f"broker 2 has its port, clients see it: 127.0.0.1:{first + 2}"]
+
+
 async def test_a_first_port_in_use_raises_an_error(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listener = Address(*taken.getsockname())
