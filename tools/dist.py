@@ -46,12 +46,32 @@ def epoch() -> int:
     return int(subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
 
 
-def packages(folder: Path, time: int) -> None:
-    """Build the wheel and the source distribution. hatchling takes times from SOURCE_DATE_EPOCH."""
-    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), "-t", "sdist", "-t", "wheel"]
-    subprocess.run(
-        build, cwd=ROOT, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)}, check=True, capture_output=True
-    )
+def tracked(folder: Path) -> list[Path]:
+    """Return the files of the folder that git tracks, sorted; none where there is no git, or no repository of them."""
+    git = shutil.which("git")
+    if git is None:
+        return []
+    listed = subprocess.run([git, "ls-files", "-z"], cwd=folder, capture_output=True, text=True, check=False)
+    paths = [folder / name for name in listed.stdout.split("\0") if name]
+    return sorted(path for path in paths if path.is_file())
+
+
+def packages(folder: Path, time: int, root: Path = ROOT) -> None:
+    """Build the wheel and the source distribution. hatchling takes times from SOURCE_DATE_EPOCH.
+
+    They are built from a copy of the tracked files, so that nothing else is in them.
+    """
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder.absolute())]
+    build += ["-t", "sdist", "-t", "wheel"]
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(time)}
+    with tempfile.TemporaryDirectory(prefix="reassignd-dist-") as scratch:
+        files = tracked(root)
+        for source in files:
+            copy = Path(scratch) / source.relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copy)
+        place = scratch if files else root
+        subprocess.run(build, cwd=place, env=environment, check=True, capture_output=True)
 
 
 def chart(folder: Path, time: int) -> Path:
@@ -59,7 +79,7 @@ def chart(folder: Path, time: int) -> Path:
     path = folder / f"reassignd-chart-{__version__}.tgz"
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for source in sorted(each for each in CHART.rglob("*") if each.is_file()):
+        for source in tracked(CHART) or sorted(each for each in CHART.rglob("*") if each.is_file()):
             entry = tarfile.TarInfo(f"reassignd/{source.relative_to(CHART).as_posix()}")
             entry.size, entry.mtime, entry.mode = source.stat().st_size, time, 0o644
             with source.open("rb") as content:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
@@ -12,6 +13,8 @@ from reassignd import __version__
 from tools import dist
 
 TIME = 1_790_000_000
+
+in_git = pytest.mark.skipif(not dist.tracked(dist.ROOT), reason="this is not a clone of the repository")
 
 
 def test_pinned_packages_have_their_version_and_hashes() -> None:
@@ -72,6 +75,28 @@ def test_the_packages_are_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert sums[0] == sums[1]
     with zipfile.ZipFile(next((tmp_path / "first").glob("*.whl"))) as wheel:
         assert len({entry.date_time for entry in wheel.infolist()}) == 1
+
+
+@in_git
+@pytest.mark.whole
+def test_only_tracked_files_are_in_the_source_distribution(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    subprocess.run(["git", "clone", "--quiet", "--depth=1", dist.ROOT.as_uri(), source], check=True)
+    (source / "junk.txt").touch()
+    (source / "server" / "junk.py").touch()
+    dist.packages(tmp_path, TIME, source)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    files = {path.relative_to(source).as_posix() for path in dist.tracked(source)}
+    assert packed <= files | {"PKG-INFO"}
+    assert packed >= {"README.md", "Makefile", "server/__init__.py"}
+
+
+@in_git
+def test_plans_in_the_checkout_are_ignored() -> None:
+    ignored = ["git", "check-ignore", "plan.json", "clicks.json", "deploy/grafana/reassignd.json"]
+    printed = subprocess.run(ignored, cwd=dist.ROOT, capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["plan.json", "clicks.json"]
 
 
 def test_without_a_builder_of_images_one_line_tells_what_is_missing(
