@@ -1,7 +1,7 @@
 """The keys of `config` and `limits` in the schema of the Helm chart's values; `tools.reference` writes them.
 
-They are those that a gateway accepts, with the ranges of docs/configuration.md. A text, such as a path or a schedule, is
-checked by the process only.
+They are those that a gateway accepts, with the ranges and words of docs/configuration.md. Another text, such as a path, is
+checked by the process only; of a schedule only the form is checked here.
 """
 
 import json
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from controller.configs.keys import INT_MAX, ConfigKey, ConfigType
+from controller.configs.keys import INT_MAX, ConfigKey, ConfigType, schedule
 from controller.scheduling.limits import ALIASES
 from reassignd.config.config import KEYS
 from reassignd.config.initial_limits import INITIAL, config_of
@@ -22,6 +22,12 @@ INDENT = " " * 4
 LIMIT_REF = "#/definitions/limits/properties/"
 LINE: Schema = {"type": ["string", "number", "boolean"], "pattern": "^[^\\r\\n]*$"}
 """Any value that is one line in the file of settings."""
+
+_TIME = "[0-9]{1,2}:[0-9]{2}"
+_PERIOD = f"[^0-9=;\\r\\n]*{_TIME}[ \\t]*-[ \\t]*{_TIME}([ \\t]+[A-Za-z]+[ \\t]*=[^;\\r\\n]*)?"
+_ENTRY = f"[ \\t]*({_PERIOD}|[Tt][Zz][ \\t]*=[^;\\r\\n]*)?[ \\t]*"
+SCHEDULE: Schema = {"type": "string", "pattern": f"^{_ENTRY}(;{_ENTRY})*$"}
+"""The form of `controller.schedule.periods`: the process checks the days, the times, the rates and the zone."""
 
 TYPES = {ConfigType.INT: "integer", ConfigType.LONG: "integer", ConfigType.DOUBLE: "number"}
 TEXTS: Mapping[str, Schema] = {
@@ -63,6 +69,8 @@ def definitions() -> dict[str, dict[str, Schema]]:
 def of_limit(key: ConfigKey) -> Schema:
     """Return the schema of the initial value of a config."""
     valid = key.check("?") or ""
+    if key.check is schedule:
+        return SCHEDULE
     if key.type in TYPES:
         low, high = re.findall(r"[0-9.]+", valid)
         return {"type": TYPES[key.type], "minimum": json.loads(low), "maximum": json.loads(high)}
@@ -72,11 +80,18 @@ def of_limit(key: ConfigKey) -> Schema:
 
 
 def of_setting(kind: SettingType[Any]) -> Schema:
-    """Return the schema of a setting of this type. Words are checked by the process, which ignores their case."""
+    """Return the schema of a setting of this type.
+
+    The process ignores the case of words; the schema accepts them as they are documented, and in lower and upper case.
+    """
     if kind is SWITCH:
         return {"enum": [True, False, "true", "false"]}
     if match := re.fullmatch(r"an integer in \[([0-9]+), ([0-9]+)\]", kind.valid):
         return {"type": "integer", "minimum": int(match[1]), "maximum": int(match[2])}
+    if match := re.fullmatch(r"(?:one of )?(\w+(?:, \w+)*)(, or nothing)?", kind.valid):
+        names = match[1].split(", ")
+        spelled = [*names, *map(str.lower, names), *map(str.upper, names)]
+        return {"enum": list(dict.fromkeys([*spelled, *([""] if match[2] else [])]))}
     return {"$ref": "#/definitions/setting"}
 
 

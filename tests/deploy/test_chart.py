@@ -200,6 +200,8 @@ WRONG = {
     "config: {log: {level: DEBUG}}": "'log'",
     "config: {log.levle: DEBUG}": "'log.levle'",
     "config: {max.connections: 0}": "'/config/max.connections': minimum: got 0, want 1",
+    "config: {log.level: LOUD}": "'/config/log.level': value must be one of 'DEBUG', 'INFO', 'WARN', 'ERROR'",
+    "config: {log.format: false}": "'/config/log.format': value must be one of 'plain', 'json'",
     "config: {sasl.users.file: /more/users}": "'sasl.users.file'",
     "limits: {P: 20}": "'/limits': additional properties 'P' not allowed",
     "limits: {reassignment.max.concurrent.partition.movements: abc}": (
@@ -209,6 +211,7 @@ WRONG = {
         "'/limits/reassignment.throttle.bytes.per.second': minimum: got 0, want 1"
     ),
     "limits: {reassignment.health.guard: pause}": "'/limits/reassignment.health.guard': value must be one of",
+    "limits: {reassignment.schedule: Foo}": "'/limits/reassignment.schedule': 'Foo' does not match pattern",
     "extraEnv: [{value: x}]": "'/extraEnv/0': missing property 'name'",
     "state: {kind: file}": "'/state/kind': value must be one of",
     "service: {type: ExternalName}": "'/service/type': value must be one of",
@@ -311,7 +314,7 @@ priorityClassName: high
 topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
 workloadAnnotations: {secret.reloader.stakater.com/reload: reassignd-upstream}
 tmp: {sizeLimit: 5Gi}
-config: {log.format: text}
+config: {log.format: plain}
 """
 
 

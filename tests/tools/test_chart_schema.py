@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from controller.configs.keys import BROKER_KEYS
+from controller.schedule.periods import EXAMPLE
 from reassignd.config.config import KEYS, Assignment, resolve
 from reassignd.config.initial_limits import INITIAL
 from reassignd.config.listener_keys import LISTENER_KEYS
@@ -15,6 +16,21 @@ from tools.chart_schema import definitions, of_limit, of_setting, rewritten
 
 EMPTY = '{\n    "config": {\n    },\n    "limits": {\n    }\n}\n'
 SAMPLES = [-1, 0, 0.5, 1, 1.05, 1.5, 101, 999, 1000, 600_001, 2**31 - 1, 2**31, "abc", "hold", "auto", "1,2"]
+SCHEDULES = [
+    "",
+    EXAMPLE,
+    "22:00-6:00",
+    " sat , sun 0:00 - 24:00 ;; TZ = UTC ; mon-fri 1:00-2:00 THROTTLE = 1 MB ;",
+]
+NO_SCHEDULES = [
+    "Foo",
+    "Mon-Fri",
+    "22:00",
+    "tz",
+    "22:00-06:00 50MB",
+    "22:00-06:00, 7:00-8:00",
+    "22-6",
+]
 UNLIMITED = "reassignment.max.concurrent.bytes"
 
 
@@ -51,6 +67,25 @@ def test_the_schema_has_the_range_of_a_setting(name: str) -> None:
             parse(str(outside))
 
 
+@pytest.mark.parametrize("name", [name for name in KEYS if "enum" in of_setting(KEYS[name].kind)])
+def test_the_schema_has_the_words_of_a_setting(name: str) -> None:
+    words, parse = of_setting(KEYS[name].kind)["enum"], KEYS[name].kind.parse
+    assert KEYS[name].default in words
+    named = KEYS[name].kind.valid.removeprefix("one of ").removesuffix(", or nothing")
+    assert set(words) >= set(named.split(", "))
+    assert [parse(str(each).lower()) for each in words] == [parse(str(each)) for each in words]
+    with pytest.raises(ValueError, match="loud"):
+        parse("loud")
+
+
+def test_the_schema_accepts_every_schedule_and_refuses_another_form() -> None:
+    schema, check = of_limit(INITIAL["reassignment.schedule"]), INITIAL["reassignment.schedule"].check
+    for text in SCHEDULES:
+        assert check(text) is None
+        assert accepts(schema, text), text
+    assert [text for text in NO_SCHEDULES if accepts(schema, text)] == []
+
+
 def test_the_keys_are_those_that_a_gateway_accepts() -> None:
     config = definitions()["config"].keys()
     assert config >= INITIAL.keys()
@@ -71,7 +106,7 @@ def test_a_limit_of_which_the_default_is_none_has_a_range() -> None:
 def test_the_rest_of_the_schema_is_kept() -> None:
     schema = rewritten(EMPTY)
     assert schema.startswith('{\n    "config": {\n')
-    assert '"log.level": {"$ref": "#/definitions/setting"}' in schema
+    assert '"listener": {"$ref": "#/definitions/setting"}' in schema
     assert rewritten(schema) == schema
 
 
