@@ -2,7 +2,8 @@
 # Install reassignd as a systemd service, from a wheel: ./install.sh [--extras spark,propose] [--requirements FILE] WHEEL
 # --requirements installs the versions of FILE, with their hashes, such as requirements/run.txt; nothing else is fetched.
 # Update it: run it again with the new wheel, then `systemctl restart reassignd`. Remove it: ./install.sh --remove
-# PYTHON is the interpreter to use (3.11 or later). DESTDIR is put before all paths, for packages and tests.
+# PYTHON is the interpreter to use (3.11 or later). DESTDIR is put before all paths, for tests only: what is installed there
+# has the path in it, and works at no other place.
 # PIP_ARGS has further arguments of pip, such as `--no-index --find-links /media/wheels` without a network.
 set -eu
 
@@ -19,6 +20,10 @@ fail() {
     exit 1
 }
 
+usage() {
+    sed -n '/^set /q; s/^# //p' "$0"
+}
+
 reload() {
     if [ -z "${DESTDIR:-}" ] && [ -d /run/systemd/system ]; then
         systemctl daemon-reload
@@ -28,6 +33,13 @@ reload() {
 linked() {
     [ "$(readlink "$link")" = "$command" ]
 }
+
+case ${1:-} in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+esac
 
 if [ "${1:-}" = --remove ]; then
     if [ -z "${DESTDIR:-}" ] && [ -d /run/systemd/system ]; then
@@ -53,6 +65,9 @@ while [ $# -gt 1 ]; do
 done
 [ $# -eq 1 ] || fail "give the wheel: ./install.sh [--extras spark,propose] [--requirements FILE] reassignd-VERSION-py3-none-any.whl"
 wheel=$1
+case $wheel in
+    -*) fail "unknown option $wheel; see ./install.sh --help" ;;
+esac
 if [ ! -f "$wheel" ]; then
     built=$(dirname "$here")/dist/$(basename "$wheel")
     [ ! -f "$built" ] || fail "there is no file $wheel; give $built"

@@ -70,6 +70,20 @@ def test_it_installs_and_updates_and_keeps_settings_and_removes(wheel: Path, tmp
     assert settings.exists()
 
 
+def test_help_is_the_usage(tmp_path: Path) -> None:
+    done = run(tmp_path, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Install reassignd as a systemd service, from a wheel: ./install.sh [--extras")
+    assert done.stdout.splitlines()[-1].startswith("PIP_ARGS has further arguments of pip")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_option_is_named(tmp_path: Path) -> None:
+    done = run(tmp_path, "--prefix")
+    assert done.returncode == 1
+    assert done.stderr == "install.sh: unknown option --prefix; see ./install.sh --help\n"
+
+
 def test_a_missing_wheel_is_named(tmp_path: Path) -> None:
     done = run(tmp_path, tmp_path / "no.whl")
     assert done.returncode == 1
