@@ -73,7 +73,9 @@ def test_it_installs_and_updates_and_keeps_settings_and_removes(wheel: Path, tmp
 def test_help_is_the_usage(tmp_path: Path) -> None:
     done = run(tmp_path, "--help")
     assert done.returncode == 0
-    assert done.stdout.startswith("Install reassignd as a systemd service, from a wheel: ./install.sh [--extras")
+    assert done.stdout.startswith(
+        "Install reassignd as a systemd service, from a wheel: ./install.sh [--extras"
+    )
     assert done.stdout.splitlines()[-1].startswith("PIP_ARGS has further arguments of pip")
     assert list(tmp_path.iterdir()) == []
 
