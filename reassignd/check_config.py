@@ -2,10 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
+from controller.state.state import State
 from reassignd.config import command_config
-from reassignd.config.config import KEYS, Assignment, Settings
+from reassignd.config.config import EMBEDDED, KEYS, ZOOKEEPER, Assignment, Settings
 from reassignd.config.initial_limits import config_of
+from reassignd.config.instance_keys import TOPIC
+from reassignd.runtime.instances.peers import read_secret
+from reassignd.runtime.listeners.controller_listeners import configured_listeners
 from reassignd.runtime.listeners.http_access import http_access
+from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.listener_security import listener_tls
 from reassignd.tracing.setting import check_traces
 
@@ -15,10 +20,21 @@ SECRET = ("password", "secret")
 def check(settings: Settings) -> None:
     """Read the certificates, tokens and client properties. Raises ConfigError or CommandError for the first that is wrong."""
     http_access(settings)
-    listener_tls(settings)
+    _check_listeners(settings)
     check_traces(settings)
     if settings.upstream_command_config is not None:
         command_config.load(settings.upstream_command_config)
+
+
+def _check_listeners(settings: Settings) -> None:
+    if settings.backend == EMBEDDED:
+        listener_security(settings, State())
+        return
+    tls = listener_tls(settings)
+    if settings.backend == ZOOKEEPER:
+        configured_listeners(settings, tls)
+    elif settings.state == TOPIC:
+        read_secret(settings.gateway_peer_secret_file)
 
 
 def described(assignments: Sequence[Assignment]) -> Iterator[str]:

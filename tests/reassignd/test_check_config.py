@@ -43,6 +43,8 @@ def test_an_option_wins_over_a_variable(
         ("listener.tls.certificate.file=/nowhere.pem", "cannot use the listener.tls files", 2),
         ("http.token.file=/nowhere", "cannot read the token in /nowhere: No such file", 2),
         ("upstream.command.config=/nowhere.properties", "/nowhere.properties", 2),
+        ("listener.security.protocol=SSL", "needs listener.tls.certificate.file", 2),
+        ("super.users=User:admin", "has no effect without authorizer.class.name", 2),
     ],
 )
 def test_what_is_wrong_is_named_in_one_line(
@@ -52,6 +54,26 @@ def test_what_is_wrong_is_named_in_one_line(
     err = capsys.readouterr().err
     assert complaint in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (
+            ["backend=zookeeper", "zookeeper.connect=z:2181", "zookeeper.listener.security.protocol=SSL"],
+            "which needs",
+        ),
+        (
+            ["backend=upstream", "upstream.bootstrap.servers=k:9092", "state=topic"],
+            "gateway.peer.secret.file",
+        ),
+    ],
+)
+def test_the_listeners_of_all_backends_are_checked(
+    settings: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", *(f"--override={each}" for each in settings), "--check-config"]) == 2
+    assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

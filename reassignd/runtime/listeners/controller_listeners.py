@@ -40,7 +40,7 @@ class ControllerListeners:
         registry = ConnectionRegistry(limits(settings), stats)
         self._listeners = [
             ControllerListener(listener, settings, interceptors, registry, self.counts, tls, broker_tls)
-            for listener in _configured(settings, tls)
+            for listener in configured_listeners(settings, tls)
         ]
 
     async def open(self) -> Registration:
@@ -113,7 +113,7 @@ class ControllerListener:
         await self._listeners.close_all(grace)
 
 
-def _configured(settings: Settings, tls: Tls) -> Sequence[Listener]:
+def configured_listeners(settings: Settings, tls: Tls) -> Sequence[Listener]:
     """Return the configured listeners, the one for brokers first. Raises SettingError."""
     protocol = settings.zookeeper_listener_security_protocol or ("PLAINTEXT" if tls is None else "SSL")
     first = Listener(settings.zookeeper_listener_name, protocol, settings.listener)
