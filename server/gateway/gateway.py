@@ -136,10 +136,12 @@ class Gateway:
         except (OSError, PortAssignmentError) as error:
             if broker not in self._hidden:
                 self._hidden.add(broker)
+                self.counts.hidden_brokers = len(self._hidden)
                 log.error("broker %d is hidden from clients, it has no port: %s", broker, error)
             return
         if broker in self._hidden:
             self._hidden.discard(broker)
+            self.counts.hidden_brokers = len(self._hidden)
             log.info("broker %d has its port, clients see it: %s", broker, self._open[broker])
 
     async def _listen(self, broker: int, position: int) -> Address:

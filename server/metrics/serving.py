@@ -97,6 +97,11 @@ SERVING_METRICS = (
         "Bytes of relayed requests (in) and responses (out), by API.",
     ),
     gauge(
+        "reassignd_hidden_brokers",
+        lambda r: r.sources.relayed.hidden_brokers,
+        "Brokers that clients of a gateway do not see, because their ports cannot be opened. The log has the reasons.",
+    ),
+    gauge(
         "reassignd_connections",
         lambda r: r.stats.connections,
         "Open client connections on all Kafka listeners.",

@@ -163,9 +163,11 @@ async def test_a_port_in_use_hides_its_broker_until_it_is_free(
     async with gateway(tmp_path, kafka[0].brokers, listener=Address("127.0.0.1", first)) as running:
         assert running.addresses.keys() == {1, 3}
         assert "broker 2 is hidden from clients, it has no port" in caplog.text
+        assert running.counts.hidden_brokers == 1
         taken.close()
         await running.update(kafka[0].brokers)
         assert running.addresses[2].port == first + 2
+        assert running.counts.hidden_brokers == 0
 
 
 async def test_a_port_that_is_open_at_last_is_logged_once(

@@ -37,8 +37,10 @@ def test_relayed_bytes_are_counted_by_api_and_direction() -> None:
     relayed = RelayCounters()
     relayed.request(3, 40)
     relayed.answer(3, 500)
+    relayed.hidden_brokers = 2
     samples = scrape(relayed=relayed)
     assert value(samples, "reassignd_relayed_requests_total", request="Metadata") == 1
+    assert value(samples, "reassignd_hidden_brokers") == 2
     assert value(samples, "reassignd_relayed_bytes_total", request="Metadata", direction="out") == 500
 
 
