@@ -42,10 +42,10 @@ class Served:
         out, err = self.process.communicate(timeout=STOP_SECONDS)
         return self.process.returncode, out, err
 
-    def complaint(self) -> str:
-        """The one line on stderr of a process that failed."""
-        code, out, err = self.end()
-        assert (self.line, code, out) == ("", 1, "")
+    def complaint(self, code: int = 1) -> str:
+        """The one line on stderr of a process that failed with this exit code."""
+        ended, out, err = self.end()
+        assert (self.line, ended, out) == ("", code, "")
         [line] = err.splitlines()
         assert line.startswith("reassignd: ")
         return line.removeprefix("reassignd: ")

@@ -77,7 +77,7 @@ def test_a_unix_socket_in_use_is_reported(start: Start, tmp_path: Path) -> None:
 def test_a_public_address_needs_a_token_or_certificates(start: Start) -> None:
     assert (
         start(http=f"{ANYWHERE}:0")
-        .complaint()
+        .complaint(code=2)
         .startswith(f"http.listener is {ANYWHERE}:0, which others can reach")
     )
 
