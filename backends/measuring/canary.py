@@ -88,13 +88,13 @@ class Canary:
         self._problem, self._was_used = "", False
         self._refusal = ""
         """Why the last record was refused; empty if it was accepted."""
-        self._measured_at = clock.now()
+        self._measured_at: float | None = None
+        """When there were latencies last, or when `take` was called first; None while it does not run."""
         self._create_at = self._refresh_at = self._often_until = float("-inf")
 
     async def run(self) -> None:
         """See `Probes.run`: probe the brokers in turn."""
-        self._measured_at = self._clock.now()
-        self._often_until = self._measured_at + LEARN_SECONDS
+        self._often_until = self._clock.now() + LEARN_SECONDS
         try:
             while True:
                 await self._prepare()
@@ -102,6 +102,7 @@ class Canary:
         finally:
             await cancel(*self._tasks)
             self._pending.clear()
+            self._measured_at = None
 
     def take(self) -> Taken:
         """See `Probes.take`. A request that takes long counts with the time until now."""
@@ -127,7 +128,7 @@ class Canary:
 
     def _measures_nothing(self, now: float, probes: Sequence[Probe]) -> bool:
         """Return whether nothing is measured. If records are refused, round trips are measured from now on."""
-        if any(probe.latencies for probe in probes):
+        if self._measured_at is None or any(probe.latencies for probe in probes):
             self._measured_at = now
         elif now - self._measured_at > NOTHING_SECONDS and self._refusal:
             self._note(self._refusal)

@@ -217,16 +217,30 @@ async def test_records_that_are_refused_lead_to_round_trips_until_one_is_accepte
     assert (sources[-1].source, sources[-1].problem) == (Source.CANARY, "")
 
 
+async def test_the_time_while_it_does_not_run_does_not_count(brokers: Brokers) -> None:
+    async def look() -> None:
+        await brokers.clock.advance(1.0)
+        brokers.canary.take()
+
+    await during(brokers, look)
+    await brokers.clock.advance(3_600.0)
+    assert (brokers.canary.take().source, brokers.canary.take().problem) == (Source.CANARY, "")
+
+
 async def test_without_any_answer_nothing_is_measured(brokers: Brokers) -> None:
     brokers.down = {1, 2, 3}
 
+    found = []
+
     async def look() -> None:
-        await brokers.clock.advance(11.0)
+        for seconds in (1.0, 11.0):
+            await brokers.clock.advance(seconds)
+            found.append(brokers.canary.take())
 
     await during(brokers, look)
-    taken = brokers.canary.take()
-    assert taken.source is Source.NONE
-    assert taken.problem == "no broker answers the canary; pace follows nothing"
+    assert (found[0].source, found[0].problem) == (Source.CANARY, "")
+    assert found[1].source is Source.NONE
+    assert found[1].problem == "no broker answers the canary; pace follows nothing"
 
 
 async def test_a_deleted_topic_is_named_and_created_again(brokers: Brokers) -> None:
