@@ -147,6 +147,9 @@ class KafkaStateLog:
                 request, leader, version=version, timeout_seconds=REQUEST_SECONDS
             )
             code = response.responses[0].partition_responses[0].error_code
+            if code == ErrorCode.INVALID_TXN_STATE and not transactional:
+                # The markers of the last transaction are being written: until then Kafka takes no other batches.
+                raise _UsualError(f"Produce on the state topic {self._topic}: {error_name(code)}")
             if code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
                 self._check(code, "Produce")
 

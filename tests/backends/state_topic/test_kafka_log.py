@@ -91,7 +91,7 @@ async def test_a_batch_that_is_in_the_log_already_is_written(code: int) -> None:
     [
         (ErrorCode.INVALID_PRODUCER_EPOCH, FencedError),
         (ErrorCode.PRODUCER_FENCED, FencedError),
-        (ErrorCode.INVALID_TXN_STATE, FencedError),
+        (ErrorCode.INVALID_TXN_STATE, OSError),
         (ErrorCode.INCONSISTENT_TOPIC_ID, TopicReplacedError),
         (ErrorCode.UNKNOWN_TOPIC_ID, OSError),
         (ErrorCode.NOT_ENOUGH_REPLICAS, OSError),
@@ -102,6 +102,12 @@ async def test_a_batch_that_is_in_the_log_already_is_written(code: int) -> None:
 async def test_errors_of_a_batch_end_the_term_or_are_repeated(code: int, error: type[Exception]) -> None:
     with pytest.raises(error, match=f"Produce on the state topic s: {ErrorCode(code).name}"):
         await append(Cluster(produce=code).log())
+
+
+async def test_a_lost_transaction_ends_the_term() -> None:
+    log = Cluster(produce=ErrorCode.INVALID_TXN_STATE).log()
+    with pytest.raises(FencedError, match="the coordinator does not know the transaction any more"):
+        await log.append([row("a")], PRODUCER, 0, transactional=True)
 
 
 async def test_a_new_epoch_is_asked_of_the_coordinator() -> None:
