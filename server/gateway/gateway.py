@@ -100,6 +100,8 @@ class Gateway:
             if self.bootstrap is None:
                 self.bootstrap = await self._listen(ANY, 0)
             self._upstreams.update(brokers)
+            self._hidden &= brokers.keys()
+            self.counts.hidden_brokers = len(self._hidden)
             for removed in self._open.keys() - brokers.keys():
                 del self._open[removed]
                 await self._listeners.close(removed)

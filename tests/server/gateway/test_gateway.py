@@ -150,6 +150,9 @@ async def test_a_broker_without_a_free_port_is_hidden_and_logged_once(
         for _ in range(3):
             assert (await shown(running)).keys() == {1, 2}
             await running.update(kafka[0].brokers)
+        assert running.counts.hidden_brokers == 1
+        await running.update({1: kafka[0].brokers[1]})
+        assert running.counts.hidden_brokers == 0
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
         "broker 3 is hidden from clients, it has no port: it would be the 3th, and there are 2 for brokers"
     ]
