@@ -2,7 +2,7 @@
 
 docs/api.md lists the endpoints, docs/cli.md the commands, docs/configuration.md the settings of the server and the dynamic
 configs, docs/metrics.md the metrics; docs/embedded.md has a table of the served APIs. The schema of the chart's values has
-the settings too. `--check` writes nothing and fails if a page is out of date.
+the settings too, and the chart has a copy of the alert rules. `--check` writes nothing and fails if a page is out of date.
 """
 
 import argparse
@@ -28,7 +28,11 @@ DOCS = Path(__file__).parent.parent / "docs"
 EMBEDDED = DOCS / "embedded.md"
 """The page is written by hand, but for one table."""
 
-CHART_SCHEMA = DOCS.parent / "deploy" / "helm" / "reassignd" / "values.schema.json"
+DEPLOY = DOCS.parent / "deploy"
+ALERTS = DEPLOY / "prometheus" / "reassignd-alerts.yml"
+CHART = DEPLOY / "helm" / "reassignd"
+CHART_ALERTS = CHART / "files" / ALERTS.name
+CHART_SCHEMA = CHART / "values.schema.json"
 """Written by hand, but for the keys of `config` and `limits`."""
 
 CONFIGURATION = """\
@@ -220,6 +224,7 @@ curl --request PUT --data '{"P": 20, "B": null}' 127.0.0.1:9080/v1/limits
 def pages() -> dict[Path, str]:
     """Return the expected text of each page."""
     return {
+        CHART_ALERTS: ALERTS.read_text("utf-8"),
         CHART_SCHEMA: chart_schema.rewritten(CHART_SCHEMA.read_text("utf-8")),
         DOCS / "api.md": API
         + _table(
