@@ -12,6 +12,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The lock files name all packages. With dependencies, pip may choose a newer version of one that is required with extras.
 LOCKED := --no-deps --require-hashes -r
 
+# The tests start hundreds of processes, each of which would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup run reset test check docs bench dist clean
 
 setup: .venv/test.done

@@ -2,9 +2,11 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -111,14 +113,27 @@ def written(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*.py")) if GENERATED not in path.parents)
 
 
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
+class Source(NamedTuple):
+    """What the rules ask of a module. The trees of all modules together would take a gigabyte."""
 
-
-def runs(path: Path) -> bool:
+    functions: list[tuple[str, int]]
+    """The names, and the lines after the first."""
+    imports: list[tuple[str, list[str]]]
+    """The modules, and the names that are imported from each."""
+    runs: bool
     """Whether a function of the module does anything: names, types and ports do not."""
-    functions = (n for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-    return any(not _says(part) for function in functions for part in function.body)
+
+
+@cache
+def parsed(path: Path) -> Source:
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    return Source(
+        [(node.name, (node.end_lineno or 0) - node.lineno) for node in functions],
+        [(node.module, [each.name for each in node.names]) for node in imports if node.module],
+        any(not _says(part) for function in functions for part in function.body),
+    )
 
 
 def _says(statement: ast.stmt) -> bool:
@@ -136,7 +151,7 @@ def own_tests_of(source: Path) -> Path:
 
 
 SOURCES = [path for package in PACKAGES for path in written(ROOT / package)]
-MODULES = [path for path in SOURCES if path.name != "__init__.py" and runs(path)]
+MODULES = [path for path in SOURCES if path.name != "__init__.py" and parsed(path).runs]
 FILES = [*SOURCES, *written(ROOT / "bench"), *written(ROOT / "campaigns"), *written(ROOT / "tests")]
 
 
@@ -165,11 +180,10 @@ def test_modules_tested_elsewhere_exist_and_have_no_test_file_of_their_own() -> 
 
 def test_no_function_is_longer_than_a_page() -> None:
     long = {
-        f"{name_of(path)}: {node.name}"
+        f"{name_of(path)}: {name}"
         for path in FILES
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+        for name, lines in parsed(path).functions
+        if lines >= LONGEST_FUNCTION
     }
     assert long == set()
 
@@ -181,19 +195,16 @@ def test_folders_are_divided_by_subject() -> None:
     assert {name_of(path) for path, size in sizes.items() if size > LARGEST_FOLDER} == FLAT
 
 
-def imported_by(path: Path) -> Iterator[Path]:
-    """The modules of ours that the module imports, as files, at run time or for types alone."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            folder = ROOT / node.module.replace(".", "/")
-            for candidate in (
-                folder.with_suffix(".py"),
-                *(folder / f"{each.name}.py" for each in node.names),
-            ):
-                if candidate in SOURCES:
-                    yield candidate
+def imported_by(path: Path, known: Collection[Path]) -> Iterator[Path]:
+    """The modules in `known` that the module imports, as files, at run time or for types alone."""
+    for module, names in parsed(path).imports:
+        folder = ROOT / module.replace(".", "/")
+        for candidate in (folder.with_suffix(".py"), *(folder / f"{name}.py" for name in names)):
+            if candidate in known:
+                yield candidate
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    graph = {path: set(imported_by(path)) for path in SOURCES}
+    known = frozenset(SOURCES)
+    graph = {path: set(imported_by(path, known)) for path in SOURCES}
     assert len(list(TopologicalSorter(graph).static_order())) == len(SOURCES)

@@ -40,6 +40,7 @@ def test_an_alert_is_documented(alert: str) -> None:
     assert f"`{alert}`" in (FOLDER.parents[1] / "docs" / "observability.md").read_text("utf-8")
 
 
+@pytest.mark.whole
 def test_the_unit_tests_of_the_alerts_pass() -> None:
     promtool("check", "rules", RULES)
     promtool("test", "rules", UNIT_TESTS)

@@ -16,6 +16,8 @@ from tests.reassignd.served import Served
 from tools import dashboard_panels
 from tools.ports import free_port
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

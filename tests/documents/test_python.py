@@ -8,6 +8,8 @@ import pytest
 
 from tests.documents.blocks import ROOT
 
+pytestmark = pytest.mark.whole
+
 pytest_plugins = ["pytester"]
 
 TEXT = (ROOT / "docs" / "embedded.md").read_text("utf-8")

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.reassignd.shell import ORIGINALS, PARTITIONS, PATIENCE_SECONDS, Shell, replicas_of
+
+pytestmark = pytest.mark.whole
 
 CRAWL = "throttle=1000"
 """Bytes per second; so low that moves last until the end of the test."""

@@ -221,6 +221,7 @@ def traced_memory() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
+@pytest.mark.whole
 async def test_pending_changes_for_an_unreachable_broker_are_bounded_and_end_in_the_final_state(
     brokers: Brokers,
 ) -> None:

@@ -220,9 +220,10 @@ def expected(pair: tuple[Stage, Observation]) -> set[Stage]:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.randoms(use_true_random=False), st.integers(1, 40))
-def test_every_transition_leads_to_a_stage_of_the_table(random: Random, steps: int) -> None:
-    walk = Walk(random)
+@given(st.integers(0), st.integers(1, 40))
+def test_every_transition_leads_to_a_stage_of_the_table(seed: int, steps: int) -> None:
+    """Seeds, because hypothesis records each choice of its own random numbers, and a step makes hundreds."""
+    walk = Walk(Random(seed))
     with walk.recorded():
         for _ in range(steps):
             walk.take_step()

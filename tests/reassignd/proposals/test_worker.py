@@ -51,6 +51,7 @@ def _fail(*_: Any) -> Any:
     raise CommandError("the forecast needs pyarrow")
 
 
+@pytest.mark.whole
 def test_a_server_proposes_and_executes(shell: Shell) -> None:
     from reassignd.client import Client, Target
 

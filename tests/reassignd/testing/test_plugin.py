@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+pytestmark = pytest.mark.whole
+
 pytest_plugins = ["pytester"]
 
 Run = Callable[..., pytest.RunResult]

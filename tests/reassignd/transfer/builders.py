@@ -1,5 +1,6 @@
 """A topic in memory, and data directories of a gateway."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,6 +27,8 @@ class MemoryLog:
         self.log, self._epoch = Log(), -1
 
     async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
+        if wait and offset >= self.log.end:
+            await asyncio.sleep(0.01)
         return Fetched([each for each in self.log.batches if each.header.offset >= offset], self.log.end)
 
     async def start_offset(self) -> int:

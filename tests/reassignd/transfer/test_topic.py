@@ -28,7 +28,7 @@ async def test_a_term_is_released_after_the_move() -> None:
 
 async def test_an_active_instance_is_named() -> None:
     cluster = Cluster()
-    claim = a_claim(producer=await cluster.state.new_epoch(), instance="gateway-1")
+    claim = a_claim(producer=await cluster.state.new_epoch(), instance="gateway-1", session_ms=600)
 
     async def beat() -> None:
         for sequence in count():

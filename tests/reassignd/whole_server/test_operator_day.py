@@ -10,6 +10,8 @@ from tests.reassignd.shell import SETTINGS, Shell
 from tests.reassignd.whole_server.operator_day import OperatorDay
 from tools.processes import Reassignd
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:

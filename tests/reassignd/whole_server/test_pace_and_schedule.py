@@ -8,6 +8,8 @@ import pytest
 
 from tests.reassignd.shell import SETTINGS, Shell, started
 
+pytestmark = pytest.mark.whole
+
 PRODUCERS = {"embedded.produce.bytes.per.second": "100"}
 """Without producers, pace limits nothing after a while."""
 

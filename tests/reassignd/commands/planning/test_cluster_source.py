@@ -19,12 +19,14 @@ def measured(snapshot: Snapshot) -> Snapshot:
     return snapshot._replace(brokers=brokers)
 
 
+@pytest.mark.whole
 def test_brokers_describe_the_cluster_as_the_server_does(shell: Shell) -> None:
     of_server = parse_snapshot("server", shell.ok("snapshot").encode().splitlines())
     of_brokers = shell.ok("snapshot", "--bootstrap-server", shell.server.bootstrap)
     assert measured(parse_snapshot("brokers", of_brokers.encode().splitlines())) == measured(of_server)
 
 
+@pytest.mark.whole
 def test_a_proposal_needs_brokers_only(shell: Shell) -> None:
     arguments = ["propose", "drain", "6", "--bootstrap-server", shell.server.bootstrap]
     assert "moves 99 replicas" in shell.ok(*arguments)
@@ -32,6 +34,7 @@ def test_a_proposal_needs_brokers_only(shell: Shell) -> None:
     assert (refused.code, refused.err.count("\n")) == (2, 1)
 
 
+@pytest.mark.whole
 def test_a_cluster_becomes_a_file_for_spark(shell: Shell) -> None:
     for source in ((), ("--bootstrap-server", shell.server.bootstrap)):
         assert "moves 99 replicas" in shell.ok("propose", "drain", "6", "--master", "local", *source)
@@ -48,6 +51,7 @@ def test_a_snapshot_from_a_pipe_becomes_a_file_for_spark(tmp_path: Path) -> None
     writer.join()
 
 
+@pytest.mark.whole
 def test_moves_that_brokers_list_are_refused(slow: Shell) -> None:
     slow.ok("limits", "throttle=1000")
     slow.execute([0, 1])

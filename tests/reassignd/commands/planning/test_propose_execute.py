@@ -6,6 +6,8 @@ import pytest
 from reassignd import cli
 from tests.reassignd.shell import PATIENCE_SECONDS, Shell, create_placed_topic, create_topic
 
+pytestmark = pytest.mark.whole
+
 DRAINED = "broker 6 holds nothing; it can be stopped"
 
 
