@@ -1,7 +1,7 @@
 """One request to the API, and the services that answer it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
@@ -75,6 +75,8 @@ class ApiServices:
     """The audit log; None in ZooKeeper mode without `audit.dir`."""
     events: EventHub | None = None
     """The event stream."""
+    hidden_brokers: Collection[int] = ()
+    """Brokers that the clients of a gateway do not see, because their ports cannot be opened; it changes."""
     instances: Instances | None = None
     """The instances before the cluster; None without a state topic."""
     reviews: Reviews | None = None

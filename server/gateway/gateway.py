@@ -8,6 +8,7 @@ from functools import partial
 from ssl import SSLContext
 
 from common.address import Address
+from common.counted import counted
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
@@ -67,8 +68,6 @@ class Gateway:
         self._open: dict[int, Address] = {}
         """Broker -> its address for clients."""
         self._opening: dict[int, asyncio.Task[None]] = {}
-        self._hidden: set[int] = set()
-        """Brokers without a port; each was logged, and its port is too once it is open."""
         self._changing = asyncio.Lock()
         self._closed = False
 
@@ -83,7 +82,7 @@ class Gateway:
         return self._listeners.connections
 
     def advertised(self, broker: int, actual: Address) -> Address | None:
-        known = self._open.keys() | self._opening.keys() | self._hidden
+        known = self._open.keys() | self._opening.keys() | self.counts.hidden_brokers
         if broker not in known and not self._closed:
             opening = asyncio.create_task(self._add_broker(broker, actual), name=f"port of broker {broker}")
             self._opening[broker] = opening
@@ -100,8 +99,7 @@ class Gateway:
             if self.bootstrap is None:
                 self.bootstrap = await self._listen(ANY, 0)
             self._upstreams.update(brokers)
-            self._hidden &= brokers.keys()
-            self.counts.hidden_brokers = len(self._hidden)
+            self.counts.hidden_brokers.intersection_update(brokers)
             for removed in self._open.keys() - brokers.keys():
                 del self._open[removed]
                 await self._listeners.close(removed)
@@ -126,24 +124,23 @@ class Gateway:
                 await self._listen_for(broker)
 
     async def _listen_for(self, broker: int) -> None:
+        hidden = self.counts.hidden_brokers
         try:
             position = self._ports.position(broker)
             if position > self._settings.ports:
                 raise PortAssignmentError(
-                    f"it would be the {position}th, and there are {self._settings.ports} for brokers"
+                    f"it would be number {position}, and brokers have {counted(self._settings.ports, 'port')}"
                 )
             self._open[broker] = await self._listen(broker, position)
         except PortPendingError:
             return  # the next update asks again
         except (OSError, PortAssignmentError) as error:
-            if broker not in self._hidden:
-                self._hidden.add(broker)
-                self.counts.hidden_brokers = len(self._hidden)
+            if broker not in hidden:
+                hidden.add(broker)
                 log.error("broker %d is hidden from clients, it has no port: %s", broker, error)
             return
-        if broker in self._hidden:
-            self._hidden.discard(broker)
-            self.counts.hidden_brokers = len(self._hidden)
+        if broker in hidden:
+            hidden.remove(broker)
             log.info("broker %d has its port, clients see it: %s", broker, self._open[broker])
 
     async def _listen(self, broker: int, position: int) -> Address:

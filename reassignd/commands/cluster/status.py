@@ -120,8 +120,10 @@ def _cluster(status: dict[str, Any]) -> str:
         )
         if partitions[name]
     ]
-    ids = {name: ", ".join(map(str, brokers[name] or ())) for name in ("offline", "excluded")}
-    notes = [f"{name}: {ids[name]}" for name in ids if ids[name]]
+    names = {"offline": "offline", "excluded": "excluded", "hidden": "hidden from clients"}
+    notes = [
+        f"{words}: {', '.join(map(str, brokers[name]))}" for name, words in names.items() if brokers[name]
+    ]
     gone = f" ({'; '.join(notes)})" if notes else ""
     unseen_since = status["health"]["unseen_since_ms"]
     return (

@@ -42,6 +42,12 @@ class BrokerCounts(Struct):
         list[int] | None,
         Meta(description="The brokers that get no new partitions; null where Kafka places partitions."),
     ]
+    hidden: Annotated[
+        list[int],
+        Meta(
+            description="The brokers that clients of a gateway do not see, because their ports cannot be opened."
+        ),
+    ]
 
 
 class PartitionCounts(Struct):

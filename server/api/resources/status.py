@@ -1,5 +1,7 @@
 """`/v1/status`, `/v1/pause`, `/v1/resume`: the state of the whole server, and a pause of all jobs."""
 
+from collections.abc import Collection
+
 from common.counted import counted
 from controller.cluster.health import offline_brokers
 from controller.messages.job_events import Pause
@@ -30,7 +32,7 @@ JOBS = 20
 """Number of unfinished jobs that are shown, the oldest first."""
 
 NAMED = 5
-"""Number of offline brokers that are named as problems."""
+"""Number of brokers that are named for the same problem."""
 
 
 async def status(call: Call) -> Status:
@@ -45,7 +47,7 @@ async def status(call: Call) -> Status:
         paused=state.paused,
         brokers=_broker_counts(call),
         partitions=_partition_counts(call),
-        health=_health(state),
+        health=_health(call),
         reassignments=Totals(*totals(state)),
         jobs=rows,
         incoming=_incoming(call),
@@ -79,7 +81,8 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
 def _broker_counts(call: Call) -> BrokerCounts:
     brokers, live = call.state.brokers, call.state.live
     excluded = None if call.state.profile.has_upstream else sorted(call.state.excluded_brokers)
-    return BrokerCounts(len(brokers), len(live), offline_brokers(call.state), excluded)
+    hidden = sorted(call.services.hidden_brokers)
+    return BrokerCounts(len(brokers), len(live), offline_brokers(call.state), excluded, hidden)
 
 
 def _partition_counts(call: Call) -> PartitionCounts:
@@ -87,8 +90,8 @@ def _partition_counts(call: Call) -> PartitionCounts:
     return PartitionCounts(health.partitions, health.offline, health.under_replicated, health.under_min_isr)
 
 
-def problems(state: State) -> list[str]:
-    """Return what is wrong with the cluster, the worst first; empty when it is healthy."""
+def problems(state: State, hidden: Collection[int] = ()) -> list[str]:
+    """Return what is wrong with the cluster and with brokers that clients do not see; empty when all is healthy."""
     found = counts(state)
     offline = offline_brokers(state)
     partitions = (
@@ -101,13 +104,22 @@ def problems(state: State) -> list[str]:
         *(f"broker {broker} is offline" for broker in offline[:NAMED]),
         *([f"{counted(len(offline), 'broker')} are offline in total"] if len(offline) > NAMED else []),
         *(f"{counted(number, 'partition')} {how}" for number, how in partitions if number),
+        *(
+            f"clients do not see broker {broker}: its port cannot be opened"
+            for broker in sorted(hidden)[:NAMED]
+        ),
+        *([f"clients do not see {counted(len(hidden), 'broker')} in total"] if len(hidden) > NAMED else []),
     ]
 
 
-def _health(state: State) -> ClusterHealth:
+def _health(call: Call) -> ClusterHealth:
+    state = call.state
     unseen_since = state.unreachable_since_ms if state.unreachable else None
     return ClusterHealth(
-        problems(state), state.health_problem or None, state.backlog.usage.held, unseen_since
+        problems(state, call.services.hidden_brokers),
+        state.health_problem or None,
+        state.backlog.usage.held,
+        unseen_since,
     )
 
 

@@ -74,6 +74,7 @@ class ApiClient:
         self.sizes = Sizes(self.clock)
         self.progress = Progress(self.controller.state, self.sizes, self.clock)
         self.health = Health(None)
+        self.hidden_brokers: set[int] = set()
         self.api = Api(self.health, Access() if access is None else access)
         self.api.services = ApiServices(
             "1.2.3",
@@ -84,6 +85,7 @@ class ApiClient:
             self.sizes,
             self.progress,
             JobCounts(self.controller.state, self.clock),
+            hidden_brokers=self.hidden_brokers,
         )
         app = Starlette(routes=[*operations_routes(self.health), *self.api.routes()])
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url)

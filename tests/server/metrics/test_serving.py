@@ -37,7 +37,7 @@ def test_relayed_bytes_are_counted_by_api_and_direction() -> None:
     relayed = RelayCounters()
     relayed.request(3, 40)
     relayed.answer(3, 500)
-    relayed.hidden_brokers = 2
+    relayed.hidden_brokers = {7, 8}
     samples = scrape(relayed=relayed)
     assert value(samples, "reassignd_relayed_requests_total", request="Metadata") == 1
     assert value(samples, "reassignd_hidden_brokers") == 2

@@ -51,7 +51,7 @@ def status(**health: Any) -> dict[str, Any]:
     job |= {"moving": 10, "waiting": 0, "queued": 92_490, "principal": "User:ann", "endings": {}}
     copied = {"bytes": 10**12, "total": 10**13, "rate": 10**8, "seconds_left": 7_500}
     return {
-        "brokers": {"live": 20, "registered": 20, "offline": [], "excluded": []},
+        "brokers": {"live": 20, "registered": 20, "offline": [], "excluded": [], "hidden": []},
         "partitions": {"total": 100_000, "offline": 0, "under_min_isr": 0, "under_replicated": 0},
         "health": {"problems": [], "trouble": None, "holds": None, "unseen_since_ms": None} | health,
         "paused": False,
@@ -93,6 +93,12 @@ def test_a_large_screen_shows_everything() -> None:
 )
 def test_the_health_of_the_cluster_is_one_line(health: dict[str, Any], said: str) -> None:
     assert f"Health    {said}" in lines(status(**health))
+
+
+def test_brokers_with_a_flaw_are_listed() -> None:
+    brokers = {"live": 2, "registered": 4, "offline": [3, 4], "excluded": None, "hidden": [1]}
+    (first, *_) = lines(status() | {"brokers": brokers})
+    assert "2 of 4 brokers (offline: 3, 4; hidden from clients: 1), 100,000 partitions" in first
 
 
 def test_a_cluster_that_does_not_answer_is_not_called_in_sync() -> None:

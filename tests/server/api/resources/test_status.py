@@ -11,7 +11,7 @@ from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 async def test_an_idle_cluster() -> None:
     answer = await ApiClient().get("/v1/status")
-    assert answer["brokers"] == {"registered": 6, "live": 6, "offline": [], "excluded": []}
+    assert answer["brokers"] == {"registered": 6, "live": 6, "offline": [], "excluded": [], "hidden": []}
     assert answer["partitions"] == {"total": 3, "offline": 0, "under_replicated": 0, "under_min_isr": 0}
     assert (answer["jobs"], answer["paused"], answer["spark"]["state"]) == ([], False, "off")
 
@@ -57,6 +57,16 @@ async def test_partitions_without_a_leader_or_below_min_isr_are_problems() -> No
         client.controller.stop(broker)
     found = (await client.get("/v1/status"))["health"]["problems"]
     assert found[3:] == ["3 partitions offline", "3 partitions under-replicated"]
+
+
+async def test_brokers_that_clients_do_not_see_are_problems() -> None:
+    client = ApiClient()
+    client.hidden_brokers.update(range(1, 7))
+    answer = await client.get("/v1/status")
+    assert answer["brokers"]["hidden"] == [1, 2, 3, 4, 5, 6]
+    *named, total = answer["health"]["problems"]
+    assert named == [f"clients do not see broker {n}: its port cannot be opened" for n in range(1, 6)]
+    assert total == "clients do not see 6 brokers in total"
 
 
 async def test_a_healthy_cluster_has_no_problems() -> None:
