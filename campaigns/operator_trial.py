@@ -7,9 +7,11 @@ Before a real cluster of three brokers: a gateway with a data directory accepts 
 are moved to a topic while the plan runs, and two instances go on with it: the processes that the chart's Deployment
 describes, behind one name. The active one is killed three times. A second plan moves everything back, meanwhile all
 instances are replaced as by a rolling update, and the records are moved to a data directory again. The tool executes,
-lists and verifies. Each part is timed.
+lists and verifies. Each part is timed. With `--old-tree`, the instances before the update run the code of another
+working tree, so two versions run beside each other.
 """
 
+import argparse
 import json
 import os
 import re
@@ -42,7 +44,8 @@ from tools.raw_connection import RawConnection
 from tools.shared_name import SharedName
 from tools.waiting import wait_until
 
-CHART = Path(__file__).resolve().parents[1] / "deploy" / "helm" / "reassignd"
+TREE = Path(__file__).resolve().parents[1]
+CHART = TREE / "deploy" / "helm" / "reassignd"
 TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 SETTINGS = {"transaction.state.log.replication.factor": "3", "transaction.state.log.min.isr": "2"}
 TOPICS, PER_TOPIC = 4, 500
@@ -92,10 +95,11 @@ def rendered(chosen: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 class Pod:
-    """A process as the Deployment describes it, on an address of its own."""
+    """A process as the Deployment describes it, on an address of its own. It runs the code of a working tree."""
 
-    def __init__(self, chart: dict[str, Any], secrets: Path, folder: Path, host: str) -> None:
+    def __init__(self, chart: dict[str, Any], secrets: Path, folder: Path, host: str, tree: Path) -> None:
         [container] = chart["Deployment"]["spec"]["template"]["spec"]["containers"]
+        self._tree = tree
         self.host, self._probe = host, container["readinessProbe"]["httpGet"]
         ports = {each["name"]: each["containerPort"] for each in container["ports"]}
         self.http = f"{host}:{ports[self._probe['port']]}"
@@ -122,7 +126,9 @@ class Pod:
         """Start the process and wait until it is ready."""
         with self.log.open("ab") as log:
             command = [sys.executable, "-m", "reassignd", *self._arguments]
-            self._process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                command, cwd=self._tree, env=self._environment, stdout=log, stderr=log
+            )
         wait_until(lambda: self.probe()[0] == 200, lambda: f"{self.host} to be ready: {self.tail}", 0.05)
 
     def probe(self) -> tuple[int, str]:
@@ -160,10 +166,10 @@ class Pod:
 
 
 class Trial:
-    """The cluster, the name, and what runs behind it."""
+    """The cluster, the name, and what runs behind it. New processes run the code of `tree`."""
 
-    def __init__(self, kafka: KafkaCluster, folder: Path) -> None:
-        self.kafka, self.folder = kafka, folder
+    def __init__(self, kafka: KafkaCluster, folder: Path, tree: Path) -> None:
+        self.kafka, self.folder, self.tree = kafka, folder, tree
         self.ports = free_ports(len(kafka.brokers) + 2)
         self.bootstrap = f"{SERVICE}:{self.ports}"
         self.http = f"{SERVICE}:{self.ports + 1 + len(kafka.brokers)}"
@@ -188,7 +194,7 @@ class Trial:
 
     def new_pod(self) -> Pod:
         """Start a further instance."""
-        pod = Pod(self._chart, self._secrets, self.folder, next(self._hosts))
+        pod = Pod(self._chart, self._secrets, self.folder, next(self._hosts), self.tree)
         self.pods.append(pod)
         pod.start()
         return pod
@@ -197,7 +203,9 @@ class Trial:
         """Start a gateway with a data directory, and wait until it is ready."""
         command = self._gateway_command(data)
         with (self.folder / "gateway.log").open("ab") as log:
-            self._gateway = gateway = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
+            self._gateway = gateway = subprocess.Popen(
+                command, cwd=self.tree, stdout=subprocess.PIPE, stderr=log
+            )
         assert gateway.stdout is not None
         line = gateway.stdout.readline().decode()
         if not line.startswith("ready: "):
@@ -360,7 +368,8 @@ def kill_the_active_one(trial: Trial) -> None:
 
 
 def update(trial: Trial) -> None:
-    """Replace each instance as a rolling update does: start a new one, then stop an old one."""
+    """Replace each instance as a rolling update does: start a new one of this tree, then stop an old one."""
+    trial.tree = TREE
     for old in list(trial.pods):
         was_active = old.is_active
         with part(
@@ -422,11 +431,16 @@ def run(trial: Trial) -> None:
 
 def main() -> int:
     """Run the trial. Return 1, and keep the logs, if a part fails."""
+    options = argparse.ArgumentParser(prog="python -m campaigns.operator_trial")
+    options.add_argument(
+        "--old-tree", type=Path, default=TREE, help="working tree of the version before the update"
+    )
+    tree = options.parse_args().old_tree.resolve()
     folder, begun = Path(tempfile.mkdtemp(prefix="operator-trial-")), time.monotonic()
     with ExitStack() as stack:
         spec = Spec(3, "4.1", measured=True, settings=SETTINGS)
         kafka = stack.enter_context(running_kafka(spec))
-        trial = Trial(kafka, folder)
+        trial = Trial(kafka, folder, tree)
         stack.callback(trial.end)
         ports = range(trial.ports, trial.ports + len(kafka.brokers) + 2)
         stack.enter_context(SharedName(SERVICE, (DIRECTORY_HOST, *POD_HOSTS), ports))
