@@ -107,7 +107,7 @@ def test_the_fixture_works_beside_packages_of_the_same_names(python: Path, proje
         assert all(m.MINE for m in (server, protocol, controller, planner, backends))
         print(asyncio.run(main()))
     """
-    command = [str(python), "-W", "error", "-c", textwrap.dedent(program)]
+    command = [str(python), "-E", "-W", "error", "-c", textwrap.dedent(program)]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr
 
