@@ -97,7 +97,7 @@ class PeerLinks:
             del self._connecting[peer]
         self._reported = ""
         log.info("requests are forwarded to instance %s at %s", stream.peer.instance, peer)
-        for former in self._links.values():
+        for former in list(self._links.values()):  # An idle link ends at once, and leaves.
             former.retire()
         link = PeerLink(stream, self._clock, self._status, lambda reason: self._ended(peer, link, reason))
         self._links[peer] = link

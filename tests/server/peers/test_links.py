@@ -104,6 +104,13 @@ async def test_a_link_to_a_former_active_instance_ends_after_its_last_answer() -
         assert open_links(links) == {active}
 
 
+async def test_an_idle_link_to_a_former_active_instance_ends_at_once() -> None:
+    async with listening(Echo()) as former, listening(Echo()) as active, linked() as links:
+        for peer in (former, active, former):
+            assert await links.forward(peer, request()) == b"answer to body"
+            assert open_links(links) == {peer}
+
+
 async def test_a_peer_that_is_silent_is_given_up() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Shake hands, and then neither read nor write."""
