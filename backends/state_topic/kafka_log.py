@@ -81,6 +81,8 @@ class KafkaStateLog:
         self._id = ZERO_UUID
         self._leader = self._coordinator = -1
         """-1: to be found by the next request."""
+        self._outdated: set[UpstreamClient] = set()
+        """Clients whose list of brokers may have former addresses, because a broker did not answer."""
         self._failing: dict[str, str] = {}
         """The last error of each kind of request that was not answered since."""
 
@@ -206,9 +208,9 @@ class KafkaStateLog:
         coordinator = await self._known(self._writes, self._coordinator)
         return await self._writes.ask(request, coordinator, version=version, timeout_seconds=REQUEST_SECONDS)
 
-    @staticmethod
-    async def _known(client: UpstreamClient, broker: int) -> int:
-        if broker not in client.brokers:
+    async def _known(self, client: UpstreamClient, broker: int) -> int:
+        if broker not in client.brokers or client in self._outdated:
+            self._outdated.discard(client)  # If this fails, it is outdated again.
             await client.refresh()
         return broker
 
@@ -242,6 +244,8 @@ class KafkaStateLog:
             result = await attempt()
         except (BrokerError, OSError) as error:
             self._leader = self._coordinator = -1
+            if isinstance(error, BrokerError):
+                self._outdated |= {self._reads, self._writes}
             if not isinstance(error, _UsualError) and self._failing.get(api) != str(error):
                 self._failing[api] = str(error)
                 log.warning("%s; trying again", error)

@@ -104,6 +104,18 @@ async def test_errors_of_a_batch_end_the_term_or_are_repeated(code: int, error: 
         await append(Cluster(produce=code).log())
 
 
+async def test_addresses_are_read_again_after_a_broker_did_not_answer() -> None:
+    cluster, failures = Cluster(), [UnreachableError("connection refused")]
+    produced = cluster.answers[ProduceRequest]
+    cluster.answers[ProduceRequest] = lambda *asked: failures.pop() if failures else produced(*asked)
+    log = cluster.log()
+    with pytest.raises(OSError, match="connection refused"):
+        await append(log)
+    for _ in range(2):
+        await append(log)
+    assert cluster.refreshed == 1
+
+
 async def test_a_lost_transaction_ends_the_term() -> None:
     log = Cluster(produce=ErrorCode.INVALID_TXN_STATE).log()
     with pytest.raises(FencedError, match="the coordinator does not know the transaction any more"):
