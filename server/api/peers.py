@@ -1,5 +1,6 @@
 """The port to the other instances, for `/v1`."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from starlette.requests import Request
@@ -19,6 +20,11 @@ class HttpPeers(Protocol):
         """Return whether this instance is active, after its lease was renewed if it has lapsed."""
         ...
 
-    async def answer(self, request: Request, identity: Identity, /) -> Response:
-        """Return the answer of the active instance. Raises HttpError."""
+    async def answer(
+        self, request: Request, identity: Identity, refusal: Callable[[], str] = str, /
+    ) -> Response:
+        """Return the answer of the active instance. Raises HttpError.
+
+        `refusal` is called while the answer lasts. Its text, if it is not empty, ends the answer.
+        """
         ...

@@ -19,6 +19,8 @@ from server.api.roles import Identity
 
 CONNECT_SECONDS = 3.0
 CONNECTIONS = 1_000
+CHECK_SECONDS = 10.0
+"""After this time it is checked again whether a client may have the rest of its answer."""
 
 NOBODY = "no instance of reassignd is active: try again"
 
@@ -82,7 +84,9 @@ class PeerProxy:
         """See `HttpPeers.may_answer`."""
         return await self._active.may_answer()
 
-    async def answer(self, request: Request, identity: Identity) -> Response:
+    async def answer(
+        self, request: Request, identity: Identity, refusal: Callable[[], str] = str
+    ) -> Response:
         """See `HttpPeers.answer`."""
         url, turned = self._active.url, self._active.turned
         if url is None or HEADER in request.headers:
@@ -106,7 +110,7 @@ class PeerProxy:
             self._tls()
         answer = await self._answer(passed, turned, url)
         kept = {name: value for name, value in answer.headers.items() if name not in OF_ONE_CONNECTION}
-        return StreamingResponse(_body(answer, turned), answer.status_code, kept)
+        return StreamingResponse(_body(answer, turned, refusal), answer.status_code, kept)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -128,9 +132,15 @@ class PeerProxy:
         raise HttpError(502, _in_doubt(url))
 
 
-async def _body(answer: httpx.Response, turned: asyncio.Event) -> AsyncIterator[bytes]:
-    """Yield the body as it comes. It ends early when another instance becomes active, as when a server stops."""
-    parts = answer.aiter_raw()
+async def _body(
+    answer: httpx.Response, turned: asyncio.Event, refusal: Callable[[], str]
+) -> AsyncIterator[bytes]:
+    """Yield the body as it comes.
+
+    It ends early when another instance becomes active, as when a server stops, or when the client is refused.
+    """
+    parts, now = answer.aiter_raw(), asyncio.get_running_loop().time
+    checked = now()
     try:
         while True:
             part = asyncio.ensure_future(anext(parts, None))
@@ -140,6 +150,10 @@ async def _body(answer: httpx.Response, turned: asyncio.Event) -> AsyncIterator[
                     return
             finally:
                 part.cancel()
+            if now() - checked >= CHECK_SECONDS:
+                checked = now()
+                if refusal():
+                    return
             yield data
     except httpx.TransportError:
         return

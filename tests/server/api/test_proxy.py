@@ -5,6 +5,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from common.tls import pinned_client_context, server_context
+from server.api import proxy as module
 from server.api.access import Access
-from server.api.peer_identity import HEADER, PeerIdentity
+from server.api.peer_identity import HEADER, VALID_MS, PeerIdentity
 from server.api.proxy import PeerProxy
 from server.api.roles import Grants, Identity, Role
+from server.events import hub as hubs
+from server.events.hub import EventHub
 from server.http.allowed_hosts import AllowedHosts
 from server.http.server import HttpServer
 from tests.server.api.api_client import ApiClient
@@ -189,6 +193,38 @@ async def test_a_stream_is_passed_on_as_it_comes_and_ends_with_the_term() -> Non
         upstream.go_on.set()
 
 
+async def test_a_stream_ends_when_its_client_is_not_permitted_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0)
+    refusals = iter(["", "the token was revoked"])
+    upstream = Upstream()
+    async with standby(upstream) as (client, _):
+        passed = await proxied(client, "/v1/events", lambda: next(refusals))
+        assert await anext(passed) == b"one\n"
+        upstream.go_on.set()
+        assert [part async for part in passed] == []
+
+
+async def test_a_stream_that_is_passed_on_outlives_its_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubs, "HEARTBEAT_SECONDS", 0.01)
+    client = ApiClient()
+    assert client.api.services is not None
+    hub = EventHub(client.controller.state, "cluster-1")
+    client.api.services = replace(client.api.services, events=hub)
+    client.api.peers = proxy = PeerProxy(FakeActive(here=True), SIGNER)
+    signed = {HEADER: SIGNER.sign(ANN, "GET", "/v1/events")}
+    asked = asyncio.create_task(client.raw("GET", "/v1/events", headers=signed))
+    while not hub.readers:
+        await asyncio.sleep(0.01)
+    monkeypatch.setattr(SIGNER, "_clock", lambda: 1_000_000 + 2 * VALID_MS)
+    await asyncio.sleep(0.05)
+    assert hub.readers
+    hub.stop()
+    assert (await asked).status_code == 200
+    await proxy.close()
+
+
 async def test_a_request_without_an_answer_when_the_term_ends_is_in_doubt() -> None:
     upstream = Upstream()
     async with standby(upstream) as (client, active):
@@ -211,7 +247,7 @@ async def test_an_answer_of_this_instance_needs_its_lease(here: bool, status: in
     await proxy.close()
 
 
-async def proxied(client: ApiClient, path: str) -> Any:
+async def proxied(client: ApiClient, path: str, refusal: Callable[[], str] = str) -> Any:
     """Return the parts of a proxied stream; the client of other tests reads whole answers."""
     scope = {
         "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"",
@@ -219,6 +255,6 @@ async def proxied(client: ApiClient, path: str) -> Any:
     }  # fmt: skip
     peers = client.api.peers
     assert peers is not None
-    answer = await peers.answer(Request(scope), ANN)
+    answer = await peers.answer(Request(scope), ANN, refusal)
     assert isinstance(answer, StreamingResponse)
     return answer.body_iterator
