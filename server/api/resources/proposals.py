@@ -93,16 +93,17 @@ async def rollback(call: Call) -> Response:
 async def execute(call: Call, options: JobOptions) -> Response:
     """Submit the plan as a job. Refused if a partition that it changes is not where it was."""
     kept, state = _ready(call), call.state
-    if kept.job is not None:
-        raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
-    if kept.figures is None or not kept.figures.partitions:
-        raise HttpError(409, f"Proposal {kept.id} changes nothing.")
-    entries = await call.services.off_loop.run(_checked, state, kept)
-    if not state.profile.has_upstream:
-        exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
-        await alter_excluded(call, exclude, allow)
-    kept.job, answer = await submit_entries(call, entries, options)
-    return answer
+    async with kept.executing:
+        if kept.job is not None:
+            raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
+        if kept.figures is None or not kept.figures.partitions:
+            raise HttpError(409, f"Proposal {kept.id} changes nothing.")
+        entries = await call.services.off_loop.run(_checked, state, kept)
+        if not state.profile.has_upstream:
+            exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
+            await alter_excluded(call, exclude, allow)
+        kept.job, answer = await submit_entries(call, entries, options)
+        return answer
 
 
 def words(body: ProposalRequest) -> list[str]:

@@ -54,6 +54,8 @@ class Kept:
     plan: memoryview = EMPTY
     rollback: memoryview = EMPTY
     job: int | None = None
+    executing: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    """Held until the job is known: the second of two requests to execute it is refused with its number."""
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.configs.names import SCHEDULE
+from controller.messages.event import AnyEvent
 from controller.model.profile import GATEWAY
 from server.api.resources import proposals
 from server.api.services.proposal_store import MAX_KEPT, MAX_OPEN, ProposalStore
@@ -190,6 +191,23 @@ async def test_a_proposal_is_executed_once(client: ProposalClient) -> None:
     assert (await client.get("/v1/proposals/1"))["job"] == 1
     refused = await client.refusal("POST", "/v1/proposals/1/execute")
     assert refused == (409, "Proposal 1 is executed by job 1.")
+
+
+async def test_of_two_requests_at_once_one_executes(
+    client: ProposalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.post("/v1/proposals", DRAIN)
+    decide = client.driver.submit
+
+    async def submit(event: AnyEvent) -> Any:
+        await settled()
+        return await decide(event)
+
+    monkeypatch.setattr(client.driver, "submit", submit)
+    request = "POST", "/v1/proposals/1/execute"
+    answers = await asyncio.gather(client.ask(*request), client.ask(*request))
+    assert sorted(status for status, _ in answers) == [202, 409]
+    assert (await client.get("/v1/proposals/1"))["job"] == 1
 
 
 async def test_drained_brokers_are_excluded_and_added_ones_allowed(client: ProposalClient) -> None:
