@@ -21,7 +21,6 @@ from protocol.messages.metadata_request import MetadataRequest, MetadataRequestT
 
 log = logging.getLogger(__name__)
 
-DEFAULT_TOPIC = "__reassignd_state"
 REPLICATION_SETTING = "state.topic.replication.factor"
 
 CLEANUP, COMPRESSION, LARGEST = "cleanup.policy", "compression.type", "max.message.bytes"

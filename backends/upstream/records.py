@@ -1,6 +1,7 @@
 """The durable records of a gateway.
 
-Records of the upstream itself are not stored; polls return them after each start.
+Brokers and partitions of the upstream are not stored: polls return them after each start. Topics are stored with their
+ids, so a topic that was deleted and made again meanwhile is noticed.
 """
 
 from collections.abc import Awaitable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The health guard: nothing new starts while the cluster has worse to do (`reassignment.health.guard`)."""
+"""The health guard: it holds or slows steps while the cluster is unhealthy (`reassignment.health.guard`)."""
 
 from collections.abc import Iterator
 from itertools import chain, islice

@@ -28,9 +28,6 @@ KINDS = {
 }
 """Kind -> meaning, for the docs."""
 
-QUEUED_KINDS = frozenset({PAUSED, SCHEDULE, HEALTH, LIMIT, TURN})
-"""Kinds of partitions that could start as far as the partition is concerned."""
-
 _BEGINNINGS = {
     "all reassignments are paused": PAUSED,
     "no step starts while the cancel znode exists": PAUSED,

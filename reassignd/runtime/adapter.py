@@ -15,6 +15,9 @@ from server.relay.counters import RelayCounters
 GRACE_SECONDS = 1.0
 """How long a stop waits for requests in progress."""
 
+UNTHROTTLED = 50 * 1024 * 1024
+"""Bytes per second that a forecast for real brokers assumes without a throttle."""
+
 
 class Hooks(NamedTuple):
     """What an assembly offers to its cluster adapter."""

@@ -29,7 +29,7 @@ from controller.model.cluster import NO_ID
 from controller.state.state import State
 from protocol.errors import ApiError
 from reassignd.config.config import Settings
-from reassignd.runtime.adapter import Hooks
+from reassignd.runtime.adapter import UNTHROTTLED, Hooks
 from reassignd.runtime.rebalance import rebalance_periodically
 from server.dispatch.router import Router
 from server.driver.driver import DriverStoppedError
@@ -39,9 +39,6 @@ from server.relay.counters import RelayCounters
 from server.zk_controller.authorization import Rights
 
 log = logging.getLogger(__name__)
-
-UNTHROTTLED = 50 * 1024 * 1024
-"""Bytes per second that a forecast assumes without a throttle."""
 
 
 class ControllerCounters(NamedTuple):

@@ -19,15 +19,12 @@ from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd.config.config import Settings
 from reassignd.errors import CommandError
-from reassignd.runtime.adapter import Hooks
+from reassignd.runtime.adapter import UNTHROTTLED, Hooks
 from server.dispatch.authorizer import AllowAll
 from server.dispatch.router import Router
 from server.gateway.own_configs import LocalConfigs
 from server.gateway.services import GatewayServices
 from server.metrics.sources import Traffic, Znodes
-
-UNTHROTTLED = 50 * 1024 * 1024
-"""Bytes per second that a forecast assumes without a throttle."""
 
 
 class UpstreamAdapter:

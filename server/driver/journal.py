@@ -81,8 +81,8 @@ class Journal:
 
     def _ended(self, job: Job) -> None:
         endings = self._state.endings.get(job.id, Counter())
-        counted = ((endings[ending], PartState[ending.name].value) for ending in Ending)
-        parts = ", ".join(f"{number} {how}" for number, how in counted if number)
+        outcomes = ((endings[ending], PartState[ending.name].value) for ending in Ending)
+        parts = ", ".join(f"{number} {how}" for number, how in outcomes if number)
         took = max(0, job.ended_ms - job.created_ms)
         time = f"{took} ms" if took < 1000 else f"{took // 1000} s"
         fields = {"job": job.id, "milliseconds": took}

@@ -26,7 +26,7 @@ from protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from server.dispatch.config_requests import Resource, own_configs, response_rows
+from server.dispatch.config_requests import UNKNOWN_OPERATION, Resource, own_configs, response_rows
 from server.dispatch.row_errors import RowError
 from server.gateway.configs import (
     DEFAULT_BROKER,
@@ -43,8 +43,6 @@ from server.handlers.incremental_alter_configs import changes_of
 from server.relay.exchange import Interceptor
 
 R = TypeVar("R", AlterConfigsResource, ReplacedResource)
-
-UNKNOWN_OPERATION: RowError = (ErrorCode.INVALID_REQUEST, "The request has an unknown config operation.")
 
 
 RIGHTS_UNKNOWN: RowError = (

@@ -21,7 +21,7 @@ PROTOCOL = 1
 
 NONCE_BYTES = 32
 SHORTEST_SECRET = 16
-"""Bytes. Who can connect to a peer can try secrets at home."""
+"""Bytes. Whoever records a handshake can try secrets offline, so a short one would be found."""
 
 DIFFERENT_SECRET = "the instances have different shared secrets"  # noqa: S105 (a message)
 

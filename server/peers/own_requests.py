@@ -45,7 +45,7 @@ from protocol.messages.incremental_alter_configs_response import (
 )
 from protocol.schema import Request, Response
 from server.connections.session import Answer
-from server.dispatch.config_requests import CONFIG_BOUNDS, Resource, own_configs
+from server.dispatch.config_requests import CONFIG_BOUNDS, UNKNOWN_OPERATION, Resource, own_configs
 from server.dispatch.router import Caller
 from server.dispatch.row_errors import RowError
 from server.gateway.configs import DEFAULT_BROKER, key_of
@@ -58,7 +58,6 @@ DESCRIBED, REPLACED, CHANGED = 4, 2, 1
 
 REASSIGNMENT_APIS = frozenset({ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS})
 
-UNKNOWN_OPERATION: RowError = (ErrorCode.INVALID_REQUEST, "The request has an unknown config operation.")
 
 R = TypeVar("R", bound=Resource)
 

@@ -181,7 +181,7 @@ class Switch:
     async def _attempt(
         self, role: Role, request: ForwardedRequest, first: bytes | Awaitable[bytes] | None
     ) -> bytes | None:
-        """Return the answer of who is active; None if there is none, and perhaps there will be."""
+        """Return the answer of the active instance; None without an answer: the caller may try again."""
         active = role.active
         if isinstance(active, ActivePeer):
             return await self._unless_over(role, self._forwarded(active, request))
@@ -231,7 +231,10 @@ class Switch:
                 each.cancel()
 
     def _check(self, broker: str, changes: Sequence[ConfigChange]) -> Outcome:
-        """See `OwnConfigs.check`. A standby knows neither brokers nor lists that values are appended to."""
+        """See `OwnConfigs.check`. A standby knows neither brokers nor lists that values are appended to.
+
+        It leaves to the active instance whether the broker exists: the id of a controller is accepted without a broker.
+        """
         active = self._role.active
         if isinstance(active, ServedHere):
             return active.services.configs.check(broker, changes)

@@ -28,7 +28,7 @@ from server.relay.upstream_connection import HIGH_WATER, FlowControl, UpstreamCo
 
 log = logging.getLogger(__name__)
 
-LARGEST_ANSWER = 2**31 - 1
+LARGEST_RELAYED = 2**31 - 1
 """Bytes of the largest answer that passes."""
 
 
@@ -83,7 +83,7 @@ class Relay(ServedConnection):
         self._end_reported = False
         """The host was notified of the end."""
         self._requests = Splitter(self._request, self._to_upstream, shared.limits.max_frame, stopped=True)
-        self._answers = Splitter(self._answer, self._to_client, LARGEST_ANSWER)
+        self._answers = Splitter(self._answer, self._to_client, LARGEST_RELAYED)
         self._expected: deque[ExpectedAnswer] = deque()
         """In the order of the requests."""
         self._buffered = 0
