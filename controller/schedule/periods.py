@@ -92,13 +92,6 @@ def zone_of(name: str) -> tzinfo:
     raise ScheduleError(f"'tz={name[:60]}' is not a time zone: expected a name such as Europe/Berlin or UTC")
 
 
-def in_text(period: Period) -> str:
-    """Return the period as the entry of a schedule."""
-    every = "" if len(period.days) == len(DAYS) else ",".join(DAYS[day] for day in period.days) + " "
-    throttle = "" if period.throttle is None else f" throttle={period.throttle}"
-    return f"{every}{clock(period.start)}-{clock(period.end, end=True)}{throttle}"
-
-
 def clock(minutes: int, *, end: bool = False) -> str:
     """Return the time of day; with `end`, midnight is 24:00."""
     shown = minutes if end and minutes == DAY else minutes % DAY

@@ -8,7 +8,6 @@ from controller.schedule.periods import (
     Period,
     Schedule,
     ScheduleError,
-    in_text,
     parse_schedule,
     read_schedule,
     zone_of,
@@ -33,15 +32,6 @@ def test_the_example_is_a_schedule() -> None:
 )
 def test_days_and_spaces_are_optional_and_the_case_has_no_meaning(text: str, period: Period) -> None:
     assert parse_schedule(text) == Schedule((period,))
-
-
-def test_a_period_has_the_text_of_an_entry() -> None:
-    schedule = parse_schedule(EXAMPLE)
-    assert [in_text(period) for period in schedule.periods] == [
-        "Mon,Tue,Wed,Thu,Fri 22:00-06:00 throttle=50000000",
-        "Sat,Sun 00:00-24:00",
-    ]
-    assert parse_schedule("; ".join(map(in_text, schedule.periods))).periods == schedule.periods
 
 
 @pytest.mark.parametrize(
