@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 
 SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.UNDONE, Stage.ENDED}
 
+NOT_KNOWN_YET = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE}
+"""Errors of a topic that was just created. The second one is of old brokers, which create internal topics when
+Metadata names them."""
 UNKNOWN_TOPIC_RETRIES = 10
 """Retries for a topic that a broker does not know yet; KRaft controllers, which know it, do not answer
 Metadata."""
@@ -100,16 +103,36 @@ class UpstreamPoller:
             self._counters.polled(self._clock.now() - began, wall_clock())
 
     async def poll_topics(self, topics: Sequence[str]) -> None:
-        """Poll all partitions of these topics. Raises BrokerError."""
-        if not topics:
-            return
+        """Poll all partitions of these topics; of new ones when the broker knows them. Raises BrokerError."""
+        unknown = await self._poll_named(topics) if topics else []
+        known = await self._await_known(unknown) if unknown else []
+        if known:
+            await self._poll_named(known)
+
+    async def _poll_named(self, names: Sequence[str]) -> list[str]:
+        """Poll these topics, and return those that the broker does not know."""
         async with self._polling:
             with self._submitter.watch() as outstanding:
                 moves = await self._ask_moves()
-                polled = await self._ask_by_name(topics)
+                response = await self._ask_named(names)
+                polled = polled_topics(response, None)
                 await self._submit(
                     UpstreamPolled(None, polled, moves, False, frozenset(outstanding), conclusive=False)
                 )
+        return _not_known_yet(response)
+
+    async def _await_known(self, names: Sequence[str]) -> list[str]:
+        """Wait until the broker knows these topics, for a limited time; return those that it knows then.
+
+        Other polls go on meanwhile, so nothing of these answers is submitted: it would be out of order.
+        """
+        unknown = list(names)
+        for _ in range(UNKNOWN_TOPIC_RETRIES):
+            await self._clock.sleep(UNKNOWN_TOPIC_PAUSE_SECONDS)
+            unknown = _not_known_yet(await self._ask_named(unknown))
+            if not unknown:
+                break
+        return sorted(set(names).difference(unknown))
 
     async def _poll(self) -> None:
         now = self._clock.now()
@@ -216,19 +239,6 @@ class UpstreamPoller:
             topics += polled_topics(response, None)
         return topics
 
-    async def _ask_by_name(self, names: Sequence[str]) -> list[UpstreamTopic]:
-        """Return the topics that a request names. Retry for new topics, which the broker may not know yet."""
-        response = await self._ask_named(names)
-        topics = polled_topics(response, None)
-        for _ in range(UNKNOWN_TOPIC_RETRIES):
-            unknown = sorted(topic.name or "" for topic in response.topics if topic.error_code)
-            if not unknown:
-                break
-            await self._clock.sleep(UNKNOWN_TOPIC_PAUSE_SECONDS)
-            response = await self._ask_named(unknown)
-            topics += polled_topics(response, None)
-        return topics
-
     async def _ask_named(self, names: Iterable[str]) -> MetadataResponse:
         named = [MetadataRequestTopic(name=name) for name in names]
         response: MetadataResponse = await self._client.ask(
@@ -248,3 +258,7 @@ class UpstreamPoller:
         if keys is None:
             return await self._client.off_loop.run(polled_topics, response, None)
         return polled_topics(response, keys)
+
+
+def _not_known_yet(response: MetadataResponse) -> list[str]:
+    return sorted(topic.name or "" for topic in response.topics if topic.error_code in NOT_KNOWN_YET)

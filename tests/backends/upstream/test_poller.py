@@ -11,6 +11,7 @@ from backends.upstream.poller import (
     PollIntervals,
 )
 from common.clock import settle
+from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
 from controller.messages.effects import Submit
 from controller.messages.upstream_events import Unreachable, UpstreamPartition, UpstreamPolled
@@ -132,6 +133,38 @@ async def test_an_extra_description_of_topics_removes_nothing(rig: Rig) -> None:
     assert ([topic.name for topic in seen.topics], seen.whole, seen.conclusive) == (["foo"], False, False)
     await rig.poller.poll_topics([])
     assert len(rig.events) == 1
+
+
+async def test_a_new_topic_is_described_as_soon_as_the_broker_knows_it(rig: Rig) -> None:
+    await rig.poll_all()
+    rig.errors["new"] = ErrorCode.LEADER_NOT_AVAILABLE
+    polling = asyncio.ensure_future(rig.poller.poll_topics(["new", "foo"]))
+    await settle()
+    rig.topics["new"], rig.moves["new-0"] = [(1,)], MOVE
+    await rig.clock.advance(UNKNOWN_TOPIC_PAUSE_SECONDS)
+    await polling
+    seen = rig.events.of(UpstreamPolled)
+    assert [[topic.name for topic in each.topics] for each in seen] == [["foo"], ["new"]]
+    assert [each.moves for each in seen] == [{}, {key("new-0"): MOVE}]
+
+
+async def test_orders_of_unknown_topics_do_not_delay_the_next_poll(rig: Rig) -> None:
+    await rig.poll_all()
+    orders = [asyncio.ensure_future(rig.poller.poll_topics(["never"])) for _ in range(5)]
+    await settle()
+    polling = asyncio.ensure_future(rig.poller.poll())
+    await settle()
+    assert polling.done()
+    await cancel(*orders)
+
+
+async def test_a_topic_that_may_not_be_described_is_requested_once(rig: Rig) -> None:
+    await rig.poll_all()
+    rig.errors["secret"] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    polling = asyncio.ensure_future(rig.poller.poll_topics(["secret"]))
+    await settle()
+    assert polling.done()
+    assert rig.asked_topics() == [["secret"]]
 
 
 async def test_polls_are_complete_again_after_an_interval(rig: Rig) -> None:
