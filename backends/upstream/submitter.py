@@ -7,14 +7,15 @@ A row without an answer is not sent again here: the next poll decides (`controll
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
 from backends.upstream.counters import UpstreamCounters
-from backends.upstream.rows import alter_request, answers, elect_request, unanswered
+from backends.upstream.rows import Answered, alter_request, answers, elect_request, unanswered
 from common.counted import counted
+from common.error_codes import ErrorCode
 from controller.messages.effects import Elect, Submit
 from controller.messages.upstream_events import Submitted
 from controller.model.names import TopicPartition
@@ -95,12 +96,8 @@ class Submitter:
             answered = answers(rows, await self._client.ask(request))
             self._counters.answered(answered)
         except BrokerError as error:
-            log.warning(
-                "%s without an answer, the next poll shows whether they took effect: %s",
-                counted(len(rows), "row"),
-                error,
-            )
             answered = unanswered(rows, str(error))
+        _log_in_doubt(answered)
         await self._submit(Submitted(answered))
         for topic, partition, _ in rows:
             key = TopicPartition(topic, partition)
@@ -132,3 +129,14 @@ class Submitter:
                     counted(len(elections), "partition"),
                     error,
                 )
+
+
+def _log_in_doubt(answered: Iterable[Answered]) -> None:
+    """Log rows without an answer. Nor has the controller answered if a broker says that the request timed out."""
+    lost = [outcome.text for _, _, outcome in answered if outcome.error is ErrorCode.REQUEST_TIMED_OUT]
+    if lost:
+        log.warning(
+            "%s without an answer, the next poll shows whether they took effect: %s",
+            counted(len(lost), "row"),
+            lost[0],
+        )

@@ -15,8 +15,9 @@ log = logging.getLogger(__name__)
 
 NAMED = 5
 
-OVER = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
-"""Answer to the cancel of a step that ended a moment before."""
+NOT_REFUSED = {ErrorCode.NONE, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT}
+"""The second one answers the cancel of a step that ended a moment before. The third one stands for no answer,
+which is logged where rows are sent: they may have taken effect."""
 
 
 class UpstreamJournal:
@@ -59,9 +60,7 @@ class UpstreamJournal:
 
     def submitted(self, event: Submitted) -> None:
         """Log the rows that the upstream refused, by reason."""
-        refused = Counter(
-            outcome.text for _, _, outcome in event.rows if not outcome.ok and outcome.error is not OVER
-        )
+        refused = Counter(outcome.text for _, _, outcome in event.rows if outcome.error not in NOT_REFUSED)
         for reason, times in refused.most_common(NAMED):
             rows = counted(len(event.rows), "row")
             what = {"event": "rows_refused", "fields": {"rows": times}}

@@ -6,6 +6,7 @@ import pytest
 
 from backends.client.errors import RequestLostError
 from backends.upstream.client import WRITE_SECONDS
+from backends.upstream.counters import UpstreamCounters
 from backends.upstream.submitter import CHUNK, Submitter
 from common.clock import settle
 from common.error_codes import ErrorCode
@@ -44,7 +45,8 @@ class Rig:
         self.client.answers[ElectLeadersRequest] = lambda *_: ElectLeadersResponse()
         self.may_go = asyncio.Event()
         self.may_go.set()
-        self.submitter = Submitter(self.client, self.events.submit, self.ready)
+        self.counters = UpstreamCounters()
+        self.submitter = Submitter(self.client, self.events.submit, self.ready, self.counters)
         self.task = asyncio.create_task(self.submitter.run())
 
     async def ready(self) -> None:
@@ -98,6 +100,25 @@ async def test_rows_without_an_answer_are_reported_as_in_doubt_and_not_sent_agai
     assert rows[0][2].error is ErrorCode.REQUEST_TIMED_OUT
     with rig.submitter.watch() as outstanding:
         assert outstanding == set()
+
+
+async def test_rows_without_an_answer_are_logged_once_and_not_counted_as_answered(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.client.answers[AlterPartitionReassignmentsRequest] = lambda *_: RequestLostError("cut")
+    await rig.add(Submit("foo", 0, (1,)), Submit("foo", 1, (1,)))
+    assert caplog.messages == ["2 rows without an answer, the next poll shows whether they took effect: cut"]
+    assert not rig.counters.rows
+
+
+async def test_an_answer_that_the_request_timed_out_is_logged_like_no_answer(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    late = AlterPartitionReassignmentsResponse(0, True, ErrorCode.REQUEST_TIMED_OUT, None, [])
+    rig.client.answers[AlterPartitionReassignmentsRequest] = lambda *_: late
+    await rig.add(Submit("foo", 0, (1,)))
+    assert [line.split(",")[0] for line in caplog.messages] == ["1 row without an answer"]
+    assert rig.counters.rows == {ErrorCode.REQUEST_TIMED_OUT: 1}
 
 
 async def test_a_throttle_is_waited_for(rig: Rig) -> None:

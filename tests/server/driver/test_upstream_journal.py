@@ -51,6 +51,15 @@ def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) ->
     assert caplog.messages == ["the upstream refused 1 of 2 rows: no such broker"]
 
 
+def test_rows_without_an_answer_are_not_logged_as_refused(caplog: pytest.LogCaptureFixture) -> None:
+    lost = Outcome(ErrorCode.REQUEST_TIMED_OUT, "kafka1:9092 did not answer")
+    refused = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no such broker")
+    UpstreamJournal(State()).submitted(
+        Submitted([(key("foo-0"), (1,), lost), (key("foo-1"), None, lost), (key("foo-2"), (1,), refused)])
+    )
+    assert caplog.messages == ["the upstream refused 1 of 3 rows: no such broker"]
+
+
 def test_a_step_that_completed_before_its_undo_is_not_logged_as_refused(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
