@@ -1,14 +1,14 @@
 """Reads the topic configs that steps and the health guard depend on (DescribeConfigs, KIP-133)."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
 from common.clock import Clock
 from common.counted import counted
-from common.error_codes import ErrorCode
+from common.error_codes import ErrorCode, error_name
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
 from controller.messages.upstream_events import TopicConfigsSeen
 from controller.model.configs import ConfigSource, ResourceType
@@ -25,6 +25,8 @@ SELDOM_SECONDS = 60.0
 """Age after which the configs of a topic are read again."""
 TOPICS = 500
 """Topics per request. The next request reads the others."""
+NAMED = 3
+"""Refused topics that a log line names."""
 
 
 class TopicConfigs:
@@ -34,6 +36,8 @@ class TopicConfigs:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._read_at: dict[str, float] = {}
         """Time of the last read of each relevant topic's configs."""
+        self._refused: set[str] = set()
+        """Topics whose configs were refused at the last read; each was logged once."""
 
     async def run(self) -> None:
         """Read the configs that are due, every OFTEN_SECONDS, until cancelled."""
@@ -63,14 +67,24 @@ class TopicConfigs:
     async def _read(self, topics: Sequence[str]) -> None:
         resources = [DescribeConfigsResource(ResourceType.TOPIC, topic, CONFIGS) for topic in topics]
         response = await self._client.ask(DescribeConfigsRequest(resources))
-        configs_by_topic = {}
+        configs_by_topic, refused = {}, {}
         for result in response.results:
             if result.error_code == ErrorCode.NONE:
                 values = {c.name: c.value for c in result.configs if c.config_source != ConfigSource.DEFAULT}
                 configs_by_topic[result.resource_name] = {config: values.get(config) for config in CONFIGS}
             elif result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                log.warning(
-                    "the configs of topic %s cannot be read: %s", result.resource_name, result.error_message
-                )
+                refused[result.resource_name] = result.error_message or error_name(result.error_code)
+        self._log(topics, refused)
         if configs_by_topic:
             await self._submit(TopicConfigsSeen(configs_by_topic))
+
+    def _log(self, topics: Sequence[str], refused: Mapping[str, str]) -> None:
+        """Log which of the topics that were read are refused, until they can be read."""
+        news = sorted(refused.keys() - self._refused)
+        # A topic that is not relevant for a while stays known: its next problem must not log it again.
+        others = {topic for topic in self._refused if topic in self._state.topics}.difference(topics)
+        self._refused = others | refused.keys()
+        if news:
+            more = f" and {len(news) - NAMED} more" if len(news) > NAMED else ""
+            named = f"{counted(len(news), 'topic')} ({', '.join(news[:NAMED])}{more})"
+            log.warning("the configs of %s cannot be read: %s", named, refused[news[0]])

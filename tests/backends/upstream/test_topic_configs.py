@@ -93,5 +93,31 @@ async def test_a_deleted_or_unauthorized_topic_does_not_affect_others(
     rig.upstream.refused.add("secret")
     await rig.configs.read()
     assert [list(event.topics) for event in rig.events] == [["foo"]]
-    assert "the configs of topic secret cannot be read: not for you" in caplog.text
-    assert "gone" not in caplog.text
+    assert caplog.messages == ["the configs of 1 topic (secret) cannot be read: not for you"]
+
+
+async def test_refused_topics_are_logged_in_one_line_until_they_can_be_read(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    everything = {f"t{number}" for number in range(5)}
+    for topic in everything:
+        rig.having(topic)
+    for refused in (everything, everything, {"t4"}, {"t3", "t4"}):
+        rig.upstream.refused = refused
+        await rig.configs.read()
+        await rig.clock.advance(SELDOM_SECONDS)
+    assert caplog.messages == [
+        "the configs of 5 topics (t0, t1, t2 and 2 more) cannot be read: not for you",
+        "the configs of 1 topic (t3) cannot be read: not for you",
+    ]
+
+
+async def test_a_refused_topic_that_is_relevant_again_is_not_logged_again(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.upstream.refused.add("secret")
+    for isr in ((1,), (1, 2), (1,)):
+        rig.having("secret", isr=isr, wanted=False)
+        await rig.configs.read()
+    assert rig.asked() == [["secret"], ["secret"]]
+    assert len(caplog.messages) == 1
