@@ -126,7 +126,8 @@ class Pacer:
             self._comparisons.give_up(now, self._windows.values())
         elif moving or self.comparing:
             self._compare(now)
-        ratios = self._ratios(settings)
+        median_idle = self._median_idle()
+        ratios = self._ratios(settings, median_idle)
         before, self.brokers = self.brokers, {}
         for broker, load in sorted(loads.items()):
             if unused:
@@ -135,7 +136,7 @@ class Pacer:
                 )
             else:
                 chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
-            row = self._row(broker, reading, settings, load, chosen)
+            row = self._row(broker, reading, settings, load, chosen, median_idle)
             self.brokers[broker] = self._with_latency(row, before.get(broker))
         self.together = self._most_together(loads)
         self._loads = loads
@@ -208,18 +209,16 @@ class Pacer:
             if broker in loads:
                 self._rates.setdefault(broker, Rate()).learn(copied, free=free)
 
-    def _ratios(self, settings: PaceSettings) -> dict[int, Ratio]:
-        ratios = {key: _ratio(window, self._idle(window), settings) for key, window in self._windows.items()}
+    def _ratios(self, settings: PaceSettings, median_idle: Levels) -> dict[int, Ratio]:
+        ratios = {
+            key: _ratio(window, _idle(window, median_idle), settings) for key, window in self._windows.items()
+        }
         return broker_ratios({key: ratio for key, ratio in ratios.items() if ratio is not None})
 
-    def _idle(self, window: LatencyWindow) -> Levels | None:
-        """Return the idle level of a probe, at least the median of all: that of a few requests is easily too low."""
-        if window.idle is None:
-            return None
-        known = [other.idle for other in self._windows.values() if other.idle is not None]
-        return Levels(
-            *(max(own, median(all_)) for own, all_ in zip(window.idle, zip(*known, strict=True), strict=True))
-        )
+    def _median_idle(self) -> Levels:
+        """Return the medians of the idle levels of all probes; zeros, which raise no level, if none is known."""
+        known = [window.idle for window in self._windows.values() if window.idle is not None]
+        return Levels(*map(median, zip(*known, strict=True))) if known else Levels(0, 0)
 
     def _forget_of(self, broker: int) -> None:
         """Judge the broker by its next latencies alone, because it moves less now."""
@@ -312,7 +311,13 @@ class Pacer:
         return max(1, int(sum(efforts))) + lasting
 
     def _row(
-        self, broker: int, reading: PaceMeasured, settings: PaceSettings, load: Load, chosen: _Chosen
+        self,
+        broker: int,
+        reading: PaceMeasured,
+        settings: PaceSettings,
+        load: Load,
+        chosen: _Chosen,
+        median_idle: Levels,
     ) -> BrokerPace:
         needed = 0.0 if reading.produced is None else reading.produced.floors.get(broker, 0.0)
         rate = self._rates.setdefault(broker, Rate())
@@ -320,7 +325,7 @@ class Pacer:
         if effort is None or load.throttled_by_others:
             effort = load.in_flight
         rate.follow(effort, load.in_flight, needed, lasting=load.lasting(self._loads.get(broker, Load())))
-        latency, target = self._seen(broker, settings)
+        latency, target = self._seen(broker, settings, median_idle)
         return BrokerPace(
             broker,
             latency,
@@ -338,10 +343,12 @@ class Pacer:
             return row
         return row._replace(latency=before.latency, target=before.target)
 
-    def _seen(self, broker: int, settings: PaceSettings) -> tuple[float | None, float | None]:
+    def _seen(
+        self, broker: int, settings: PaceSettings, median_idle: Levels
+    ) -> tuple[float | None, float | None]:
         """Return the latency and the target of the slowest probe that the broker leads."""
         rows = [
-            (short, settings.target(None if (idle := self._idle(window)) is None else idle.short))
+            (short, settings.target(None if (idle := _idle(window, median_idle)) is None else idle.short))
             for (leader, _), window in self._windows.items()
             if leader == broker and (short := window.short()) is not None
         ]
@@ -369,6 +376,11 @@ class Pacer:
         if rate.at_floor and row.rate is not None:
             why = f"the partitions that move take {row.rate / 1e6:.3g} MB/s of producers' data"
         return f"cannot keep {settings.text} at broker {broker}: {why}"
+
+
+def _idle(window: LatencyWindow, median_idle: Levels) -> Levels | None:
+    """Return the idle level of a probe, at least the median of all: that of a few requests is easily too low."""
+    return None if window.idle is None else Levels(*map(max, window.idle, median_idle))
 
 
 def _ratio(window: LatencyWindow, idle: Levels | None, settings: PaceSettings) -> Ratio | None:

@@ -1,6 +1,8 @@
 """Pace in virtual time, against `simulation.SimulatedCluster`."""
 
 from collections.abc import Callable
+from statistics import median
+from unittest.mock import Mock
 
 import pytest
 
@@ -392,3 +394,14 @@ def test_after_a_back_off_the_previous_latency_is_shown_until_there_are_new_ones
     assert row.activity is Activity.BACKING_OFF
     assert row.latency is not None
     assert row.target is not None
+
+
+@pytest.mark.parametrize("brokers", [4, 8, 16])
+def test_a_tick_takes_the_medians_of_all_brokers_once(monkeypatch: pytest.MonkeyPatch, brokers: int) -> None:
+    cluster = fast(count=brokers)
+    counted = Mock(wraps=median)
+    monkeypatch.setattr("controller.pace.pacer.median", counted)
+    cluster.second()
+    # One of the short levels, and one of the long ones.
+    assert counted.call_count == 2
+    assert all(len(call.args[0]) == brokers for call in counted.call_args_list)
