@@ -5,7 +5,6 @@ clock: times are those of the readings.
 """
 
 from collections.abc import Mapping, Set
-from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
@@ -82,6 +81,8 @@ class Pacer:
         """Whether the problem is one of the measurement."""
         self.source = Source.NONE
         self._windows: dict[Taking, LatencyWindow] = {}
+        self._windows_of: dict[int, list[tuple[int, LatencyWindow]]] = {}
+        """By broker, those of the probes in which it takes part, each with its leader."""
         self._efforts: dict[int, Effort] = {}
         self._rates: dict[int, Rate] = {}
         self._turns: dict[int, Turns] = {}
@@ -197,6 +198,10 @@ class Pacer:
             window = self._windows.setdefault(key, LatencyWindow())
             window.add(reading.at, probe.latencies, idle=idle)
             window.follow_falling_idle()
+        self._windows_of = {}
+        for (leader, followers), window in self._windows.items():
+            for broker in (leader, *followers):
+                self._windows_of.setdefault(broker, []).append((leader, window))
 
     def _learn_rates(self, reading: PaceMeasured, loads: Mapping[int, Load]) -> None:
         if any(rate.value is not None for broker, rate in self._rates.items() if broker in loads):
@@ -222,9 +227,8 @@ class Pacer:
 
     def _forget_of(self, broker: int) -> None:
         """Judge the broker by its next latencies alone, because it moves less now."""
-        for (leader, followers), window in self._windows.items():
-            if broker in chain((leader,), followers):
-                window.forget_recent()
+        for _, window in self._windows_of.get(broker, ()):
+            window.forget_recent()
 
     def _compare(self, now: float) -> None:
         if self._comparisons.follow(now, self._windows.values()):
@@ -349,7 +353,7 @@ class Pacer:
         """Return the latency and the target of the slowest probe that the broker leads."""
         rows = [
             (short, settings.target(None if (idle := _idle(window, median_idle)) is None else idle.short))
-            for (leader, _), window in self._windows.items()
+            for leader, window in self._windows_of.get(broker, ())
             if leader == broker and (short := window.short()) is not None
         ]
         return max(rows, key=lambda row: row[0], default=(None, None))

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from statistics import median
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from controller.pace.blame import Taking
 from controller.pace.effort import FLOOR, START, Activity
 from controller.pace.loads import Load, Moves
 from controller.pace.pacer import BLIND_WINDOW, Pacer
 from controller.pace.rates import DEFAULT_UNIT
 from controller.pace.readings import Copied, PaceMeasured, Probe, Source
 from controller.pace.settings import PaceSettings
+from controller.pace.window import LatencyWindow
 from controller.scheduling.steps import UNLIMITED
 from tests.controller.pace.simulation import SimulatedCluster
 
@@ -405,3 +408,32 @@ def test_a_tick_takes_the_medians_of_all_brokers_once(monkeypatch: pytest.Monkey
     # One of the short levels, and one of the long ones.
     assert counted.call_count == 2
     assert all(len(call.args[0]) == brokers for call in counted.call_args_list)
+
+
+class CountedPasses(dict[Taking, LatencyWindow]):
+    """Counts how often somebody goes over all windows."""
+
+    passes = 0
+
+    def items(self) -> Any:
+        self.passes += 1
+        return super().items()
+
+    def values(self) -> Any:
+        self.passes += 1
+        return super().values()
+
+
+def passes_of_a_tick(brokers: int) -> int:
+    """Return how often a tick goes over all windows if all brokers stop."""
+    cluster = fast(count=brokers)
+    cluster.plan(1000)
+    cluster.run(20)
+    windows = cluster.pacer._windows = CountedPasses(cluster.pacer._windows)
+    cluster.silent = set(cluster.neighbours)
+    cluster.second()
+    return windows.passes
+
+
+def test_a_tick_goes_over_the_probes_as_often_with_more_brokers() -> None:
+    assert passes_of_a_tick(4) == passes_of_a_tick(8) == passes_of_a_tick(16)
