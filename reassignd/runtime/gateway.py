@@ -59,7 +59,8 @@ class GatewayAdapter(UpstreamAdapter):
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
         listening = gateway_settings(settings, self._security)
-        self._gateway = Gateway(self.services(router), listening, limits(settings), stats, ports)
+        off_loop = self._hooks.off_loop
+        self._gateway = Gateway(self.services(router), listening, limits(settings), stats, ports, off_loop)
 
     async def start(self, show_obstacle: Callable[[str], None]) -> None:
         """Return when the upstream was polled and each of its brokers has a port."""

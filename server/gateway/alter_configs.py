@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
+from common.off_loop import OffLoop
 from controller.configs.names import OWN_PREFIX
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType
@@ -73,7 +74,7 @@ class OwnChanges(NamedTuple):
     """The error, if they are invalid."""
 
 
-def incremental_alter(services: GatewayServices) -> Interceptor:
+def incremental_alter(services: GatewayServices, off_loop: OffLoop) -> Interceptor:
     """Return the interceptor of IncrementalAlterConfigs."""
 
     def split(
@@ -104,10 +105,10 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
 
         return Split(request._replace(resources=resources), finish)
 
-    return intercept_configs(IncrementalAlterConfigsRequest, OWN_KEY_MARKS, split)
+    return intercept_configs(IncrementalAlterConfigsRequest, OWN_KEY_MARKS, split, off_loop)
 
 
-def alter(services: GatewayServices) -> Interceptor:
+def alter(services: GatewayServices, off_loop: OffLoop) -> Interceptor:
     """Return the interceptor of AlterConfigs.
 
     AlterConfigs resets the keys that it does not name. For the default of all brokers this includes
@@ -144,7 +145,8 @@ def alter(services: GatewayServices) -> Interceptor:
         )
         return Split(rights, finish, RIGHTS_VERSION)
 
-    return intercept_configs(AlterConfigsRequest, (*DEFAULT_BROKER_MARKS, *OWN_KEY_MARKS), split)
+    marks = (*DEFAULT_BROKER_MARKS, *OWN_KEY_MARKS)
+    return intercept_configs(AlterConfigsRequest, marks, split, off_loop)
 
 
 def _own_changes(services: GatewayServices, request: AlterConfigsRequest) -> dict[ResourceKey, OwnChanges]:

@@ -5,10 +5,10 @@ all brokers (resource name ""). All other keys are the upstream's. The upstream 
 both cases.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
+from common.off_loop import OffLoop
 from controller.configs.names import OWN_PREFIX
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType
@@ -66,7 +66,9 @@ class Split(NamedTuple, Generic[Response]):
     """Version of `upstream` where it is another API's request; None for the version of the client's
     request."""
 
-    async def finished(self, payload: bytes, incoming: IncomingRequest, version: int) -> bytes:
+    async def finished(
+        self, payload: bytes, incoming: IncomingRequest, version: int, off_loop: OffLoop
+    ) -> bytes:
         """Return the client's response frame for the upstream's response in `version`."""
         key = schema_of(type(self.upstream)).api_key or incoming.api_key
         frame, response_class = parse_response(payload, key, version), self.upstream.response_class()
@@ -74,8 +76,8 @@ class Split(NamedTuple, Generic[Response]):
             response = await self.finish(decode_response(frame, response_class))
             return encode_response(incoming.header, response)
         # Decoding the configs of thousands of topics takes seconds.
-        response = await self.finish(await asyncio.to_thread(decode_response, frame, response_class))
-        return await asyncio.to_thread(encode_response, incoming.header, response)
+        response = await self.finish(await off_loop.run(decode_response, frame, response_class))
+        return await off_loop.run(encode_response, incoming.header, response)
 
 
 AnySplit = (
@@ -95,11 +97,13 @@ def intercept_configs(
     request_class: type[ConfigsRequest],
     marks: Iterable[bytes],
     split: Callable[[ConfigsRequest, Sender], AnySplit | None],
+    off_loop: OffLoop,
 ) -> Interceptor:
     """Return an interceptor for a config request; `split` returns None for a request that passes unchanged.
 
     Only a request that contains one of the `marks` is decoded, because searching bytes is cheaper than
     decoding. A request that names the default of all brokers twice passes, and the upstream refuses it.
+    `off_loop` rewrites large answers.
     """
 
     def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
@@ -118,12 +122,14 @@ def intercept_configs(
             return PASSED
         version = incoming.api_version if parts.version is None else parts.version
         upstream = encode_request(parts.upstream, version, incoming.correlation_id, frame.client_id)
-        return Exchange(upstream, buffered(lambda answer: parts.finished(answer, incoming, version)))
+        return Exchange(
+            upstream, buffered(lambda answer: parts.finished(answer, incoming, version, off_loop))
+        )
 
     return intercept
 
 
-def describe(services: GatewayServices) -> Interceptor:
+def describe(services: GatewayServices, off_loop: OffLoop) -> Interceptor:
     """Return the interceptor of DescribeConfigs: reassignd's keys are added to the default of all brokers.
 
     Kafka shows only those keys of the default that are set. Unset keys of reassignd are shown too, as
@@ -152,4 +158,4 @@ def describe(services: GatewayServices) -> Interceptor:
 
         return Split(request, finish)
 
-    return intercept_configs(DescribeConfigsRequest, DEFAULT_BROKER_MARKS, split)
+    return intercept_configs(DescribeConfigsRequest, DEFAULT_BROKER_MARKS, split, off_loop)

@@ -9,6 +9,7 @@ from ssl import SSLContext
 
 from common.address import Address
 from common.counted import counted
+from common.off_loop import OffLoop
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
@@ -43,7 +44,7 @@ class GatewaySettings:
 class Gateway:
     """The listeners and their ports. Implements `server.relay.addresses.AdvertisedAddresses`.
 
-    `services` answers reassignd's own requests. `ports` gives the positions of brokers.
+    `services` answers reassignd's own requests. `ports` gives the positions of brokers. `off_loop` rewrites large answers.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Gateway:
         limits: ConnectionLimits,
         stats: Stats,
         ports: Ports,
+        off_loop: OffLoop,
     ) -> None:
         self.counts = RelayCounters()
         self.bootstrap: Address | None = None
@@ -60,7 +62,7 @@ class Gateway:
         self._settings = settings
         self._ports = ports
         self._upstreams = UpstreamBrokers(settings.upstream_tls)
-        interceptors = gateway_interceptors(services, self)
+        interceptors = gateway_interceptors(services, self, off_loop)
         shared = RelayServices(self._upstreams, interceptors, limits, self.counts, settings.authenticates)
         self._listeners: Listeners[RelayedBroker] = Listeners(
             partial(Relay, shared), ConnectionRegistry(limits, stats), settings.tls

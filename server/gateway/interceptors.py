@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from common.off_loop import OffLoop
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import DecodeError
@@ -33,7 +34,9 @@ LARGEST_SEARCH = 1024 * 1024
 """Bytes of the largest request for coordinators."""
 
 
-def gateway_interceptors(services: GatewayServices, addresses: AdvertisedAddresses) -> Interceptors:
+def gateway_interceptors(
+    services: GatewayServices, addresses: AdvertisedAddresses, off_loop: OffLoop
+) -> Interceptors:
     """Return the interceptors, which are the same for all ports.
 
     APIs and versions that ApiVersions hides are refused.
@@ -47,9 +50,9 @@ def gateway_interceptors(services: GatewayServices, addresses: AdvertisedAddress
         ApiKey.DESCRIBE_CLUSTER: describe_cluster(addresses),
         ApiKey.SASL_HANDSHAKE: handshake,
         ApiKey.SASL_AUTHENTICATE: authenticate,
-        ApiKey.DESCRIBE_CONFIGS: describe(services),
-        ApiKey.ALTER_CONFIGS: alter(services),
-        ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter(services),
+        ApiKey.DESCRIBE_CONFIGS: describe(services, off_loop),
+        ApiKey.ALTER_CONFIGS: alter(services, off_loop),
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter(services, off_loop),
         ApiKey.ALTER_PARTITION_REASSIGNMENTS: answer_after_probe(services),
         ApiKey.LIST_PARTITION_REASSIGNMENTS: answer_after_probe(services),
     }

@@ -86,7 +86,7 @@ class InstancesRuntime:
         self._switch = self._peers.switch
         stats, bounds = self._parts.stats, limits(settings)
         self._gateway = Gateway(
-            self._switch.services, gateway_settings(settings, security), bounds, stats, self._ports
+            self._switch.services, gateway_settings(settings, security), bounds, stats, self._ports, off_loop
         )
         self._counters = TermCounters(self._gateway.counts, UpstreamCounters())
         self._metrics = self._new_metrics()

@@ -1,7 +1,7 @@
 """Test doubles for the services of a gateway."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from controller.messages.events import AlterConfigs
 from controller.state.state import State
@@ -17,6 +17,20 @@ from server.gateway.services import GatewayServices
 from tests.builders import InMemoryController
 from tests.server.fakes import FakeBroker
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class FakeWorker:
+    """An OffLoop that records which functions it runs."""
+
+    def __init__(self) -> None:
+        self.ran: list[object] = []
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        self.ran.append(function)
+        return function(*args, **kwargs)
+
 
 class FakeServices:
     """Services that record frames and events, over a real controller."""
@@ -24,6 +38,7 @@ class FakeServices:
     def __init__(self, state: State | None = None) -> None:
         self.controller = InMemoryController((1,))
         self.state = self.controller.state if state is None else state
+        self.off_loop = FakeWorker()
         self.answered: list[RequestFrame] = []
         self.callers: list[Caller] = []
         self.refused: list[tuple[int, str | None]] = []

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from common.address import Address
+from common.off_loop import InlineExecutor
 from protocol.connection import Connection
 from protocol.frames import RequestFrame, encode_response
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
@@ -95,6 +96,7 @@ async def gateway(
         limits or ConnectionLimits(),
         Counters(),
         PortAssignments(directory),
+        InlineExecutor(),
     )
     try:
         await result.update(brokers)

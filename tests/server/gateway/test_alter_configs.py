@@ -51,7 +51,7 @@ class Change(Talk):
         self, fake: FakeServices, *resources: AlterConfigsResource, validate_only: bool = False
     ) -> None:
         request = IncrementalAlterConfigsRequest(resources, validate_only)
-        super().__init__(incremental_alter(fake.services), request, 1)
+        super().__init__(incremental_alter(fake.services, fake.off_loop), request, 1)
 
     @property
     def asked_of_upstream(self) -> list[tuple[int, str, list[str]]]:
@@ -158,12 +158,12 @@ def test_a_request_without_own_keys_is_relayed_unchanged(
     fake: FakeServices, resources: list[AlterConfigsResource]
 ) -> None:
     request = IncrementalAlterConfigsRequest(resources)
-    assert incremental_alter(fake.services)(incoming(request, 1), client()) is PASSED
+    assert incremental_alter(fake.services, fake.off_loop)(incoming(request, 1), client()) is PASSED
 
 
 def replace(fake: FakeServices, *configs: tuple[str, str], name: str = "") -> Talk:
     resource = ReplacedResource(BROKER, name, [ReplacedConfig(*each) for each in configs])
-    return Talk(alter(fake.services), AlterConfigsRequest([resource]), 2)
+    return Talk(alter(fake.services, fake.off_loop), AlterConfigsRequest([resource]), 2)
 
 
 def sent(talk: Talk) -> list[list[str]]:
@@ -200,7 +200,7 @@ async def test_without_permission_the_error_of_an_own_key_is_not_revealed(fake: 
 async def test_beside_another_resource_the_error_of_an_own_key_is_not_revealed(fake: FakeServices) -> None:
     ours = ReplacedResource(BROKER, "", [ReplacedConfig(MOVEMENTS, "x")])
     topic = ReplacedResource(TOPIC, "foo", [ReplacedConfig("retention.ms", "1")])
-    talk = Talk(alter(fake.services), AlterConfigsRequest([ours, topic]), 2)
+    talk = Talk(alter(fake.services, fake.off_loop), AlterConfigsRequest([ours, topic]), 2)
     response = await talk.answer(AlterConfigsResponse(responses=[row(TOPIC, "foo")]))  # type: ignore[list-item]
     assert [each.error_code for each in response.responses] == [40, 0]
     assert MOVEMENTS not in response.responses[0].error_message
@@ -209,12 +209,12 @@ async def test_beside_another_resource_the_error_of_an_own_key_is_not_revealed(f
 async def test_own_keys_on_a_single_broker_are_refused_and_the_rest_is_altered(fake: FakeServices) -> None:
     one = ReplacedResource(BROKER, "1", [ReplacedConfig(MOVEMENTS, "7")])
     topic = ReplacedResource(TOPIC, "foo", [ReplacedConfig("retention.ms", "1")])
-    talk = Talk(alter(fake.services), AlterConfigsRequest([one, topic]), 2)
+    talk = Talk(alter(fake.services, fake.off_loop), AlterConfigsRequest([one, topic]), 2)
     assert sent(talk) == [["retention.ms"]]
     assert await replaced(talk, row(TOPIC, "foo")) == [40, 0]
     assert fake.events == []
 
 
 def test_a_replacement_without_own_keys_is_relayed_unchanged(fake: FakeServices) -> None:
-    resources = [ReplacedResource(BROKER, "1"), ReplacedResource(TOPIC, "foo")]
-    assert alter(fake.services)(incoming(AlterConfigsRequest(resources), 2), client()) is PASSED
+    request = AlterConfigsRequest([ReplacedResource(BROKER, "1"), ReplacedResource(TOPIC, "foo")])
+    assert alter(fake.services, fake.off_loop)(incoming(request, 2), client()) is PASSED

@@ -7,6 +7,7 @@ from controller.configs.keys import BROKER_KEYS
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import ConfigSource
 from protocol.errors import DecodeError
+from protocol.frames import decode_response, encode_response
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -44,7 +45,7 @@ def fake() -> FakeServices:
 async def described(
     fake: FakeServices, wanted: DescribeConfigsResource, theirs: DescribeConfigsResult, version: int = 4
 ) -> tuple[int, dict[str, str | None]]:
-    asking = Talk(describe(fake.services), DescribeConfigsRequest([wanted]), version)
+    asking = Talk(describe(fake.services, fake.off_loop), DescribeConfigsRequest([wanted]), version)
     answer = await asking.answer(DescribeConfigsResponse(results=[theirs]))
     (result,) = answer.results
     assert (result.resource_type, result.resource_name) == (wanted.resource_type, wanted.resource_name)
@@ -63,7 +64,7 @@ async def test_own_keys_are_added_to_the_cluster_defaults(fake: FakeServices, ve
 async def test_own_keys_without_a_value_are_defaults(fake: FakeServices) -> None:
     request = DescribeConfigsRequest([resource(BROKER, "", MOVEMENTS, MODE)])
     theirs = DescribeConfigsResponse(results=[row(BROKER, "")])
-    (result,) = (await Talk(describe(fake.services), request, 4).answer(theirs)).results
+    (result,) = (await Talk(describe(fake.services, fake.off_loop), request, 4).answer(theirs)).results
     assert {each.name: each.config_source for each in result.configs} == {
         MOVEMENTS: ConfigSource.DYNAMIC_DEFAULT_BROKER,
         MODE: ConfigSource.DEFAULT,
@@ -82,7 +83,7 @@ async def test_a_refusal_by_the_upstream_is_returned(fake: FakeServices) -> None
 
 async def test_the_whole_request_is_relayed_and_other_rows_are_unchanged(fake: FakeServices) -> None:
     request = DescribeConfigsRequest([resource(TOPIC, "foo"), resource(BROKER, "")])
-    asking = Talk(describe(fake.services), request, 4)
+    asking = Talk(describe(fake.services, fake.off_loop), request, 4)
     assert len(decode_request(asking.upstream).resources) == 2
     theirs = DescribeConfigsResponse(results=[row(TOPIC, "foo", "a"), row(BROKER, "")])
     answer = await asking.answer(theirs)
@@ -103,12 +104,12 @@ def test_a_request_without_own_keys_is_relayed_unchanged(
 ) -> None:
     for version in (1, 4):
         request = incoming(DescribeConfigsRequest(resources), version)
-        assert describe(fake.services)(request, client()) is PASSED
+        assert describe(fake.services, fake.off_loop)(request, client()) is PASSED
 
 
 def test_whole_requests_are_read_up_to_a_limit(fake: FakeServices) -> None:
     request = incoming(DescribeConfigsRequest([resource(BROKER, "")]), 4)
-    rule = describe(fake.services)
+    rule = describe(fake.services, fake.off_loop)
     assert rule(incoming_part(bytes(request.frame[:12]), request.size), client()) == request.size
     with pytest.raises(DecodeError, match="bytes for configs, where 16777216 are allowed"):
         rule(incoming_part(bytes(request.frame), LARGEST_DECODED + 1), client())
@@ -118,12 +119,13 @@ def test_a_request_with_too_many_rows_ends_the_connection(fake: FakeServices) ->
     resources = [resource(TOPIC, f"t{number}") for number in range(20_001)]
     request = DescribeConfigsRequest([*resources, resource(BROKER, "")])
     with pytest.raises(DecodeError, match="with more than 20000 rows"):
-        describe(fake.services)(incoming(request, 4), client())
+        describe(fake.services, fake.off_loop)(incoming(request, 4), client())
 
 
 async def test_a_large_answer_is_rewritten_off_the_loop(fake: FakeServices) -> None:
-    asking = Talk(describe(fake.services), DescribeConfigsRequest([resource(BROKER, "")]), 4)
+    asking = Talk(describe(fake.services, fake.off_loop), DescribeConfigsRequest([resource(BROKER, "")]), 4)
     others = [row(TOPIC, f"t{number}", *(f"config-{n}" for n in range(100))) for number in range(200)]
     answer = await asking.answer(DescribeConfigsResponse(results=[row(BROKER, ""), *others]))
     assert MOVEMENTS in {each.name for each in answer.results[0].configs}
     assert len(answer.results) == 201
+    assert fake.off_loop.ran == [decode_response, encode_response]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from common.off_loop import InlineExecutor
 from protocol.errors import DecodeError
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from server.dispatch.registry import USUAL
@@ -11,7 +12,7 @@ from server.relay.exchange import PASSED
 from tests.server.gateway.doubles import FakeServices
 from tests.server.relay.doubles import FakePorts, client, incoming, incoming_part
 
-RULES = gateway_interceptors(FakeServices().services, FakePorts())
+RULES = gateway_interceptors(FakeServices().services, FakePorts(), InlineExecutor())
 
 
 def head(key: int, version: int) -> bytes:

@@ -88,7 +88,9 @@ class GatewayInstance:
         self.listener = PeerListener(PeerEndpoint(self.switch), security(name), clock)
         (folder / name).mkdir()
         ports = PortAssignments(folder / name)
-        self.gateway = Gateway(self.switch.services, SETTINGS, ConnectionLimits(), stats, ports)
+        self.gateway = Gateway(
+            self.switch.services, SETTINGS, ConnectionLimits(), stats, ports, shared.off_loop
+        )
         self.peer: Address
 
     @asynccontextmanager
