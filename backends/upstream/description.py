@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from backends.client.errors import BrokerError
 from backends.upstream.client import UpstreamBroker
 from backends.upstream.ports import UpstreamPort
-from backends.upstream.topic_metadata import polled_topics
+from backends.upstream.topic_metadata import ongoing_moves, polled_topics
 from common.error_codes import ErrorCode, error_name
 from controller.configs.names import MIN_ISR
 from controller.messages.upstream_events import UpstreamMove, UpstreamPartition, UpstreamTopic
@@ -131,16 +131,7 @@ def _partition(
 
 
 async def _moves(client: UpstreamPort) -> dict[TopicPartition, UpstreamMove]:
-    response = await client.ask(ListPartitionReassignmentsRequest(topics=None))
-    if response.error_code != ErrorCode.NONE:
-        raise BrokerError(f"the cluster refuses to list reassignments: {error_name(response.error_code)}")
-    return {
-        TopicPartition(topic.name, row.partition_index): UpstreamMove(
-            tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
-        )
-        for topic in response.topics
-        for row in topic.partitions
-    }
+    return ongoing_moves(await client.ask(ListPartitionReassignmentsRequest(topics=None)))
 
 
 async def _topics(client: UpstreamPort) -> Sequence[UpstreamTopic]:

@@ -13,7 +13,7 @@ from backends.client.errors import BrokerError
 from backends.upstream.counters import UpstreamCounters
 from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
-from backends.upstream.topic_metadata import polled_topics
+from backends.upstream.topic_metadata import ongoing_moves, polled_topics
 from common.clock import Clock, wall_clock, within
 from common.error_codes import ErrorCode, error_name
 from controller.messages.upstream_events import (
@@ -212,18 +212,7 @@ class UpstreamPoller:
         return steps | new_moves | ended_moves | state.sighted_keys()
 
     async def _ask_moves(self) -> dict[TopicPartition, UpstreamMove]:
-        response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
-        if response.error_code != ErrorCode.NONE:
-            raise BrokerError(
-                f"the upstream refuses to list reassignments: {error_name(response.error_code)}"
-            )
-        return {
-            TopicPartition(topic.name, row.partition_index): UpstreamMove(
-                tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
-            )
-            for topic in response.topics
-            for row in topic.partitions
-        }
+        return ongoing_moves(await self._client.ask(ListPartitionReassignmentsRequest(topics=None)))
 
     async def _ask_all_topics(self) -> list[UpstreamTopic]:
         """Return all topics. An active topic that is missing is requested by name, to get its error code."""

@@ -1,8 +1,10 @@
-"""Convert a Metadata response of the upstream to the controller's types."""
+"""Convert the responses of a poll to the controller's types."""
 
-from common.error_codes import ErrorCode
-from controller.messages.upstream_events import UpstreamPartition, UpstreamTopic
+from backends.client.errors import BrokerError
+from common.error_codes import ErrorCode, error_name
+from controller.messages.upstream_events import UpstreamMove, UpstreamPartition, UpstreamTopic
 from controller.model.names import TopicPartition
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_response import MetadataResponse
 
 
@@ -25,3 +27,16 @@ def polled_topics(response: MetadataResponse, keys: set[TopicPartition] | None) 
         }
         topics.append(UpstreamTopic(name, topic.topic_id, rows))
     return topics
+
+
+def ongoing_moves(response: ListPartitionReassignmentsResponse) -> dict[TopicPartition, UpstreamMove]:
+    """Return the reassignments of the response. Raises BrokerError."""
+    if response.error_code != ErrorCode.NONE:
+        raise BrokerError(f"Kafka refuses to list reassignments: {error_name(response.error_code)}")
+    return {
+        TopicPartition(topic.name, row.partition_index): UpstreamMove(
+            tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
+        )
+        for topic in response.topics
+        for row in topic.partitions
+    }

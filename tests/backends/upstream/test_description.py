@@ -123,7 +123,7 @@ async def test_configs_that_cannot_be_read_are_a_gap(cluster: Cluster) -> None:
     ("attribute", "error"),
     [
         ("topic_error", "topic foo cannot be described: LEADER_NOT_AVAILABLE"),
-        ("list_error", "the cluster refuses to list reassignments: LEADER_NOT_AVAILABLE"),
+        ("list_error", "Kafka refuses to list reassignments: LEADER_NOT_AVAILABLE"),
     ],
 )
 async def test_a_required_part_that_cannot_be_read_is_an_error(

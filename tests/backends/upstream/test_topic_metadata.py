@@ -1,5 +1,13 @@
-from backends.upstream.topic_metadata import polled_topics
-from controller.messages.upstream_events import UpstreamPartition
+import pytest
+
+from backends.client.errors import BrokerError
+from backends.upstream.topic_metadata import ongoing_moves, polled_topics
+from controller.messages.upstream_events import UpstreamMove, UpstreamPartition
+from protocol.messages.list_partition_reassignments_response import (
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
 from protocol.messages.metadata_response import (
     MetadataResponse,
     MetadataResponsePartition,
@@ -20,3 +28,14 @@ def test_only_the_requested_partitions_of_a_topic_are_returned() -> None:
 def test_a_topic_with_incomplete_metadata_is_left_out() -> None:
     response = MetadataResponse(topics=[MetadataResponseTopic(error_code=5, name="new")])
     assert polled_topics(response, None) == []
+
+
+def test_reassignments_are_moves_by_partition() -> None:
+    row = OngoingPartitionReassignment(1, (4, 1, 2), (4,), (2,))
+    response = ListPartitionReassignmentsResponse(topics=[OngoingTopicReassignment("foo", [row])])
+    assert ongoing_moves(response) == {key("foo-1"): UpstreamMove((4, 1, 2), (4,), (2,))}
+
+
+def test_a_refused_list_is_an_error() -> None:
+    with pytest.raises(BrokerError, match="list reassignments: CLUSTER_AUTHORIZATION_FAILED"):
+        ongoing_moves(ListPartitionReassignmentsResponse(error_code=31))
