@@ -72,7 +72,7 @@ class UpstreamPolled(Event[None]):
 
 @dataclass(frozen=True, slots=True)
 class Unreachable(Event[None]):
-    """The upstream cannot be looked at, and why; nothing new starts."""
+    """The upstream cannot be polled, and why; no steps start."""
 
     why: str
 

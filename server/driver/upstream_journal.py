@@ -38,7 +38,7 @@ class UpstreamJournal:
         for reason, names in reasons.items():
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             log.warning(
-                "%s%s: %s; order it again, cancel it, or resume its job",
+                "%s%s: %s; submit it again, cancel it, or resume its job",
                 ", ".join(names[:NAMED]),
                 more,
                 reason,
@@ -50,7 +50,7 @@ class UpstreamJournal:
         now = self._state.health_problem
         if now and now != self._trouble and self._state.unreachable:
             what = {"event": "upstream_unreachable"}
-            log.warning("nothing starts, the upstream cannot be looked at: %s", now, extra=what)
+            log.warning("nothing starts, the upstream cannot be polled: %s", now, extra=what)
         elif now and now != self._trouble:
             what = {"event": "cluster_unhealthy"}
             log.warning("the cluster is unhealthy, only steps that repair it start: %s", now, extra=what)

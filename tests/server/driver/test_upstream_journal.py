@@ -28,7 +28,7 @@ def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture)
 def test_an_upstream_that_cannot_be_polled_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     state = State(health_problem="connection refused", unreachable="connection refused")
     UpstreamJournal(state).trouble()
-    assert caplog.messages == ["nothing starts, the upstream cannot be looked at: connection refused"]
+    assert caplog.messages == ["nothing starts, the upstream cannot be polled: connection refused"]
 
 
 def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
@@ -39,7 +39,7 @@ def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureF
     UpstreamJournal(decision.state).observed(decision)
     names = "foo-0, foo-1, foo-2, foo-3, foo-4"
     assert caplog.messages == [
-        f"{names} and 2 more: cancelled by another client; order it again, cancel it, or resume its job"
+        f"{names} and 2 more: cancelled by another client; submit it again, cancel it, or resume its job"
     ]
 
 
