@@ -56,7 +56,7 @@ class UpstreamPolled(Event[None]):
     """One poll of the upstream: first all moves, then topics. Reply: none.
 
     `whole`: these are all topics with all partitions, else those about which the moves alone do not say
-    enough. `brokers` is None when they were not looked at. `outstanding` are the partitions of which a row
+    enough. `brokers` is None when they were not polled. `outstanding` are the partitions of which a row
     was on its way at any time during the look: nothing is concluded about their steps. Nor is it from a look
     that is not `conclusive`, one of those that come as often as clients ask: what does not fit must not fit
     for a while.

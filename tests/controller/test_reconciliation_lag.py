@@ -115,7 +115,7 @@ def test_metadata_older_than_the_previous_poll_is_ignored() -> None:
 
 def test_a_step_that_completed_before_its_undo_is_reversed_after_a_leader_change() -> None:
     gateway = Gateway(FOO)
-    gateway.kafka.lead(KEY, 1)  # not looked at before the step is asked for
+    gateway.kafka.lead(KEY, 1)  # not seen before the step is submitted
     gateway.kafka.freeze()
     gateway.alter({"foo-0": (2, 3)})
     gateway.catch_up()
