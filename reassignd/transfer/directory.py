@@ -9,15 +9,14 @@ from pathlib import Path
 from backends.datadir import DATABASE, StoreError, lock
 from backends.sqlite.audit import AuditReader
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.meta import Meta, read_ports
-from backends.state_topic.rows import decode_records
+from backends.state_topic.meta import Meta
 from backends.upstream import old_throttles
 from common.durable_file import replace_file
 from controller.model.audit import AuditEntry, AuditFilter
 from reassignd.config.config import UPSTREAM
 from reassignd.errors import CommandError
 from reassignd.runtime.storage import identity
-from reassignd.transfer.rows import Contents, Rows
+from reassignd.transfer.rows import Contents
 from server.gateway import port_assignments
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments
 
@@ -73,19 +72,19 @@ class Directory:
         """Refuse `serve` on this directory from now on."""
         identity.write_values(self.path, identity.values(self.path) | {identity.MOVED: topic})
 
-    async def write(self, rows: Rows, meta: Meta, entries: list[AuditEntry]) -> None:
-        """Write the rows and the audit log, which must be possible to read, into an empty directory."""
-        await self._store.commit(list(decode_records(rows.items())))
+    async def write(self, contents: Contents, entries: list[AuditEntry]) -> None:
+        """Write the contents and the audit log into an empty directory."""
+        await self._store.commit(contents.records)
         for start in range(0, len(entries), ENTRIES):
             await self._store.commit(entries[start : start + ENTRIES])
-        positions = {str(broker): position for broker, position in read_ports(rows).items()}
+        positions = {str(broker): position for broker, position in contents.ports.items()}
         await asyncio.to_thread(
             replace_file, self.path / port_assignments.FILE, json.dumps(positions, indent=1) + "\n"
         )
         values = {
-            identity.KEY: meta.cluster_id,
+            identity.KEY: contents.meta.cluster_id,
             identity.BACKEND: UPSTREAM,
-            identity.UPSTREAM_ID: meta.upstream_cluster_id,
+            identity.UPSTREAM_ID: contents.meta.upstream_cluster_id,
         }
         identity.write_values(self.path, values)
 

@@ -9,12 +9,10 @@ from pathlib import Path
 
 from msgspec import structs
 
-from backends.state_topic.meta import Meta
 from common.counted import counted
-from controller.model.audit import AuditEntry
 from reassignd.errors import CommandError
-from reassignd.transfer.directory import Directory, existing, target
-from reassignd.transfer.rows import Rows, changes_between, check, from_lines, same, to_lines
+from reassignd.transfer.directory import existing, target
+from reassignd.transfer.rows import Contents, from_lines, same, to_lines
 from reassignd.transfer.topic import Topic
 
 
@@ -27,8 +25,7 @@ def export_directory(path: Path) -> Iterable[bytes]:
 async def export_topic(topic: Topic) -> Iterable[bytes]:
     """Return the rows of the topic as JSON lines. Raises CommandError for rows of another cluster."""
     await topic.read()
-    if check(topic.rows, topic.name, topic.cluster_id, moved=True) is None:
-        raise CommandError(f"the state topic {topic.name} has no records: no instance was active yet")
+    await _contents(topic)
     return to_lines(topic.rows)
 
 
@@ -44,20 +41,20 @@ async def import_directory(topic: Topic, path: Path) -> str:
             )
         rows = contents.rows()
         async with topic.term() as writer:
-            if not _is_there(topic, rows):
+            if not await _is_there(topic, contents):
                 for entries in directory.entries():
                     await topic.append_entries(entries)
-                await topic.write(writer, changes_between(topic.rows, rows))
+                await topic.replace(writer, rows)
         directory.mark_moved(f"{topic.name} of cluster {topic.cluster_id}")
     return f"moved {counted(len(contents.records), 'record')} from {path} to the state topic {topic.name}"
 
 
-def _is_there(topic: Topic, rows: Rows) -> bool:
-    """Return whether the topic has these rows. Raises CommandError if it has others that were not moved away."""
-    meta = check(topic.rows, topic.name, topic.cluster_id, moved=True)
-    if meta is None or meta.moved_to:
+async def _is_there(topic: Topic, contents: Contents) -> bool:
+    """Return whether the topic has the same. Raises CommandError if it has other records that were not moved away."""
+    present = await topic.contents()
+    if present is None or present.meta.moved_to:
         return False
-    if same(topic.rows, rows):
+    if await same(present, contents):
         return True
     raise CommandError(
         f"the state topic {topic.name} has records already: set state.topic to another name, or move these records to"
@@ -68,23 +65,27 @@ def _is_there(topic: Topic, rows: Rows) -> bool:
 async def export_to_directory(topic: Topic, path: Path) -> str:
     """Move the records of the topic to a directory; no instance uses the topic afterwards. Returns what was done."""
     with target(path) as directory:
+        # Before the term: its beats would wait while the directory is read.
+        written = None if directory.is_empty else directory.read()
         async with topic.term() as writer:
-            meta = check(topic.rows, topic.name, topic.cluster_id, moved=True)
-            if meta is None:
-                raise CommandError(f"the state topic {topic.name} has no records: no instance was active yet")
+            contents = await _contents(topic)
+            meta = contents.meta
             if meta.moved_to:
                 return f"the records of the state topic {topic.name} were moved to {meta.moved_to} before"
-            await _write(directory, topic.rows, meta, await topic.entries())
+            if written is None:
+                await directory.write(contents, await topic.entries())
+            elif not await same(written, contents):
+                raise CommandError(f"{directory.path} has other records: choose another directory")
             moved = structs.replace(meta, moved_to=directory.name)
             await topic.write(writer, [moved.encode()])
     return f"moved the records of the state topic {topic.name} to {path}"
 
 
-async def _write(directory: Directory, rows: Rows, meta: Meta, entries: list[AuditEntry]) -> None:
-    if directory.is_empty:
-        await directory.write(rows, meta, entries)
-    elif not same(directory.read().rows(), rows):
-        raise CommandError(f"{directory.path} has other records: choose another directory")
+async def _contents(topic: Topic) -> Contents:
+    contents = await topic.contents()
+    if contents is None:
+        raise CommandError(f"the state topic {topic.name} has no records: no instance was active yet")
+    return contents
 
 
 async def recreate(topic: Topic, lines: Iterable[bytes]) -> str:
@@ -93,5 +94,5 @@ async def recreate(topic: Topic, lines: Iterable[bytes]) -> str:
     async with topic.term() as writer:
         if topic.rows:
             raise CommandError(f"the state topic {topic.name} has records already: delete the topic first")
-        await topic.write(writer, changes_between({}, rows))
+        await topic.replace(writer, rows)
     return f"wrote {counted(len(rows), 'row')} to the state topic {topic.name}"

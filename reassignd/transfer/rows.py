@@ -5,10 +5,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from backends.state_topic.decoded import DecodedRows
+from backends.state_topic.history import History
 from backends.state_topic.meta import META_KEY, Meta, encode_ports, read_meta, read_ports
 from backends.state_topic.rows import RowWriter, decode_records
 from backends.state_topic.topic import StateTopicError
+from common.garbage_collector import gc_paused
 from common.json.foreign import decode_foreign
+from common.turns import in_slices
 from controller.model.audit import AuditEntry
 from controller.model.cluster import Record
 from protocol.errors import DecodeError
@@ -27,7 +31,7 @@ _LINE = msgspec.json.Decoder(_Line)
 
 
 class Contents(NamedTuple):
-    """What a data directory has."""
+    """What a data directory or a state topic has."""
 
     records: list[Record]
     meta: Meta
@@ -46,14 +50,32 @@ class Contents(NamedTuple):
         return {key: value for key, value in encoded if key is not None and value is not None}
 
 
-def same(one: Rows, other: Rows) -> bool:
-    """Return whether both have the same records and ports. Numbers of the order of records may differ."""
-    return _comparable(one) == _comparable(other)
+async def decode(history: History, topic: str, upstream_cluster_id: str) -> Contents | None:
+    """Return what the rows of a topic say; None if no instance was active yet.
+
+    Raises CommandError if a row cannot be read, or belongs to another cluster. Other tasks run after each slice of the
+    rows: a million take longer than the lease of the term in which they are decoded.
+    """
+    try:
+        meta = read_meta(history.rows, topic, upstream_cluster_id, moved=True)
+        ports = read_ports(history.rows)
+        with gc_paused:
+            _, ordered = await DecodedRows(history).take()
+            records = [record async for record in in_slices(ordered)]
+    except (StateTopicError, DecodeError) as error:
+        raise CommandError(str(error)) from error
+    return None if meta is None else Contents(records, meta, ports)
 
 
-def _comparable(rows: Rows) -> tuple[list[tuple[type, Record]], Mapping[int, int]]:
-    # Named tuples of different types can be equal.
-    return [(type(record), record) for record in decode_records(rows.items())], read_ports(rows)
+async def same(one: Contents, other: Contents) -> bool:
+    """Return whether both have the same records, in the same order, and ports."""
+    if len(one.records) != len(other.records) or one.ports != other.ports:
+        return False
+    async for left, right in in_slices(zip(one.records, other.records, strict=True)):
+        # Named tuples of different types can be equal.
+        if type(left) is not type(right) or left != right:
+            return False
+    return True
 
 
 def changes_between(old: Rows, new: Rows) -> list[BatchRecord]:
@@ -82,17 +104,11 @@ def from_lines(lines: Iterable[bytes], upstream_cluster_id: str) -> dict[bytes, 
         raise CommandError(
             'the file has no row ["meta"]: it is incomplete, or not of `reassignd state export`'
         )
-    check(rows, "of the file", upstream_cluster_id)
-    return rows
-
-
-def check(rows: Rows, topic: str, upstream_cluster_id: str, *, moved: bool = False) -> Meta | None:
-    """Return the meta row. Raises CommandError if a row cannot be read, or belongs to another cluster."""
     try:
-        meta = read_meta(rows, topic, upstream_cluster_id, moved=moved)
+        read_meta(rows, "of the file", upstream_cluster_id)
         read_ports(rows)
         for _ in decode_records(rows.items()):
             pass
     except (StateTopicError, DecodeError) as error:
         raise CommandError(str(error)) from error
-    return meta
+    return rows

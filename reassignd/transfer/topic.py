@@ -16,6 +16,7 @@ from backends.client.errors import BrokerError
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT
 from backends.state_topic.attempts import until_answered
+from backends.state_topic.batches import Batches
 from backends.state_topic.candidate import Candidate
 from backends.state_topic.claim import Claim
 from backends.state_topic.history import History
@@ -34,7 +35,7 @@ from reassignd import __version__
 from reassignd.config import command_config
 from reassignd.config.config import Settings
 from reassignd.errors import CommandError
-from reassignd.transfer.rows import Rows
+from reassignd.transfer.rows import Contents, Rows, changes_between, decode
 
 ANSWER_SECONDS = 60.0
 """Limit for reading, and for a commit."""
@@ -80,6 +81,10 @@ class Topic:
             raise CommandError(str(error)) from error
         except TimeoutError as error:
             raise CommandError(f"the state topic {self.name} does not answer") from error
+
+    async def contents(self) -> Contents | None:
+        """Return what the rows say; None if no instance was active yet."""
+        return await decode(self._history, self.name, self.cluster_id)
 
     async def entries(self) -> list[AuditEntry]:
         """Return the audit log by id, each entry once: those of the audit topic and those that wait in the rows."""
@@ -131,7 +136,13 @@ class Topic:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
-    async def write(self, writer: TermWriter, changes: Sequence[BatchRecord]) -> None:
+    async def replace(self, writer: TermWriter, rows: Rows) -> None:
+        """Write what differs, so that the topic has these rows; all or none."""
+        # In a thread, since a million rows take seconds, in which beats must go on.
+        changes = await asyncio.to_thread(lambda: Batches(changes_between(self.rows, rows)))
+        await self.write(writer, changes)
+
+    async def write(self, writer: TermWriter, changes: Batches | Sequence[BatchRecord]) -> None:
         """Write the rows, all or none."""
         try:
             await asyncio.wait_for(writer.commit(changes), ANSWER_SECONDS)

@@ -1,14 +1,19 @@
 """Records are moved between a data directory, a state topic and a file, and a move can be repeated."""
 
+import asyncio
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from backends.sqlite.store import SqliteStore
+from backends.state_topic.decoded import DECODED_PER_SLICE
 from backends.state_topic.meta import META_KEY
+from common.json.foreign import decode_foreign
+from common.tasks import cancel
 from controller.model.audit import AuditFilter
-from controller.model.cluster import Paused
+from controller.model.cluster import Paused, Pending
 from reassignd.errors import CommandError
 from reassignd.runtime.storage.records import open_store
 from reassignd.transfer import moves
@@ -92,6 +97,32 @@ async def test_what_an_interrupted_move_has_left_is_replaced(tmp_path: Path) -> 
     await moves.export_to_directory(cluster.topic(), left)
     with closing(SqliteStore(left)) as store:
         assert set(store.load()) == set(RECORDS)
+
+
+async def count_turns(counts: list[int]) -> None:
+    """Begin a new count with each turn of the event loop."""
+    while True:
+        counts.append(0)
+        await asyncio.sleep(0)
+
+
+async def test_beats_go_on_while_many_records_are_decoded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many, turns = [Pending("foo", number, (1,), 1) for number in range(5_000)], [0]
+
+    def counted(*arguments: Any) -> Any:
+        turns[-1] += 1
+        return decode_foreign(*arguments)
+
+    cluster = Cluster()
+    await moves.import_directory(cluster.topic(), await a_directory(tmp_path / "d", records=many))
+    monkeypatch.setattr("backends.state_topic.rows.decode_foreign", counted)
+    beside = asyncio.create_task(count_turns(turns))
+    await moves.export_to_directory(cluster.topic(), tmp_path / "back")
+    await cancel(beside)
+    # The key and the value of each row.
+    assert (max(turns), sum(turns) // 2 // len(many)) == (2 * DECODED_PER_SLICE, 1)
 
 
 async def test_a_directory_with_other_records_is_not_replaced(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 import pytest
 
+from backends.state_topic.history import History
 from backends.state_topic.meta import META_KEY, Meta
 from controller.model.cluster import Paused, Pending
 from protocol.record_batch import BatchRecord
 from reassignd.errors import CommandError
-from reassignd.transfer.rows import Contents, changes_between, from_lines, same, to_lines
+from reassignd.transfer.rows import Contents, changes_between, decode, from_lines, same, to_lines
+from tests.backends.state_topic.builders import Log
 
 META = Meta(cluster_id="own", upstream_cluster_id="up")
 ROWS = Contents([Paused(True), Pending("foo", 0, (1,), 1)], META, {3: 1}).rows()
@@ -47,7 +49,17 @@ def test_changes_turn_the_old_rows_into_the_new_ones() -> None:
     assert changes == [BatchRecord(b"c", b"3"), BatchRecord(b"b", None)]
 
 
-def test_the_order_of_records_counts_but_not_its_numbers() -> None:
+async def decoded(rows: dict[bytes, bytes]) -> Contents:
+    history = History()
+    history.apply(Log().add(*map(BatchRecord._make, rows.items())).batches)
+    contents = await decode(history, "state", "up")
+    assert contents is not None
+    return contents
+
+
+async def test_the_order_of_records_counts_but_not_its_numbers() -> None:
     later = {key: value.replace(b'"sequence":1', b'"sequence":7') for key, value in ROWS.items()}
-    assert same(ROWS, later)
-    assert not same(ROWS, {key: value for key, value in ROWS.items() if key == META_KEY})
+    contents = await decoded(ROWS)
+    assert await same(contents, await decoded(later))
+    assert not await same(contents, contents._replace(records=contents.records[::-1]))
+    assert not await same(contents, await decoded({META_KEY: ROWS[META_KEY]}))
