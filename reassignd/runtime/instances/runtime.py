@@ -69,8 +69,7 @@ class InstancesRuntime:
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self._settings, self._clock = settings, clock or BootClock()
-        self._instance = str(uuid4())
-        security = upstream_security(settings)
+        self._instance, security = str(uuid4()), upstream_security(settings)
         self._caller = Caller(software_version=__version__, security=security)
         off_loop = WorkerThread()
         self._connection = InstanceConnection(settings, self._caller, self._clock, off_loop)
@@ -90,14 +89,15 @@ class InstancesRuntime:
         )
         self._counters = TermCounters(self._gateway.counts, UpstreamCounters())
         self._metrics = self._new_metrics()
-        self._timings = Timings(settings.gateway_session_timeout_ms / 1000)
-        self._backoff = Backoff()
+        self._timings, self._backoff = Timings(settings.gateway_session_timeout_ms / 1000), Backoff()
         self._claims_from = self._yields_until = 0.0
         """When this instance may claim a term again: after one that failed, and the one that it has handed over."""
         self._meta: bytes | None = None
         """The meta row that was checked last."""
         self._obstacle: str | None = None
         """Why the records are not for this instance."""
+        self._unreadable: str | None = None
+        """Why the log cannot be read, as of the last look."""
         self._active: ActiveTerm | None = None
         """The term of this instance."""
         self._known = False
@@ -141,8 +141,9 @@ class InstancesRuntime:
             spawn(self._connection.watch_topic(), "state topic"),
         ]
         while not await within(self._clock, RETRY_SECONDS, self._ready):
-            if self._rows.obstacle is not None and not self._known:
-                raise CommandError(f"the state topic cannot be read: {self._rows.obstacle}")
+            unreadable = self._unreadable or self._rows.obstacle
+            if unreadable is not None and not self._known:
+                raise CommandError(f"the state topic cannot be read: {unreadable}")
 
     async def wait_for_failure(self) -> None:
         """Wait without end: the end of a term is no failure of the process."""
@@ -247,8 +248,24 @@ class InstancesRuntime:
             await self._clock.sleep(min(pause, RETRY_SECONDS))
 
     async def _follow(self) -> Term:
-        """Follow until this instance has claimed a term. Raises TopicReplacedError, DecodeError."""
-        candidate = Candidate(
+        """Follow until this instance has claimed a term, also over a batch that cannot be read for now.
+
+        Raises TopicReplacedError.
+        """
+        decoding = spawn(self._rows.follow(self._clock), "decoding of rows")
+        try:
+            while True:
+                try:
+                    # A new candidate each time: what was not read is no silence of the active instance.
+                    return await self._new_candidate().claim_term()
+                except DecodeError as error:
+                    self._note_unreadable(str(error))
+                await self._clock.sleep(RETRY_SECONDS)
+        finally:
+            await cancel(decoding)
+
+    def _new_candidate(self) -> Candidate:
+        return Candidate(
             self._connection.log,
             self._history,
             self._new_claim,
@@ -258,11 +275,11 @@ class InstancesRuntime:
             on_read=self._read,
             may_claim=self._may_claim,
         )
-        decoding = spawn(self._rows.follow(self._clock), "decoding of rows")
-        try:
-            return await candidate.claim_term()
-        finally:
-            await cancel(decoding)
+
+    def _note_unreadable(self, reason: str) -> None:
+        if reason != self._unreadable:
+            log.error("this instance claims no term: the state topic cannot be read: %s", reason)
+            self._unreadable = reason
 
     def _may_claim(self) -> bool:
         now, claim = self._clock.now(), self._history.claim
@@ -272,7 +289,8 @@ class InstancesRuntime:
     @property
     def _claims_nothing(self) -> str | None:
         """Why this instance claims no term; None if it may."""
-        return self._obstacle or self._rows.obstacle
+        unreadable = self._unreadable and f"the state topic cannot be read: {self._unreadable}"
+        return self._obstacle or unreadable or self._rows.obstacle
 
     async def _run_term(self, term: Term) -> None:
         """Be the active instance until the term ends. Raises the reason."""
@@ -338,6 +356,7 @@ class InstancesRuntime:
         """Follow the claims, once the end of the log was read."""
         if not at_end:
             return
+        self._unreadable = None
         self._check_meta()
         claim = self._history.claim
         peer = None if claim is None else peer_address(claim.peer)

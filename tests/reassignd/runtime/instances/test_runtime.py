@@ -11,6 +11,7 @@ from backends.state_topic.meta import META_KEY, PORTS_KEY
 from protocol.record_batch import BatchRecord
 from reassignd.config.config import Assignment, resolve
 from reassignd.errors import CommandError
+from reassignd.runtime.instances.connection import RETRY_SECONDS
 from reassignd.runtime.instances.runtime import InstancesRuntime
 from reassignd.runtime.runtime import HttpContent
 from tests.reassignd.runtime.instances.fake_cluster import FakeCluster, fake_cluster
@@ -192,6 +193,23 @@ async def test_a_standby_claims_no_term_while_a_row_cannot_be_read(tmp_path: Pat
         line = "cannot become active: the state topic has a row of the unknown kind 'of_tomorrow'"
         await second.until(lambda: line in second.contents[-1].details())
         await active._writer.commit([BatchRecord(b'["of_tomorrow",1]', None)])
+        await second.until(lambda: line not in second.contents[-1].details())
+        await first.stop()
+        await second.until(lambda: second.is_active)
+
+
+async def test_a_standby_claims_no_term_while_a_batch_cannot_be_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with instances(tmp_path, 2) as (cluster, (first, second)):
+        topic = cluster.topics[STATE]
+        topic.batches.append((topic.end, bytes(61)))
+        line = "the state topic cannot be read: the batch at offset 0 has 0 bytes"
+        await second.until(lambda: f"cannot become active: {line}" in second.contents[-1].details())
+        await asyncio.sleep(2 * RETRY_SECONDS)
+        assert caplog.messages.count(f"this instance claims no term: {line}") == 1
+        assert "has ended" not in caplog.text
+        topic.batches = [each for each in topic.batches if len(each[1]) > 61]
         await second.until(lambda: line not in second.contents[-1].details())
         await first.stop()
         await second.until(lambda: second.is_active)
