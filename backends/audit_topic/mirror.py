@@ -6,7 +6,6 @@ instance before it comes from the topic. The first one counts.
 
 import logging
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Protocol
 
 from backends.audit_topic.entries import entries_in_batches
@@ -15,6 +14,7 @@ from backends.state_topic.ports import Fetched, TopicReplacedError
 from common.clock import Clock
 from controller.model.audit import AuditEntry
 from controller.ports import Store
+from protocol.errors import DecodeError
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class EntryLog(Protocol):
     """The one partition of the audit topic. Old records are deleted, so it may begin after offset 0."""
 
     async def fetch(self, offset: int) -> Fetched:
-        """See `StateLog.fetch`. Raises OSError and TopicReplacedError."""
+        """See `StateLog.fetch`. Raises OSError, TopicReplacedError and DecodeError."""
         ...
 
     async def start_offset(self) -> int:
@@ -40,8 +40,6 @@ class AuditMirror:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known = KnownIds()
-        self.unreadable = 0
-        """Number of records in the topic that are no entries."""
 
     async def add(self, entries: Iterable[AuditEntry]) -> None:
         """Add the entries that are new."""
@@ -50,14 +48,24 @@ class AuditMirror:
             await self._store.commit(new)
 
     async def follow(self, entry_log: EntryLog, clock: Clock) -> None:
-        """Add the entries of the topic until cancelled. Raises TopicReplacedError if the topic is another one."""
-        offset = -1
+        """Add the entries of the topic until cancelled. Raises TopicReplacedError if the topic is another one.
+
+        A batch that cannot be read is read again: it may be deleted.
+        """
+        offset, failure = -1, ""
         while True:
             idle = True
-            with suppress(OSError):
+            try:
                 if offset < 0:
                     offset = await entry_log.start_offset()
                 offset, idle = await self._read(entry_log, offset)
+                failure = ""
+            except DecodeError as error:
+                if str(error) != failure:
+                    failure = str(error)
+                    log.warning("the audit topic cannot be read: %s; trying again", error)
+            except OSError:
+                pass  # The log of the topic has named the reason.
             if idle:
                 await clock.sleep(PAUSE_SECONDS)
 
@@ -73,7 +81,6 @@ class AuditMirror:
             log.warning("the audit topic begins at offset %d, and was read to %d only", start, offset)
             return start, False
         entries, unreadable = entries_in_batches(fetched.batches)
-        self.unreadable += unreadable
         if unreadable:
             log.warning("the audit topic has %d records that are no entries; they are skipped", unreadable)
         await self.add(entries)

@@ -158,7 +158,8 @@ class Assembly:
             spawn(self._waits.run(), "waiting times"),
             spawn(self._spark.run(), "planning on Spark"),
         ]
-        if self._audit is not None:
+        if self._audit is not None and self._parts.instances is None:
+            # Several instances trim their copies themselves, also as standbys.
             self._tasks.append(spawn(self._audit.trim_periodically(wall_clock, self._clock), "audit log"))
         self.is_serving = True
 

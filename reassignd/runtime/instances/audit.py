@@ -16,7 +16,8 @@ from backends.client.errors import BrokerError
 from backends.sqlite.store import SqliteStore
 from backends.state_topic.ports import FencedError, StateLog, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
-from common.clock import Clock
+from common.clock import Clock, wall_clock
+from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.model.audit import AuditEntry
 from controller.ports import Store
@@ -57,18 +58,30 @@ class TopicAudit:
         self._connection, self._clock = connection, clock
         self._folder = TemporaryDirectory(prefix="reassignd-audit-")
         self._entries = SqliteStore(Path(self._folder.name))
-        self._reader = self._entries.audit_reader()
+        self._readers = [self._entries.audit_reader() for _ in range(2)]
         self._mirror = AuditMirror(self._entries)
         self._log = connection.audit_log()
-        self.store = AuditStore(self._entries, self._reader, off_loop, retention)
-        """What the API reads, and what limits the number of entries."""
+        self.store, self._trimmed = (
+            AuditStore(self._entries, reader, off_loop, retention) for reader in self._readers
+        )
+        """What the API reads, and what is trimmed: a term that begins reads in another thread than the one that trims."""
 
     async def run(self) -> None:
-        """Mirror the topic until cancelled."""
+        """Mirror the topic, and trim the mirror, until cancelled."""
+        trimming = spawn(
+            self._trimmed.trim_periodically(wall_clock, self._clock), "trimming of the audit log"
+        )
+        try:
+            await self._follow()
+        finally:
+            await cancel(trimming)
+
+    async def _follow(self) -> None:
         failure = ""
         while True:
             try:
                 await self._connection.open_audit_topic()
+                failure = ""
                 await self._mirror.follow(self._log, self._clock)
             except TopicReplacedError as error:
                 log.warning("%s: its entries are read anew", error)
@@ -89,8 +102,9 @@ class TopicAudit:
         return AuditOutbox(store, self._append, self._show, waiting, self._clock)
 
     def close(self) -> None:
-        """Delete the mirror."""
-        self._reader.close()
+        """Delete the mirror. The worker thread must have been closed."""
+        for reader in self._readers:
+            reader.close()
         self._entries.close()
         with contextlib.suppress(OSError):
             self._folder.cleanup()

@@ -25,8 +25,13 @@ class MemoryLog:
 
     def __init__(self) -> None:
         self.log, self._epoch = Log(), -1
+        self.failure: Exception | None = None
+        """What the next fetch raises."""
 
     async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
+        if (failure := self.failure) is not None:
+            self.failure = None
+            raise failure
         if wait and offset >= self.log.end:
             await asyncio.sleep(0.01)
         return Fetched([each for each in self.log.batches if each.header.offset >= offset], self.log.end)

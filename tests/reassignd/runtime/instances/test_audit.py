@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -10,8 +10,10 @@ from backends.state_topic.ports import TopicReplacedError
 from backends.state_topic.rows import RowWriter
 from backends.state_topic.topic import StateTopicError
 from common.clock import ManualClock
+from common.tasks import cancel
 from common.worker_thread import WorkerThread
 from controller.model.audit import AuditFilter
+from protocol.record_batch import Producer
 from reassignd.runtime.instances.audit import RETRY_SECONDS, TopicAudit
 from reassignd.runtime.storage.audit_store import AuditRetention
 from tests.backends.audit_topic.builders import RecordedStore, an_entry
@@ -33,17 +35,15 @@ class Topic:
             raise self.open_errors.pop(0)
 
     @asynccontextmanager
-    async def instance(self) -> AsyncIterator["Instance"]:
-        """Run an instance in the context."""
-        with closing(WorkerThread()) as off_loop:
-            clock = ManualClock()
-            audit = TopicAudit(self, AuditRetention(10**15, 1000), off_loop, clock)
-            running = asyncio.create_task(audit.run())
-            yield Instance(audit, clock)
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
-            audit.close()
+    async def instance(self, entries: int = 1000) -> AsyncIterator["Instance"]:
+        """Run an instance in the context, which keeps as many entries."""
+        off_loop, clock = WorkerThread(), ManualClock()
+        audit = TopicAudit(self, AuditRetention(10**15, entries), off_loop, clock)
+        running = asyncio.create_task(audit.run())
+        yield Instance(audit, clock)
+        await cancel(running)
+        off_loop.close()
+        audit.close()
 
 
 class Instance:
@@ -93,6 +93,26 @@ async def test_a_topic_that_cannot_be_used_is_named_once_and_opened_again(
     assert [text for text in caplog.messages if "grant CREATE" in text] == [
         "grant CREATE on the topic; entries of the audit log stay in the state topic until then"
     ]
+
+
+async def test_a_topic_that_cannot_be_used_again_is_named_again(
+    topic: Topic, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused, replaced = StateTopicError("grant CREATE on the topic"), TopicReplacedError("it was deleted")
+    topic.open_errors = [refused]
+    async with topic.instance() as instance:
+        await instance.ids()
+        topic.open_errors = [refused]
+        topic.log.failure = replaced
+        await instance.ids()
+    assert [text[:12] for text in caplog.messages] == ["grant CREATE", "it was delet", "grant CREATE"]
+
+
+async def test_a_standby_trims_its_copy(topic: Topic) -> None:
+    entries = [RowWriter(()).encode(an_entry(number))[0] for number in (1, 2, 3)]
+    await topic.log.append(entries, Producer(-1, -1), -1)
+    async with topic.instance(entries=2) as instance:
+        assert await instance.ids() == [3, 2]
 
 
 async def test_a_topic_that_was_made_again_is_read_anew(

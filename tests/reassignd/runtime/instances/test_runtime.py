@@ -14,6 +14,7 @@ from reassignd.errors import CommandError
 from reassignd.runtime.instances.connection import RETRY_SECONDS
 from reassignd.runtime.instances.runtime import InstancesRuntime
 from reassignd.runtime.runtime import HttpContent
+from reassignd.runtime.storage.audit_store import AuditStore
 from tests.reassignd.runtime.instances.fake_cluster import FakeCluster, fake_cluster
 
 STATE = "__reassignd_state"
@@ -92,6 +93,19 @@ async def test_a_clean_stop_releases_the_term(tmp_path: Path) -> None:
         await first.stop()
         await second.until(lambda: second.is_active)
         assert cluster.topics[STATE].epochs == {7: 1}
+
+
+async def test_each_instance_trims_its_audit_log_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trimmed = []
+
+    async def trim(store: AuditStore, *_: object) -> None:
+        trimmed.append(store)
+
+    monkeypatch.setattr(AuditStore, "trim_periodically", trim)
+    async with instances(tmp_path, 2) as (_, served):
+        assert trimmed == [each.runtime._audit._trimmed for each in served]
 
 
 async def test_a_term_is_handed_over_and_back_without_a_pause(tmp_path: Path) -> None:
