@@ -183,7 +183,7 @@ class Topic:
                     offset = max((each.header.last_offset + 1 for each in fetched.batches), default=offset)
                     if offset >= fetched.end_offset:
                         return entries
-        except (OSError, FencedError) as error:
+        except (OSError, FencedError, DecodeError) as error:
             raise CommandError(f"the audit log cannot be read: {error}") from error
 
 

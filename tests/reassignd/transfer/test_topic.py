@@ -7,6 +7,7 @@ import pytest
 
 from backends.state_topic.claim import Claim
 from backends.state_topic.ports import Fetched
+from protocol.errors import DecodeError
 from protocol.record_batch import BatchRecord, Producer
 from reassignd.errors import CommandError
 from reassignd.transfer import topic as module
@@ -62,6 +63,16 @@ async def test_entries_of_both_topics_are_read_once() -> None:
     await topic.append_entries([an_entry(2), an_entry(1)])
     await topic.append_entries([an_entry(2)])
     assert await topic.entries() == [an_entry(1), an_entry(2)]
+
+
+async def test_an_audit_topic_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fetch(_: int, *, wait: bool = True) -> Fetched:
+        raise DecodeError("the batch at offset 0 has 0 bytes")
+
+    cluster = Cluster()
+    monkeypatch.setattr(cluster.audit, "fetch", fetch)
+    with pytest.raises(CommandError, match="the audit log cannot be read: the batch at offset 0 has 0 bytes"):
+        await cluster.topic().entries()
 
 
 async def test_a_batch_that_cannot_be_read_is_named() -> None:
