@@ -105,7 +105,9 @@ class PeerProxy:
         if "accept-encoding" not in request.headers:
             headers.append(("accept-encoding", "identity"))
         body = request.stream() if {"content-length", "transfer-encoding"} & set(request.headers) else None
-        passed = self._client.build_request(request.method, url + target, headers=headers, content=body)
+        passed = self._client.build_request(
+            request.method, _url_at(url, target), headers=headers, content=body
+        )
         if self._tls is not None:
             self._tls()
         answer = await self._answer(passed, turned, url)
@@ -178,3 +180,12 @@ def _target(request: Request) -> str:
     """Return the path and the query as the client has sent them."""
     path = request.scope.get("raw_path", request.url.path.encode()).decode("latin-1")
     return f"{path}?{request.url.query}" if request.url.query else path
+
+
+def _url_at(url: str, target: str) -> httpx.URL:
+    """Return the URL of the target at the instance, whose host and port no target can change. Raises HttpError."""
+    base = httpx.URL(url)
+    try:
+        return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target.encode())
+    except httpx.InvalidURL as error:
+        raise HttpError(400, f"the target of the request is not valid: {error}") from error

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from common.tls import pinned_client_context, server_context
 from server.api import proxy as module
 from server.api.access import Access
+from server.api.errors import HttpError
 from server.api.peer_identity import HEADER, VALID_MS, PeerIdentity
 from server.api.proxy import PeerProxy
 from server.api.roles import Grants, Identity, Role
@@ -151,6 +152,20 @@ async def test_a_request_is_not_passed_on_twice() -> None:
         answer = await client.raw("GET", "/v1/jobs", headers=signed)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert upstream.asked == []
+
+
+@pytest.mark.parametrize("path", ["@other:1/x", ":1/x", ".other/x", "%2F@other/x", "/v1#x"])
+async def test_no_target_leads_to_another_host(path: str) -> None:
+    async with standby(Upstream()) as (client, _):
+        with pytest.raises(HttpError, match="the target of the request is not valid"):
+            await proxied(client, path)
+
+
+async def test_the_url_of_the_active_instance_may_have_a_path() -> None:
+    async with standby(Upstream()) as (client, active):
+        active.url = f"{active.url}/one"
+        answer = await client.raw("GET", "/v1/jobs?x=1", headers=TOKEN)
+    assert answer.json() == {"error": "there is no /one/v1/jobs"}
 
 
 async def test_while_nobody_is_active_clients_are_told_to_try_again() -> None:
