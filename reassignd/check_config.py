@@ -1,5 +1,6 @@
 """`serve --check-config`: check the settings and the files that they name, without starting anything."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from controller.state.state import State
@@ -14,7 +15,10 @@ from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.listener_security import listener_tls
 from reassignd.tracing.setting import check_traces
 
-SECRET = ("password", "secret")
+HIDDEN = "(hidden)"
+
+_SECRET_PART = re.compile(r"(?<=;token=)[^;]+|(?<=://)[^/@]+(?=@)")
+"""What a URL may carry: the token of a Spark Connect server, or a user with a password."""
 
 
 def check(settings: Settings) -> None:
@@ -43,5 +47,5 @@ def described(assignments: Sequence[Assignment]) -> Iterator[str]:
     for key in sorted(last):
         _, value, source = last[key]
         kind = "" if key in KEYS else ", until it is changed while the server runs"
-        shown = "(hidden)" if any(word in key for word in SECRET) and not key.endswith(".file") else value
+        shown = HIDDEN if key in KEYS and KEYS[key].secret else _SECRET_PART.sub(HIDDEN, value)
         yield f"{key}={shown}  ({source}{kind})"

@@ -63,11 +63,13 @@ class ListenerKeys:
         TEXT,
         "",
         'Embedded cluster: users for PLAIN as on Kafka\'s brokers: `PlainLoginModule required user_NAME="PASSWORD" ...;`.',
+        secret=True,
     )
     oauthbearer_sasl_jaas_config = Key(
         TEXT,
         "",
         "Embedded cluster: `OAuthBearerLoginModule required ...;` with Kafka's options `unsecuredValidator...` for unsecured tokens.",
+        secret=True,
     )
     sasl_oauthbearer_jwks_endpoint_url = Key(
         TEXT,

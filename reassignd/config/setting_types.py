@@ -179,14 +179,15 @@ class Values(Protocol):
 class Key(Generic[T]):
     """Descriptor of one setting: on an instance of the settings class, the attribute is the parsed value.
 
-    The name of the key is that of the attribute, with dots for underscores.
+    The name of the key is that of the attribute, with dots for underscores. The value of a `secret` key is not shown.
     """
 
-    def __init__(self, kind: SettingType[T], default: str, doc: str) -> None:
+    def __init__(self, kind: SettingType[T], default: str, doc: str, *, secret: bool = False) -> None:
         self.name = ""
         self.kind = kind
         self.default = default
         self.doc = doc
+        self.secret = secret
         self._default = kind.parse(default)
 
     def __set_name__(self, owner: type, name: str) -> None:
