@@ -15,6 +15,7 @@ from reassignd.errors import SettingError
 from server.api.roles import Grants, Identity, Role
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
+_BLANKS = re.compile(r"(?P<escaped>\\.)|\s*(?P<comma>,)\s*|\s+$")
 _ROLES = {role.label: role for role in Role}
 _EXPECTED = "expected NAME ROLE token TOKEN, or NAME ROLE certificate SUBJECT"
 
@@ -79,7 +80,15 @@ def _parse(text: str) -> _Line:
         )
     if role not in _ROLES:
         raise ValueError(f"unknown role '{role[:40]}'; known: {', '.join(_ROLES)}")
-    value = value.strip()
+    value = _subject(value) if kind == "certificate" else value.strip()
     if kind == "token" and not (value.isascii() and value.isprintable() and " " not in value):
         raise ValueError("a token is one word of ASCII characters")
-    return _Line(name, _ROLES[role], kind, re.sub(r"\s*,\s*", ",", value) if kind == "certificate" else value)
+    return _Line(name, _ROLES[role], kind, value)
+
+
+def _subject(text: str) -> str:
+    """Return the subject without the blanks that people write around commas.
+
+    A comma or blank after a backslash belongs to a name (RFC 2253): without it, the line would mean another certificate.
+    """
+    return _BLANKS.sub(lambda match: match["escaped"] or match["comma"] or "", text)

@@ -28,6 +28,21 @@ def test_a_line_names_a_client_its_role_and_its_credential(tmp_path: Path) -> No
     assert grants.certificates == {"CN=bob,O=Example Inc": Identity("User:bob", Role.VIEWER)}
 
 
+@pytest.mark.parametrize(
+    ("written", "subject"),
+    [
+        (r"CN=Doe\, John , O=ops", r"CN=Doe\, John,O=ops"),
+        (r"CN=Doe \,John,  O=ops", r"CN=Doe \,John,O=ops"),
+        (r"CN=a\\ , O=ops", r"CN=a\\,O=ops"),
+        (r"CN=a\\\, b", r"CN=a\\\, b"),
+        ("CN=a\\  , O=b\\   ", "CN=a\\ ,O=b\\ "),
+    ],
+)
+def test_blanks_that_belong_to_a_name_are_kept(tmp_path: Path, written: str, subject: str) -> None:
+    grants = read_grants(grants_file(tmp_path, f"ann viewer certificate {written}"))
+    assert grants.certificates == {subject: Identity("User:ann", Role.VIEWER)}
+
+
 def test_a_name_may_have_two_tokens(tmp_path: Path) -> None:
     grants = read_grants(grants_file(tmp_path, "ann viewer token one", "ann viewer token two"))
     assert [token for token, _ in grants.tokens] == [b"one", b"two"]
