@@ -304,13 +304,13 @@ class Assignment(NamedTuple):
 
 
 def read_file(path: Path) -> Iterator[Assignment]:
-    """Yield the assignments of a `.properties` file. Raises ConfigError if the file cannot be read."""
+    """Yield the assignments of a `.properties` file. Raises ConfigError if the file cannot be read or has half characters."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigError(f"cannot read {path}: {reason}") from error
-    for key, value, line in properties.parse(text):
+    for key, value, line in properties.parse(text, path):
         yield Assignment(key, value, f"{path}:{line}")
 
 

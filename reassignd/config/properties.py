@@ -5,7 +5,10 @@ Comments (`#`, `!`), continued lines, `=`, `:` or whitespace after the key, and 
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
+
+from reassignd.errors import ConfigError
 
 BLANK = " \t\f"
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -22,11 +25,19 @@ class Property(NamedTuple):
     line: int
 
 
-def parse(text: str) -> Iterator[Property]:
-    """Yield all assignments in the order of the file. A key can occur more than once. Any text is valid."""
+def parse(text: str, path: Path) -> Iterator[Property]:
+    """Yield all assignments in the order of the file. A key can occur more than once.
+
+    Raises ConfigError, which names the line of `path`, for an escape that is half a character. Any other text is valid.
+    """
     for number, line in _logical_lines(text):
         key, value = _ASSIGNMENT.findall(line)[0]
-        yield Property(_unescape(key), _unescape(value), number)
+        try:
+            yield Property(_unescape(key), _unescape(value), number)
+        except UnicodeDecodeError as error:
+            raise ConfigError(
+                f"{path}:{number}: \\uD800 to \\uDFFF are halves of characters: write both, or the character itself"
+            ) from error
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -53,8 +64,11 @@ def _trailing_backslashes(line: str) -> int:
 
 
 def _unescape(text: str) -> str:
+    """Return the text that is meant. Raises UnicodeDecodeError for a surrogate without its other half."""
+
     def replace(match: re.Match[str]) -> str:
         code, single = match.groups()
         return chr(int(code, 16)) if code else ESCAPES.get(single, single)
 
-    return _ESCAPE.sub(replace, text)
+    # Java's characters are those of UTF-16: two escapes can be one character here.
+    return _ESCAPE.sub(replace, text).encode("utf-16", "surrogatepass").decode("utf-16")

@@ -71,7 +71,7 @@ def refuse_moved(data_dir: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, str]:
-    return {entry.key: entry.value for entry in properties.parse(path.read_text("utf-8"))}
+    return {entry.key: entry.value for entry in properties.parse(path.read_text("utf-8"), path)}
 
 
 def _write(path: Path, values: dict[str, str]) -> None:

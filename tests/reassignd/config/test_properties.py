@@ -1,10 +1,15 @@
+from pathlib import Path
+
 import pytest
 
 from reassignd.config.properties import Property, parse
+from reassignd.errors import ConfigError
+
+FILE = Path("a.properties")
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    return [(each.key, each.value) for each in parse(text)]
+    return [(each.key, each.value) for each in parse(text, FILE)]
 
 
 @pytest.mark.parametrize("line", ["key=value", "key:value", "key value", "key = value", "  key\t: value"])
@@ -40,6 +45,16 @@ def test_escapes_stand_for_characters() -> None:
     assert pairs("key=\\t\\u00e9\\n\\q") == [("key", "\té\nq")]
 
 
+def test_two_escapes_of_java_can_be_one_character() -> None:
+    assert pairs("\\uD83D\\uDE00=a\\uD83D\\uDE00b") == [("\U0001f600", "a\U0001f600b")]
+
+
+@pytest.mark.parametrize("line", ["key=\\uD83D", "key=\\uDE00\\uD83D", "key=\\uD83D \\uDE00", "\\uDE00=x"])
+def test_half_a_character_is_named_with_its_line(line: str) -> None:
+    with pytest.raises(ConfigError, match=r"^a\.properties:2: .* are halves of characters"):
+        pairs(f"a=b\n{line}\nc=d")
+
+
 def test_a_key_alone_has_an_empty_value() -> None:
     assert pairs("key") == [("key", "")]
 
@@ -51,4 +66,4 @@ def test_only_the_first_separator_separates() -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_an_assignment_has_the_number_of_its_first_line(end: str) -> None:
     text = end.join(["# head", "a=1\\", "2", "b=3"])
-    assert list(parse(text)) == [Property("a", "12", 2), Property("b", "3", 4)]
+    assert list(parse(text, FILE)) == [Property("a", "12", 2), Property("b", "3", 4)]
