@@ -64,7 +64,11 @@ def _parse_address(text: str) -> Address:
     bracketed = host.startswith("[") and host.endswith("]")
     if not host or (":" in host and not bracketed) or not port.isdecimal() or int(port) > 65535:
         raise ValueError(f"not an address: {text}")
-    return Address(host[1:-1] if bracketed else host, int(port))
+    host = _without_nul(host[1:-1] if bracketed else host)
+    host.encode(
+        "idna"
+    )  # As the system will ask for it. Raises UnicodeError, a ValueError, for an empty or long label.
+    return Address(host, int(port))
 
 
 def _parse_servers(text: str) -> tuple[Address, ...]:
@@ -77,7 +81,14 @@ def _parse_servers(text: str) -> tuple[Address, ...]:
 def _parse_path(text: str) -> Path:
     if not text:
         raise ValueError("the path is empty")
-    return Path(text)
+    return Path(_without_nul(text))
+
+
+def _without_nul(text: str) -> str:
+    """Return the text, or raise ValueError for one that no system call takes."""
+    if "\0" in text:
+        raise ValueError("a NUL character")
+    return text
 
 
 class Listener(NamedTuple):
@@ -134,7 +145,7 @@ def _parse_host_names(text: str) -> tuple[str, ...]:
 
 
 def _parse_file(text: str) -> Path | None:
-    return Path(text) if text else None
+    return _parse_path(text) if text else None
 
 
 def _parse_identification(text: str) -> str:

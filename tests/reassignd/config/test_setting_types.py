@@ -11,6 +11,7 @@ from reassignd.config.setting_types import (
     PATH,
     Key,
     Listener,
+    SettingType,
     SocketPath,
     choice,
     integer,
@@ -38,6 +39,18 @@ def test_an_address_is_parsed_and_written(text: str, address: Address) -> None:
 def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not an address"):
         ADDRESS.parse(text)
+
+
+@pytest.mark.parametrize("host", ["a..b", "k" * 64, ".", "a\0b"])
+def test_a_host_name_that_cannot_be_asked_for_is_refused(host: str) -> None:
+    with pytest.raises(ValueError, match=r"label|NUL"):
+        ADDRESS.parse(f"{host}:9092")
+
+
+@pytest.mark.parametrize("kind", [PATH, FILE, ADDRESS_OR_SOCKET])
+def test_a_path_with_nul_is_refused(kind: SettingType[object]) -> None:
+    with pytest.raises(ValueError, match="NUL"):
+        kind.parse("unix:/a\0b")
 
 
 def test_the_limits_of_a_range_are_valid() -> None:
