@@ -178,7 +178,7 @@ def _collect(path: Path, rows: Iterator[tuple[int, object]]) -> Snapshot:
     for number, row in rows:
         try:
             snapshot = _added(snapshot, row)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise PlanError(f"{path}:{number}: {error}") from error
     if not snapshot.brokers:
         raise PlanError(f"{path} names no broker: not a snapshot of a cluster")
@@ -188,7 +188,7 @@ def _collect(path: Path, rows: Iterator[tuple[int, object]]) -> Snapshot:
 def _added(snapshot: Snapshot, row: object) -> Snapshot:
     """Return the snapshot with the row. Raises ValueError for a row that is not right."""
     kind = row.get("kind") if isinstance(row, dict) else None
-    if not isinstance(row, dict) or kind not in KINDS:
+    if not isinstance(row, dict) or not isinstance(kind, str) or kind not in KINDS:
         raise ValueError("expected an object of kind 'cluster', 'broker' or 'partition'")
     if kind == "cluster":
         if snapshot.cluster_id is not None:
@@ -216,7 +216,7 @@ def _checked(row: Row, fields: Mapping[str, Check], defaults: Row) -> dict[str, 
         if value is None and name in defaults:
             value = defaults[name]
         if not valid(value):
-            raise ValueError(f"'{name}' is {json.dumps(value)[:60]}, expected {expected}")
+            raise ValueError(f"'{name}' is {json.dumps(value, default=str)[:60]}, expected {expected}")
         values[name] = value
     return values
 
@@ -240,6 +240,8 @@ def _parse(path: Path, number: int, line: str) -> object:
         return json.loads(line)
     except ValueError as error:
         raise PlanError(f"{path}:{number}: not JSON: {error}") from error
+    except RecursionError as error:
+        raise PlanError(f"{path}:{number}: lists or objects are nested too deeply") from error
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, object]]:

@@ -55,6 +55,8 @@ def test_a_size_that_is_not_known_differs_from_an_empty_partition(tmp_path: Path
         ("{", ":2: not JSON: "),
         ("[]", ":2: expected an object of kind 'cluster', 'broker' or 'partition'"),
         ('{"kind": "topic"}', ":2: expected an object of kind"),
+        ('{"kind": []}', ":2: expected an object of kind"),
+        ("[" * 100_000, ":2: lists or objects are nested too deeply"),
         (BROKER, ":2: broker 1 is there twice"),
         ('{"kind": "broker"}', ":2: 'id' is null, expected a number"),
         ('{"kind": "broker", "id": true}', ":2: 'id' is true, expected a number"),
