@@ -29,6 +29,9 @@ RAW_TOKEN = -1
 AGAIN_SECONDS = 1.0
 """Kafka: a client may log in again after this time; an earlier handshake is refused."""
 
+MESSAGE_LENGTH = 1_000
+"""Characters of an error message at most. The protocol has room for 32767 bytes."""
+
 
 def token_frame(payload: bytes) -> RequestFrame:
     """Return a token without a request header as a frame."""
@@ -187,6 +190,8 @@ class Login:
     def _refused(self, frame: RequestFrame, message: str, reason: str) -> LoginEndedError:
         """Return the error that ends the connection after an answer with the message."""
         code = ErrorCode.SASL_AUTHENTICATION_FAILED
+        # A mechanism may quote what the client has sent: text that is too long, or that cannot be encoded.
+        message = message[:MESSAGE_LENGTH].encode(errors="replace").decode()
         return LoginEndedError(reason, self._encoded(frame, SaslAuthenticateResponse(code, message), code))
 
     def _encoded(

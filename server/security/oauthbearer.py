@@ -5,8 +5,8 @@ byte, and gets the same document as the message of the error then.
 """
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from server.security.mechanisms import InvalidTokenError, RefusedError
 
@@ -37,6 +37,19 @@ class TokenRefusedError(Exception):
 
 Validate = Callable[[str], BearerToken]
 """Returns the token of a compact serialization. Raises TokenRefusedError."""
+
+
+def principal_in(claims: Mapping[str, Any], name: str) -> str:
+    """Return the principal in the claim of this name. Raises TokenRefusedError."""
+    principal = claims.get(name)
+    if not isinstance(principal, str) or not principal.strip():
+        raise TokenRefusedError(f"there is no text in the claim {name}")
+    try:
+        principal.encode()
+    except UnicodeEncodeError as error:
+        # JSON can have half of a surrogate pair. Neither records nor the audit log could keep such a name.
+        raise TokenRefusedError(f"the claim {name} is no text in UTF-8") from error
+    return principal
 
 
 class BearerExchange:

@@ -6,7 +6,7 @@ The library PyJWT belongs to the extra `oauth`. It is imported when keys are rea
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from server.security.oauthbearer import BearerToken, TokenRefusedError
+from server.security.oauthbearer import BearerToken, TokenRefusedError, principal_in
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures with public keys only: a key of a JWKS document is no secret."""
@@ -66,9 +66,7 @@ class SignedTokens(NamedTuple):
         return self._checked(claims, now_ms)
 
     def _checked(self, claims: Mapping[str, Any], now_ms: int) -> BearerToken:
-        principal, skew = claims.get(self.subject_claim), 1000 * self.clock_skew_seconds
-        if not isinstance(principal, str) or not principal.strip():
-            raise TokenRefusedError(f"there is no text in the claim {self.subject_claim}")
+        principal, skew = principal_in(claims, self.subject_claim), 1000 * self.clock_skew_seconds
         times = [claims["exp"], claims["iat"], claims.get("nbf", claims["iat"])]
         if not all(type(time) in (int, float) and abs(time) < 2**53 for time in times):
             raise TokenRefusedError("exp, iat or nbf is not a time")

@@ -9,7 +9,7 @@ from base64 import urlsafe_b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from server.security.oauthbearer import BearerToken, TokenRefusedError
+from server.security.oauthbearer import BearerToken, TokenRefusedError, principal_in
 
 
 class UnsecuredTokens(NamedTuple):
@@ -23,9 +23,7 @@ class UnsecuredTokens(NamedTuple):
     def validate(self, serialized: str, now_ms: int) -> BearerToken:
         """Return the token. Raises TokenRefusedError."""
         claims = _claims(serialized)
-        principal = claims.get(self.principal_claim_name)
-        if not isinstance(principal, str) or not principal.strip():
-            raise TokenRefusedError(f"there is no text in the claim {self.principal_claim_name}")
+        principal = principal_in(claims, self.principal_claim_name)
         issued, expires = _seconds(claims, "iat"), _seconds(claims, "exp")
         if expires is None:
             raise TokenRefusedError("there is no expiry (exp)")

@@ -31,6 +31,8 @@ class Spoken:
     def evaluate(self, token: bytes) -> bytes:
         if token == b"no":
             raise RefusedError("go away")
+        if token == b"odd":
+            raise RefusedError("not \ud800" + 40_000 * "!")
         if token == b"wrong":
             raise InvalidTokenError("a secret detail")
         if token == b"more":
@@ -136,6 +138,14 @@ def test_a_refusal_has_its_message_or_that_of_invalid_credentials() -> None:
     text = "Authentication failed during authentication due to invalid credentials with SASL mechanism TEST"
     assert refused(client, b"wrong") == (58, text)
     assert client.counted[-1] == (36, ErrorCode.SASL_AUTHENTICATION_FAILED)
+
+
+def test_a_refusal_that_quotes_what_cannot_be_sent_is_answered_too() -> None:
+    client = Client()
+    client.shake("TEST")
+    code, message = refused(client, b"odd")
+    assert code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert message == "not ?" + 995 * "!"
 
 
 def test_a_request_in_place_of_a_token_is_refused_with_its_own_response() -> None:
