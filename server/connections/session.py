@@ -82,6 +82,9 @@ class Session(ServedConnection):
             self.close(str(error))
 
     def data_received(self, data: bytes) -> None:
+        # With TLS, asyncio delivers what came with the end of the handshake even after `close`.
+        if self._closed:
+            return
         self.last_active = self._loop.time()
         frames = self._connection.receive_data(data)
         if frames or self._frame_began is None:

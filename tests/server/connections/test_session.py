@@ -278,6 +278,13 @@ async def test_nothing_is_written_after_the_connection_ended(rig: Rig) -> None:
     assert rig.transport.writes == []
 
 
+async def test_requests_after_the_end_are_not_served(rig: Rig) -> None:
+    rig.session.close()
+    rig.receive("a")
+    assert rig.begun == []
+    assert rig.transport.writes == []
+
+
 async def test_an_overdue_connection_is_aborted_even_after_close(rig: Rig) -> None:
     rig.session.close()
     rig.session.abort("idle")
@@ -402,7 +409,7 @@ async def test_requests_before_a_login_are_small() -> None:
     assert len(later.begun) == 1
 
 
-async def test_a_certificate_without_a_rule_closes_the_connection() -> None:
+async def test_a_certificate_without_a_rule_is_not_served() -> None:
     rig = Rig()
     session = Session(
         rig.answer, ConnectionLimits(), FakeBroker(), rig.host, Gate(mapping=parse_rules("RULE:x/y/"))
@@ -411,3 +418,5 @@ async def test_a_certificate_without_a_rule_closes_the_connection() -> None:
     asyncio.BaseTransport.__init__(transport, {"peercert": {"subject": ((("commonName", "ann"),),)}})
     session.connection_made(transport)
     assert transport.closed
+    session.data_received(rig.ask("a"))
+    assert rig.begun == []
