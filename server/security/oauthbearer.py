@@ -14,6 +14,9 @@ OAUTHBEARER = "OAUTHBEARER"
 
 CONFIRMATION = b"\x01"
 
+LARGEST = 64 * 1024
+"""Bytes of a message at most. A token is checked on the event loop, before the client is known."""
+
 _NAME = r"(?:[^=,\x00\x80-\U0010ffff]|=2C|=3D)+"
 _PAIRS = r"(?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*"
 _FIRST = re.compile(rf"n,(?:a=(?P<authorized>{_NAME}))?,\x01(?P<pairs>{_PAIRS})\x01")
@@ -89,6 +92,8 @@ def error_document(scope: str | None) -> str:
 
 def _parsed(token: bytes) -> tuple[str, str]:
     """Return the authorization id, which may be empty, and the bearer token."""
+    if len(token) > LARGEST:
+        raise InvalidTokenError(f"an OAUTHBEARER message of {len(token)} bytes, where {LARGEST} are allowed")
     first = _FIRST.fullmatch(token.decode(errors="replace"))
     if first is None:
         raise InvalidTokenError("an invalid first OAUTHBEARER message")

@@ -5,6 +5,7 @@ import pytest
 from server.security.mechanisms import InvalidTokenError, RefusedError
 from server.security.oauthbearer import (
     CONFIRMATION,
+    LARGEST,
     BearerExchange,
     BearerToken,
     TokenRefusedError,
@@ -67,3 +68,17 @@ def test_the_documents_are_those_of_kafka() -> None:
 def test_an_invalid_message_gets_no_details(first: bytes) -> None:
     with pytest.raises(InvalidTokenError):
         BearerExchange(validate).evaluate(first)
+
+
+def test_a_large_message_is_refused_before_its_token_is_parsed() -> None:
+    parsed: list[int] = []
+
+    def remember(serialized: str) -> BearerToken:
+        parsed.append(len(serialized))
+        return BearerToken("anna", 5_000)
+
+    room = LARGEST - len(message(""))
+    BearerExchange(remember).evaluate(message(room * "a"))
+    with pytest.raises(InvalidTokenError, match="of 65537 bytes, where 65536 are allowed"):
+        BearerExchange(remember).evaluate(message((room + 1) * "a"))
+    assert parsed == [room]
