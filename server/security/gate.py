@@ -2,6 +2,8 @@
 
 import asyncio
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from struct import unpack
 from typing import Any
 
 from server.dispatch.authorizer import ANONYMOUS, AllowAll
@@ -39,12 +41,25 @@ class Gate:
             principal = f"User:{self.mapping.name(distinguished_name(certificate))}"
         if self.authorizer is None:
             return caller._replace(principal=principal)
-        host = caller.peer.rpartition(":")[0]
+        host = java_address(caller.peer.rpartition(":")[0])
         return caller._replace(principal=principal, rights=self.authorizer.seen_from(host))
 
     def new_login(self) -> Login | None:
         """Return the login of a new connection; None if it needs none."""
         return None if self.login is None or self.trusted else Login(self.login)
+
+
+def java_address(host: str) -> str:
+    """Return the address as ACLs name it: as Java's `InetAddress.getHostAddress` writes it, without `::`."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if not isinstance(address, IPv6Address):
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return ":".join(f"{group:x}" for group in unpack(">8H", address.packed))
 
 
 OPEN = Gate()

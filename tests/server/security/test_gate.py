@@ -9,7 +9,7 @@ from controller.model.access import Operation
 from server.dispatch.authorizer import ANONYMOUS, CLUSTER, AllowAll, topic
 from server.dispatch.router import Caller
 from server.security.acl_authorizer import AclAuthorizer
-from server.security.gate import OPEN, TRUSTED, Gate
+from server.security.gate import OPEN, TRUSTED, Gate, java_address
 from server.security.login import LoginRules
 from server.security.principals import NoMatchingRuleError, parse_rules
 from tests.controller.access.acls import acl
@@ -54,6 +54,28 @@ def test_the_rights_are_those_of_the_client_s_address() -> None:
     assert elsewhere is not None
     assert rights.allows("User:x", Operation.READ, topic("orders"))
     assert not elsewhere.allows("User:x", Operation.READ, topic("orders"))
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("::1", "0:0:0:0:0:0:0:1"),
+        ("2001:db8::a00:1", "2001:db8:0:0:0:0:a00:1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_hosts_have_the_form_of_java(host: str, shown: str) -> None:
+    assert java_address(host) == shown
+
+
+def test_an_acl_for_an_ipv6_address_has_an_effect() -> None:
+    acls = AclIndex()
+    acls.add(acl("orders", "User:*", host="0:0:0:0:0:0:0:1"))
+    rights = Gate(AclAuthorizer(acls)).identified(CALLER._replace(peer="::1:4711"), transport()).rights
+    assert rights is not None
+    assert rights.allows("User:x", Operation.READ, topic("orders"))
 
 
 def test_connections_of_this_process_may_do_everything() -> None:
