@@ -22,7 +22,8 @@ EMAIL_OID = "1.2.840.113549.1.9.1"
 
 IA5_STRING = 0x16
 
-_SPECIAL = re.compile(r'([,+"\\<>;]|^[# ]| $)')
+_SPECIAL = re.compile(r'[,=+<>#;"\\]|^[ \r]+|[ \r]+\Z|\0')
+"""What Java escapes: more than the RFC asks for. A rule must not take a part of a value for an attribute."""
 
 
 def distinguished_name(certificate: dict[str, Any]) -> str:
@@ -39,7 +40,7 @@ def _attribute(name: str, value: str) -> str:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    return "\\" + match[1]
+    return "".join(r"\00" if each == "\0" else f"\\{each}" for each in match[0])
 
 
 def _der_length(length: int) -> str:

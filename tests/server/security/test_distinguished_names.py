@@ -36,7 +36,12 @@ def test_a_part_can_have_several_attributes() -> None:
         ('a"b\\', r"a\"b\\"),
         (" a ", r"\ a\ "),
         ("#a", r"\#a"),
-        ("a#b", "a#b"),
+        ("a#b", r"a\#b"),
+        ("a,O=Example", r"a\,O\=Example"),
+        ("  a b\r ", "\\ \\ a b\\\r\\ "),
+        ("  ", r"\ \ "),
+        ("a \n", "a \n"),
+        ("a\0b", r"a\00b"),
         ("a;<b>+", r"a\;\<b\>\+"),
     ],
 )
