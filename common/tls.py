@@ -3,6 +3,7 @@
 PEM material of clients is given as text, since Kafka's client properties may hold it inline (KIP-651).
 """
 
+import asyncio
 import re
 import ssl
 import tempfile
@@ -42,6 +43,12 @@ def client_context(authorities: str | None, *, check_hostname: bool = True) -> s
         raise ValueError("there is no PEM certificate in it")
     context.load_verify_locations(cadata=certificates)
     return context
+
+
+def peer_certificate(transport: asyncio.BaseTransport) -> bytes | None:
+    """Return the verified certificate of the client in DER; None without one, or without TLS."""
+    tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+    return None if tls is None else tls.getpeercert(True)
 
 
 def load_identity(context: ssl.SSLContext, pem: str, password: str) -> None:

@@ -78,7 +78,7 @@ class Session(ServedConnection):
         self._caller = Caller(self._broker, ANONYMOUS, f"{host}:{port}")
         try:
             self._caller = self._gate.identified(self._caller, transport)
-        except NoMatchingRuleError as error:
+        except (NoMatchingRuleError, ValueError) as error:
             self.close(str(error))
 
     def data_received(self, data: bytes) -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from common.clock import Clock
+from common.tls import peer_certificate
 from server.http.peer_user import user_of
 from server.http.uvicorn_adapter import REFUSE, current_peer, has_next_request
 
@@ -104,8 +105,8 @@ class HttpConnection(asyncio.Protocol):
         """Time since when the write buffer is full."""
         self.health_only = health_only
         self.peer = _peer_name(accepted)
-        self.certificate: dict[str, Any] | None = None
-        """The client's verified certificate, if it presented one."""
+        self.certificate: bytes | None = None
+        """The client's verified certificate in DER, if it presented one."""
 
     def open(self) -> None:
         """Start the TLS handshake, if there is TLS, and then serve."""
@@ -196,7 +197,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # it is one
         self._transport = transport
-        self.certificate = transport.get_extra_info("peercert") or None
+        self.certificate = peer_certificate(transport)
         current_peer.set(self.peer)
         self._protocol = self._owner.make_protocol(
             {KEY: self, REFUSE: partial(self._owner.refused, self.peer)}

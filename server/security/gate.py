@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from struct import unpack
-from typing import Any
 
+from common.tls import peer_certificate
 from server.dispatch.authorizer import ANONYMOUS, AllowAll
 from server.dispatch.router import Caller
 from server.security.acl_authorizer import AclAuthorizer
@@ -31,12 +31,13 @@ class Gate:
     def identified(self, caller: Caller, transport: asyncio.BaseTransport) -> Caller:
         """Return the caller of a new connection, with its principal as far as it is known and its rights.
 
-        Raises NoMatchingRuleError for a certificate that no rule of `mapping` names.
+        Raises NoMatchingRuleError for a certificate that no rule of `mapping` names, and ValueError for one that
+        cannot be read.
         """
         if self.trusted:
             return caller._replace(rights=AllowAll())
         principal = ANONYMOUS
-        certificate: dict[str, Any] | None = transport.get_extra_info("peercert")
+        certificate = peer_certificate(transport)
         if certificate and self.mapping is not None and self.login is None:
             principal = f"User:{self.mapping.name(distinguished_name(certificate))}"
         if self.authorizer is None:

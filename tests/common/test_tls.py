@@ -1,3 +1,4 @@
+import asyncio
 import ssl
 from pathlib import Path
 
@@ -7,10 +8,12 @@ from common.tls import (
     client_context,
     client_context_from_files,
     load_identity,
+    peer_certificate,
     pem_blocks,
     pinned_client_context,
     server_context,
 )
+from tests.server.security.certificates import transport
 
 TLS = Path(__file__).parents[1] / "reassignd" / "tls"
 CA = (TLS / "ca.pem").read_text()
@@ -106,3 +109,8 @@ def test_a_file_without_a_certificate_cannot_be_pinned(tmp_path: Path) -> None:
     empty.write_text("")
     with pytest.raises(ssl.SSLError, match="there is no PEM certificate in it"):
         pinned_client_context(empty)
+
+
+def test_a_connection_without_tls_has_no_certificate() -> None:
+    assert peer_certificate(asyncio.BaseTransport()) is None
+    assert peer_certificate(transport(b"shown")) == b"shown"

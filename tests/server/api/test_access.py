@@ -8,12 +8,13 @@ from server.api.errors import HttpError
 from server.api.roles import Grants, Identity, Role
 from server.http.connection import KEY
 from tests.server.api.api_client import ApiClient
+from tests.server.security.certificates import certificate
 
 
 class Connection:
     """A connection of a local user, or with a client certificate."""
 
-    def __init__(self, user: int | None = None, certificate: dict[str, object] | None = None) -> None:
+    def __init__(self, user: int | None = None, certificate: bytes | None = None) -> None:
         self._user, self.certificate = user, certificate
 
     def user(self) -> int | None:
@@ -23,7 +24,7 @@ class Connection:
 OUTSIDE = "http://10.0.0.1:9080"
 ANN, BOB = Identity("User:ann", Role.OPERATOR), Identity("User:bob", Role.VIEWER)
 TOKEN = Access(lambda: Grants([(b"s3cret", ANN), (b"look", BOB)]))
-BOB_S = Connection(certificate={"subject": ((("commonName", "bob"),),)})
+BOB_S = Connection(certificate=certificate("CN=bob"))
 
 
 def request(connection: Connection) -> Request:

@@ -23,6 +23,7 @@ from server.security.login import LoginRules
 from server.security.plain import PlainExchange
 from server.security.principals import parse_rules
 from tests.server.fakes import FakeBroker, FakeClient, FakeHost, FakeTransport
+from tests.server.security.certificates import FakeTls, certificate
 
 BAD_LENGTH = pack(">i", -5)
 
@@ -409,13 +410,14 @@ async def test_requests_before_a_login_are_small() -> None:
     assert len(later.begun) == 1
 
 
-async def test_a_certificate_without_a_rule_is_not_served() -> None:
+@pytest.mark.parametrize("shown", [certificate("CN=ann"), b"unreadable"])
+async def test_a_certificate_without_a_name_is_not_served(shown: bytes) -> None:
     rig = Rig()
     session = Session(
         rig.answer, ConnectionLimits(), FakeBroker(), rig.host, Gate(mapping=parse_rules("RULE:x/y/"))
     )
     transport = FakeTransport()
-    asyncio.BaseTransport.__init__(transport, {"peercert": {"subject": ((("commonName", "ann"),),)}})
+    asyncio.BaseTransport.__init__(transport, {"ssl_object": FakeTls(shown)})
     session.connection_made(transport)
     assert transport.closed
     session.data_received(rig.ask("a"))

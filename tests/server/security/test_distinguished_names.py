@@ -1,32 +1,27 @@
 """Subjects of certificates in the form of Java."""
 
-from typing import Any
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.security.distinguished_names import distinguished_name
-
-
-def certificate(*pairs: tuple[str, str]) -> dict[str, Any]:
-    """Return what Python's `getpeercert` returns for a subject with one attribute in each part."""
-    return {"subject": tuple((pair,) for pair in pairs)}
+from tests.server.security.certificates import IA5, INTEGER, PRINTABLE, SEQUENCE, certificate, element
 
 
 def test_the_most_specific_part_is_first() -> None:
-    subject = certificate(("countryName", "DE"), ("organizationName", "ops"), ("commonName", "ann"))
-    assert distinguished_name(subject) == "CN=ann,O=ops,C=DE"
+    assert distinguished_name(certificate("C=DE", "O=ops", "CN=ann")) == "CN=ann,O=ops,C=DE"
+    assert distinguished_name(certificate()) == ""
 
 
 def test_attributes_have_the_keywords_of_the_rfc() -> None:
-    subject = certificate(
-        ("domainComponent", "org"), ("stateOrProvinceName", "S"), ("localityName", "L"), ("userId", "u")
-    )
-    assert distinguished_name(subject) == "UID=u,L=L,ST=S,DC=org"
+    subject = certificate("DC=org", "ST=S", "L=L", "STREET=s", "OU=o", "UID=u", version=False)
+    assert distinguished_name(subject) == "UID=u,OU=o,STREET=s,L=L,ST=S,DC=org"
 
 
 def test_a_part_can_have_several_attributes() -> None:
-    subject = {"subject": ((("commonName", "ann"), ("userId", "7")),)}
-    assert distinguished_name(subject) == "CN=ann+UID=7"
+    assert distinguished_name(certificate(("CN=ann", "UID=7"))) == "CN=ann+UID=7"
 
 
 @pytest.mark.parametrize(
@@ -43,18 +38,37 @@ def test_a_part_can_have_several_attributes() -> None:
         ("a \n", "a \n"),
         ("a\0b", r"a\00b"),
         ("a;<b>+", r"a\;\<b\>\+"),
+        ("Jörg", "Jörg"),
     ],
 )
 def test_special_characters_are_escaped(value: str, shown: str) -> None:
-    assert distinguished_name(certificate(("commonName", value))) == f"CN={shown}"
+    assert distinguished_name(certificate(f"CN={value}")) == f"CN={shown}"
 
 
-def test_an_email_address_is_in_der() -> None:
-    name = distinguished_name(certificate(("emailAddress", "a@b.c")))
-    assert name == "1.2.840.113549.1.9.1=#1605" + b"a@b.c".hex()
-    long = distinguished_name(certificate(("emailAddress", "a" * 200)))
-    assert long.startswith("1.2.840.113549.1.9.1=#168200c8")
+def test_an_attribute_without_a_keyword_is_in_der() -> None:
+    email = "1.2.840.113549.1.9.1"
+    assert distinguished_name(certificate(f"{email}=a@b", kind=IA5)) == f"{email}=#1603614062"
+    assert distinguished_name(certificate("2.5.4.5=12", "CN=a", kind=PRINTABLE)) == "CN=a,2.5.4.5=#13023132"
+    assert distinguished_name(certificate("2.999.1=v")) == "2.999.1=#0c0176"
+    long = distinguished_name(certificate(f"{email}={200 * 'a'}", kind=IA5))
+    assert long.startswith(f"{email}=#168200c861")
 
 
-def test_an_unknown_attribute_keeps_its_name() -> None:
-    assert distinguished_name(certificate(("street", "x"))) == "street=x"
+def test_a_value_that_is_no_text_is_in_der() -> None:
+    assert distinguished_name(certificate("CN=\1", kind=INTEGER)) == "CN=#020101"
+
+
+@pytest.mark.parametrize(
+    "broken", [b"", b"\x30", b"\x30\x80\0\0", b"\x30\x82\1", element(SEQUENCE, element(SEQUENCE))]
+)
+def test_what_is_no_certificate_is_refused(broken: bytes) -> None:
+    with pytest.raises(ValueError, match=r"element|certificate|unpack"):
+        distinguished_name(broken)
+
+
+@given(st.integers(0, 90), st.integers(0, 255))
+def test_no_damage_causes_another_error(place: int, octet: int) -> None:
+    damaged = bytearray(certificate("O=ops", "CN=ann", "2.5.4.5=1"))
+    damaged[place % len(damaged)] = octet
+    with suppress(ValueError):
+        assert isinstance(distinguished_name(bytes(damaged)), str)

@@ -1,7 +1,5 @@
 """The gate of a listener: principals of certificates, rights by address, and who must log in."""
 
-import asyncio
-
 import pytest
 
 from controller.access.index import AclIndex
@@ -14,14 +12,11 @@ from server.security.login import LoginRules
 from server.security.principals import NoMatchingRuleError, parse_rules
 from tests.controller.access.acls import acl
 from tests.server.fakes import FakeBroker
+from tests.server.security.certificates import certificate, transport
 
-CERTIFICATE = {"subject": ((("organizationName", "ops"),), (("commonName", "ann"),))}
+CERTIFICATE = certificate("O=ops", "CN=ann")
 CALLER = Caller(FakeBroker(), ANONYMOUS, "10.0.0.1:4711")
 LOGIN = LoginRules({}, lambda: 0)
-
-
-def transport(certificate: object = None) -> asyncio.BaseTransport:
-    return asyncio.BaseTransport({"peercert": certificate})
 
 
 def test_an_open_gate_lets_everyone_in_without_a_name() -> None:
