@@ -21,7 +21,7 @@ def server_context(certificate: Path, key: Path | None, client_ca: Path | None =
     Raises OSError (also `ssl.SSLError`) for files that cannot be used.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
+    _load_files(context, certificate, key)
     if client_ca is not None:
         context.load_verify_locations(client_ca)
         context.verify_mode = ssl.CERT_OPTIONAL
@@ -77,8 +77,16 @@ def client_context_from_files(
     """
     context = ssl.create_default_context(cafile=ca_file)
     if certificate_file is not None:
-        context.load_cert_chain(certificate_file)
+        _load_files(context, certificate_file)
     return context
+
+
+def _load_files(context: ssl.SSLContext, certificate: Path, key: Path | None = None) -> None:
+    def refuse() -> str:
+        raise OSError(f"the key in {key or certificate} is encrypted")
+
+    # Without the function OpenSSL would prompt for the password at the terminal, which blocks the event loop.
+    context.load_cert_chain(certificate, key, password=refuse)
 
 
 def pinned_client_context(certificate: Path) -> ssl.SSLContext:

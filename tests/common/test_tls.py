@@ -93,6 +93,15 @@ def test_a_client_context_from_files() -> None:
         client_context_from_files(certificate_file=TLS / "no.pem")
 
 
+def test_an_encrypted_key_is_refused_without_a_prompt() -> None:
+    encrypted = TLS / "encrypted.pem"
+    for key in (None, encrypted):
+        with pytest.raises(OSError, match=f"the key in {encrypted} is encrypted"):
+            server_context(encrypted, key)
+    with pytest.raises(OSError, match=f"the key in {encrypted} is encrypted"):
+        client_context_from_files(certificate_file=encrypted)
+
+
 def test_a_pinned_certificate_is_trusted_under_any_host_name() -> None:
     assert not pinned_client_context(TLS / "server.pem").check_hostname
 

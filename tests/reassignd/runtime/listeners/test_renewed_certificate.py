@@ -68,12 +68,13 @@ async def test_new_connections_get_the_renewed_certificate(tmp_path: Path, *, sn
     assert await site.name(sni=sni) == "ann" != before
 
 
+@pytest.mark.parametrize("content", ["no certificate", (TLS / "encrypted.pem").read_text()])
 async def test_a_broken_file_keeps_the_last_certificate_and_is_logged(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str
 ) -> None:
     site = Site(tmp_path)
     before = await site.name()
-    site.path.write_text("no certificate")
+    site.path.write_text(content)
     site.now += CHECK_SECONDS
     assert await site.name() == before
     assert f"cannot use {site.path}; the last valid content of the file remains in force" in caplog.text
