@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from common.clock import Clock, within
@@ -13,16 +14,21 @@ from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
 from server.security.signed_tokens import Keys, parse_keys
 
+if TYPE_CHECKING:
+    import httpx
+
 log = logging.getLogger(__name__)
 
 SETTING = "sasl.oauthbearer.jwks.endpoint.url"
 FETCH_SECONDS = 10.0
+"""For the whole answer: an endpoint that sends a byte now and then would never end."""
 LARGEST = 1024 * 1024
+REDIRECTS = 5
 SOONEST_SECONDS = 10.0
 """Time between two requests for a key that is missing."""
 
-Fetch = Callable[[str], str]
-"""Returns the document of a URL. Raises OSError."""
+Fetch = Callable[[str], Awaitable[str]]
+"""Returns the document of a URL. Raises an exception whose text is the reason."""
 
 
 class JwksFile:
@@ -65,8 +71,8 @@ class JwksUrl:
         """Read the keys. A failure is logged; the last keys remain in force, and `run` tries again soon."""
         self._missing.clear()
         try:
-            self._keys = parse_keys(await asyncio.to_thread(self._fetch, self._url))
-        except (OSError, ValueError) as error:
+            self._keys = parse_keys(await self._fetch(self._url))
+        except Exception as error:  # noqa: BLE001 - whatever others send, `run` goes on
             log.error("%s: cannot read %s: %s; trying again", SETTING, self._url, error)
             self._missing.set()
 
@@ -82,7 +88,10 @@ def jwks_source(url: str, refresh_seconds: float, clock: Clock) -> JwksFile | Jw
     """Return the source of the keys. Raises SettingError."""
     if find_spec("jwt") is None or find_spec("cryptography") is None:
         raise SettingError(missing(SETTING, "further packages", "oauth"))
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise SettingError(f"{SETTING}: {url}: {error}") from error
     if parts.scheme == "file":
         return JwksFile(Path(unquote(parts.path)))
     if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -90,19 +99,43 @@ def jwks_source(url: str, refresh_seconds: float, clock: Clock) -> JwksFile | Jw
     return JwksUrl(url, refresh_seconds, clock, fetch)
 
 
-def fetch(url: str) -> str:
-    """Return the document of the URL. Raises OSError."""
+async def fetch(url: str) -> str:
+    """Return the document of the URL. Raises OSError, UnicodeDecodeError for what is no text, and errors of httpx."""
+    try:
+        async with asyncio.timeout(FETCH_SECONDS), await asyncio.to_thread(_client) as client:
+            return (await _document(client, url)).decode()
+    except TimeoutError as error:
+        raise OSError(f"there was no complete answer within {FETCH_SECONDS:g} s") from error
+
+
+def _client() -> "httpx.AsyncClient":
     # The import takes a tenth of a second, at each start of an embedded cluster in tests.
     import httpx
 
-    try:
-        response = httpx.get(url, timeout=FETCH_SECONDS, follow_redirects=True)
-        response.raise_for_status()
-    except httpx.HTTPError as error:
-        raise OSError(str(error)) from error
-    if len(response.content) > LARGEST:
-        raise OSError(f"a document of {len(response.content)} bytes, where {LARGEST} are allowed")
-    return response.text
+    # Bytes are counted as they arrive, and a small compressed document can become a large one.
+    headers = {"accept-encoding": "identity"}
+    return httpx.AsyncClient(timeout=None, headers=headers)  # noqa: S113 - `fetch` limits the time
+
+
+async def _document(client: "httpx.AsyncClient", url: str) -> bytes:
+    request = client.build_request("GET", url)
+    # httpx would read the whole body of a redirection that it follows itself.
+    for _ in range(REDIRECTS):
+        response = await client.send(request, stream=True)
+        if response.next_request is None:
+            break
+        await response.aclose()
+        request = response.next_request
+    else:
+        raise OSError(f"more than {REDIRECTS} redirections")
+    if response.is_error:
+        raise OSError(f"status {response.status_code} {response.reason_phrase}")
+    body = bytearray()
+    async for part in response.aiter_raw():
+        body += part
+        if len(body) > LARGEST:
+            raise OSError(f"a document of more than {LARGEST} bytes")
+    return bytes(body)
 
 
 def _read_file(path: Path) -> Keys:

@@ -1,13 +1,16 @@
 """Keys of signed tokens from a file and from a URL."""
 
 import asyncio
+import gzip
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from common.clock import ManualClock, RealClock
 from reassignd.errors import CommandError
+from reassignd.runtime.listeners import jwks_source as jwks_source_module
 from reassignd.runtime.listeners.jwks_source import SOONEST_SECONDS, JwksFile, JwksUrl, fetch, jwks_source
 from tests.server.security.tokens import jwks
 
@@ -20,7 +23,7 @@ class Server:
     def __init__(self, *documents: str | None) -> None:
         self.documents = list(documents)
 
-    def fetch(self, _url: str) -> str:
+    async def fetch(self, _url: str) -> str:
         document = self.documents.pop(0)
         if document is None:
             raise OSError("unreachable")
@@ -43,6 +46,7 @@ def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
         ("file:///nowhere/keys", "cannot use /nowhere/keys: No such file or directory"),
         ("keys.json", "expected https://..., http://... or file:///..., not keys.json"),
         ("http:///x", "expected https"),
+        ("http://[::1", r"jwks.endpoint.url: http://\[::1: Invalid IPv6 URL"),
     ],
 )
 def test_a_source_that_cannot_be_used_is_an_error(url: str, message: str) -> None:
@@ -83,19 +87,66 @@ async def test_a_missing_key_is_read_before_the_interval_ends(caplog: pytest.Log
     running.cancel()
 
 
-async def test_a_document_comes_over_http() -> None:
+async def fetch_from(*answers: bytes) -> str:
+    """Fetch from an endpoint that sends these parts of an answer, a hundredth of a second apart."""
+    ends = list[asyncio.Task[None] | None]()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends.append(asyncio.current_task())
         await reader.readuntil(b"\r\n\r\n")
-        body = jwks("one").encode()
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
-        await writer.drain()
+        with suppress(OSError):
+            for part in answers:
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(0.01)
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    assert await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/keys") == jwks("one")
-    server.close()
-    await server.wait_closed()
+    try:
+        return await fetch(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/keys")
+    finally:
+        server.close()
+        await asyncio.gather(*filter(None, ends))
+
+
+async def test_a_document_comes_over_http() -> None:
+    assert await fetch_from(b"HTTP/1.1 200 OK\r\n\r\n", jwks("one").encode()) == jwks("one")
+
+
+async def test_an_answer_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jwks_source_module, "FETCH_SECONDS", 0.3)
+    with pytest.raises(OSError, match=r"no complete answer within 0.3 s"):
+        await fetch_from(b"HTTP/1.1 200 OK\r\n\r\n", *[b" "] * 200)
+
+
+async def test_a_large_answer_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jwks_source_module, "LARGEST", 100)
+    with pytest.raises(OSError, match="a document of more than 100 bytes"):
+        await fetch_from(b"HTTP/1.1 200 OK\r\n\r\n", *[b" " * 60] * 1000)
+
+
+async def test_a_compressed_answer_is_not_expanded() -> None:
+    with pytest.raises(UnicodeDecodeError):
+        await fetch_from(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n", gzip.compress(bytes(2**21)))
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [("404 Not Found", "status 404 Not Found"), ("302 Found\r\nlocation: /x", "more than 5 redirections")],
+)
+async def test_an_answer_without_a_document_is_an_error(head: str, message: str) -> None:
+    with pytest.raises(OSError, match=message):
+        await fetch_from(f"HTTP/1.1 {head}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".encode())
+
+
+async def test_no_failure_ends_the_reading(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(_url: str) -> str:
+        raise TypeError("unexpected")
+
+    await JwksUrl("https://issuer/keys", 60, ManualClock(), fail).read()
+    assert "cannot read https://issuer/keys: unexpected; trying again" in caplog.text
 
 
 async def test_a_file_needs_no_background_work(tmp_path: Path) -> None:
