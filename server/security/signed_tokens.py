@@ -3,7 +3,10 @@
 The library PyJWT belongs to the extra `oauth`. It is imported when keys are read.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 from server.security.oauthbearer import BearerToken, TokenRefusedError, principal_in
@@ -11,19 +14,41 @@ from server.security.oauthbearer import BearerToken, TokenRefusedError, principa
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures with public keys only: a key of a JWKS document is no secret."""
 
-Keys = Mapping[str, Any]
-"""Key id -> key. A key without an id has the empty one."""
+RSA_ALGORITHMS = ALGORITHMS[:6]
+
+Keys = Mapping[str, Sequence[Any]]
+"""Key id -> the keys with this id, one for each algorithm that they fit. Keys without an id have the empty one."""
 
 
 def parse_keys(document: str) -> Keys:
-    """Return the keys of a JWKS document. Raises ValueError, which names the fault."""
+    """Return the keys for signatures in a JWKS document. Raises ValueError, which names the fault."""
+    try:
+        given = json.loads(document)["keys"]
+        keys = [key for each in given if _is_for_signatures(each) for key in _by_algorithm(each)]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise ValueError(f"it is not a JWKS document: {error}") from error
+    if not keys:
+        raise ValueError("it is not a JWKS document: it has no key for signatures")
+    by_id: dict[str, list[Any]] = {}
+    for key in keys:
+        by_id.setdefault(key.key_id or "", []).append(key)
+    return by_id
+
+
+def _is_for_signatures(key: Mapping[str, Any]) -> bool:
+    return key.get("use") in (None, "sig") and isinstance(key.get("kid"), str | None)
+
+
+def _by_algorithm(key: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the key for each algorithm that it fits; an RSA key that names none fits several, as in Kafka."""
     import jwt
 
-    try:
-        keys = jwt.PyJWKSet.from_json(document).keys
-    except (jwt.PyJWTError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"it is not a JWKS document: {error}") from error
-    return {key.key_id or "": key for key in keys}
+    for algorithm in RSA_ALGORITHMS if key.get("kty") == "RSA" and not key.get("alg") else (None,):
+        # A document may hold keys of types that are not known here.
+        with suppress(jwt.PyJWTError):
+            made = jwt.PyJWK(dict(key), algorithm)
+            if made.algorithm_name in ALGORITHMS:
+                yield made
 
 
 class SignedTokens(NamedTuple):
@@ -44,26 +69,35 @@ class SignedTokens(NamedTuple):
         import jwt
 
         try:
-            claims = jwt.decode(
-                serialized,
-                self._key(jwt.get_unverified_header(serialized)),
-                algorithms=ALGORITHMS,
-                audience=list(self.audiences) or None,
-                issuer=self.issuer or None,
-                leeway=self.clock_skew_seconds,
-                # The times are checked below, against `now_ms`.
-                options={
-                    "require": ["exp", "iat"],
-                    "verify_aud": bool(self.audiences),
-                    "verify_exp": False,
-                    "verify_iat": False,
-                    "verify_nbf": False,
-                    "verify_sub": False,
-                },
-            )
+            *others, last = self._fitting(jwt.get_unverified_header(serialized))
+            for key in others:
+                with suppress(jwt.InvalidSignatureError):
+                    return self._checked(self._claims(serialized, key), now_ms)
+            return self._checked(self._claims(serialized, last), now_ms)
         except jwt.PyJWTError as error:
             raise TokenRefusedError(str(error)) from error
-        return self._checked(claims, now_ms)
+
+    def _claims(self, serialized: str, key: Any) -> Mapping[str, Any]:  # noqa: ANN401 - PyJWK is imported only when needed
+        import jwt
+
+        claims: Mapping[str, Any] = jwt.decode(
+            serialized,
+            key,
+            algorithms=ALGORITHMS,
+            audience=list(self.audiences) or None,
+            issuer=self.issuer or None,
+            leeway=self.clock_skew_seconds,
+            # The times are checked later, against `now_ms`.
+            options={
+                "require": ["exp", "iat"],
+                "verify_aud": bool(self.audiences),
+                "verify_exp": False,
+                "verify_iat": False,
+                "verify_nbf": False,
+                "verify_sub": False,
+            },
+        )
+        return claims
 
     def _checked(self, claims: Mapping[str, Any], now_ms: int) -> BearerToken:
         principal, skew = principal_in(claims, self.subject_claim), 1000 * self.clock_skew_seconds
@@ -80,11 +114,13 @@ class SignedTokens(NamedTuple):
             raise TokenRefusedError("it is valid (nbf) in the future")
         return BearerToken(principal, int(expires))
 
-    def _key(self, header: Mapping[str, Any]) -> Any:  # noqa: ANN401 - PyJWK is imported only when needed
-        keys, name = self.keys(), str(header.get("kid") or "")
-        if name in keys:
-            return keys[name]
-        if not name and len(keys) == 1:
-            return next(iter(keys.values()))
+    def _fitting(self, header: Mapping[str, Any]) -> Sequence[Any]:
+        """Return the keys that the token may be signed by: those with its id, or all for a token without one."""
+        keys, name, algorithm = self.keys(), str(header.get("kid") or ""), header.get("alg")
+        if algorithm not in ALGORITHMS:
+            raise TokenRefusedError("its algorithm (alg) is not one with a public key")
+        known = keys.get(name, ()) if name else chain.from_iterable(keys.values())
+        if fitting := [key for key in known if key.algorithm_name == algorithm]:
+            return fitting
         self.missing()
-        raise TokenRefusedError(f"its key {name[:80]!r} is not in the JWKS document")
+        raise TokenRefusedError(f"its key {name[:80]!r} for {algorithm} is not in the JWKS document")

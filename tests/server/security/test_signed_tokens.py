@@ -1,12 +1,13 @@
 """Signed tokens: signatures by the keys of a JWKS document, and claims."""
 
+import json
 from typing import Any
 
 import pytest
 
 from server.security.oauthbearer import BearerToken, TokenRefusedError
 from server.security.signed_tokens import Keys, SignedTokens, parse_keys
-from tests.server.security.tokens import jwks, signed, unsecured
+from tests.server.security.tokens import claims, jwks, private_key, rsa_key, signed, unsecured
 
 jwt = pytest.importorskip("jwt", reason="the extra oauth is not installed")
 
@@ -22,15 +23,60 @@ def test_a_token_that_is_signed_by_a_known_key_is_valid() -> None:
     assert validate(signed()) == validate(signed(kid="two")) == BearerToken("anna", 1_100_000)
 
 
-def test_a_single_key_needs_no_id() -> None:
-    assert validate(signed(kid=None), parse_keys(jwks("one"))).principal == "anna"
-    with pytest.raises(TokenRefusedError, match="is not in the JWKS document"):
-        validate(signed(kid=None))
+def document(*keys: dict[str, Any]) -> Keys:
+    """Return the keys of a document with the public key of `own`, changed by these fields each."""
+    (public,) = json.loads(jwks("one"))["keys"]
+    merged = [{**public, **key} for key in keys]
+    kept = [{name: value for name, value in key.items() if value is not None} for key in merged]
+    return parse_keys(json.dumps({"keys": kept}))
+
+
+def other() -> dict[str, Any]:
+    """Return the coordinates of a key that is not `own`."""
+    public = jwt.algorithms.ECAlgorithm.to_jwk(private_key("other").public_key(), as_dict=True)
+    return {"x": public["x"], "y": public["y"]}
+
+
+@pytest.mark.parametrize("kid", [None, "one"])
+def test_keys_of_the_same_id_or_without_one_are_all_tried(kid: str | None) -> None:
+    for known in (
+        document({"kid": kid}, {**other(), "kid": kid}),
+        document({**other(), "kid": kid}, {"kid": kid}),
+    ):
+        assert validate(signed(kid=kid), known).principal == "anna"
+        with pytest.raises(TokenRefusedError, match="Signature verification failed"):
+            validate(signed("third", kid), known)
+
+
+def test_a_token_needs_no_id_of_its_key() -> None:
+    assert validate(signed(kid=None)).principal == "anna"
+
+
+def test_keys_for_encryption_verify_no_token() -> None:
+    keys = document({"use": "enc"}, {"kid": "two", "use": "sig"})
+    assert validate(signed(kid="two"), keys).principal == "anna"
+    with pytest.raises(TokenRefusedError, match="its key 'one' for ES256 is not in the JWKS document"):
+        validate(signed(), keys)
+
+
+def test_keys_whose_id_is_no_text_are_ignored() -> None:
+    assert set(document({"kid": ["x"]}, {"kid": 5}, {})) == {"one"}
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"])
+def test_an_rsa_key_without_an_algorithm_fits_several(algorithm: str) -> None:
+    public = jwt.algorithms.RSAAlgorithm.to_jwk(rsa_key().public_key(), as_dict=True)
+    token = jwt.encode(claims(), rsa_key(), algorithm)
+    assert validate(token, parse_keys(json.dumps({"keys": [public]}))).principal == "anna"
+    only = parse_keys(json.dumps({"keys": [{**public, "alg": "RS256"}]}))
+    if algorithm != "RS256":
+        with pytest.raises(TokenRefusedError, match=f"for {algorithm} is not in the JWKS document"):
+            validate(token, only)
 
 
 def test_a_missing_key_is_asked_for() -> None:
     asked: list[bool] = []
-    with pytest.raises(TokenRefusedError, match="its key 'new' is not in the JWKS document"):
+    with pytest.raises(TokenRefusedError, match="its key 'new' for ES256 is not in the JWKS document"):
         validate(signed(kid="new"), missing=lambda: asked.append(True))
     assert asked == [True]
 
@@ -73,7 +119,18 @@ def test_the_principal_can_be_in_another_claim() -> None:
     assert validate(signed(client_id="app"), subject_claim="client_id").principal == "app"
 
 
-@pytest.mark.parametrize("document", ["", "[]", "{}", '{"keys": []}', '{"keys": 5}'])
-def test_what_is_no_jwks_document_is_refused(document: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"keys": []}',
+        '{"keys": 5}',
+        '{"keys": [5]}',
+        '{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}',
+    ],
+)
+def test_what_is_no_jwks_document_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="it is not a JWKS document"):
-        parse_keys(document)
+        parse_keys(text)

@@ -30,6 +30,14 @@ def private_key(name: str) -> Any:
     return ec.generate_private_key(ec.SECP256R1())
 
 
+@cache
+def rsa_key() -> Any:
+    """Return a private RSA key, the same one for each call."""
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    return rsa.generate_private_key(65537, 2048)
+
+
 def jwks(*ids: str) -> str:
     """Return a JWKS document with the public key of `own` under these ids."""
     from jwt.algorithms import ECAlgorithm
