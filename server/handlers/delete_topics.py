@@ -1,7 +1,7 @@
 """DeleteTopics (20), versions 1-6.
 
 KIP: 4, 516 (v6, topic ids). A topic with partitions that are moving is deleted after their steps have ended.
-ACL: DELETE on the topic.
+ACL: DELETE on the cluster or on the topic.
 Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST.
 """
 
@@ -37,7 +37,7 @@ async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopics
     errors = merged(refusals, [outcome for _, outcome in outcomes])
     visible_names = [
         name
-        if topic.name is not None or name is None or context.allows_topic(Operation.DESCRIBE, name)
+        if topic.name is not None or name is None or _allowed(Operation.DESCRIBE, name, context)
         else None
         for topic, name in zip(topics, names, strict=True)
     ]
@@ -61,4 +61,9 @@ def _name(topic: DeleteTopicState, context: Context) -> str | None:
 def _refusal(name: str | None, context: Context) -> RowError | None:
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID, None
-    return None if context.allows_topic(Operation.DELETE, name) else TOPIC_DENIED
+    return None if _allowed(Operation.DELETE, name, context) else TOPIC_DENIED
+
+
+def _allowed(operation: Operation, name: str, context: Context) -> bool:
+    # As in KRaft, DELETE on the cluster permits everything here.
+    return context.allows(Operation.DELETE) or context.allows_topic(operation, name)

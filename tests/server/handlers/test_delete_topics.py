@@ -6,7 +6,7 @@ from common.error_codes import ErrorCode
 from controller.messages.events import DeleteTopics
 from controller.model.errors import DONE, Outcome
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from server.dispatch.authorizer import Operation
+from server.dispatch.authorizer import CLUSTER, Operation
 from server.handlers.delete_topics import handle, refuse
 from tests.builders import InMemoryController, partition
 from tests.server.fakes import NOBODY, FakeDriver, allowing, answer, context, decoded
@@ -53,6 +53,14 @@ async def test_a_topic_named_twice_is_refused_without_affecting_others() -> None
 async def test_a_principal_without_delete_permission_is_refused() -> None:
     rows = await ask(named("foo"), FakeDriver([]), authorizer=NOBODY)
     assert rows == [("foo", bytes(16), 29, None)]
+
+
+async def test_delete_permission_on_the_cluster_covers_every_topic() -> None:
+    may_delete_all = allowing((Operation.DELETE, CLUSTER))
+    rows = await ask(named("foo"), FakeDriver([("foo", DONE)]), authorizer=may_delete_all)
+    assert rows == [("foo", bytes(16), 0, None)]
+    rows = await ask(identified(FOO_ID), FakeDriver([("foo", DONE)]), authorizer=may_delete_all)
+    assert rows == [("foo", FOO_ID, 0, None)]
 
 
 async def test_without_describe_permission_the_topic_name_is_not_revealed() -> None:
