@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import itertools
+import math
 import time
 from typing import Protocol
 
@@ -79,10 +80,10 @@ class ManualClock:
     async def advance(self, seconds: float) -> None:
         """Advance the clock, and wake sleepers in the order of time.
 
-        Tasks run until all of them wait, before the next is woken. Raises ValueError for a negative time.
+        Tasks run until all of them wait, before the next is woken. Raises ValueError for a negative or endless time.
         """
-        if not seconds >= 0:
-            raise ValueError(f"a clock is advanced by 0 seconds or more, not {seconds}")
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"a clock is advanced by a number of seconds from 0, not {seconds}")
         end = self._now + seconds
         await settle()
         while self._sleepers and self._sleepers[0][0] <= end + 1e-9:
