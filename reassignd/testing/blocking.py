@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from typing import Self, TypeVar
 
 from controller.model.cluster import Partition
@@ -49,7 +50,16 @@ class BlockingCluster:
 
     def read(self, view: Callable[[State], T]) -> T:
         """Return `view(state)`, called between two decisions of the controller."""
-        return self._run(self._cluster.read(view))
+        viewed: Future[T] = Future()
+
+        def run_view(state: State) -> None:
+            try:
+                viewed.set_result(view(state))
+            except BaseException as error:  # noqa: BLE001 - the test raises it; here some would end the loop
+                viewed.set_exception(error)
+
+        self._run(self._cluster.read(run_view))
+        return _result(viewed)
 
     def create_topic(self, name: str, assignment: Sequence[Sequence[int]]) -> None:
         """See `EmbeddedCluster.create_topic`."""
@@ -101,14 +111,20 @@ class BlockingCluster:
         return self._entered
 
     def _run(self, call: Coroutine[None, None, T]) -> T:
-        done = asyncio.run_coroutine_threadsafe(call, self._loop)
-        # `result` would raise it in a frame of its own.
-        if error := done.exception():
-            raise error
-        return done.result()
+        if threading.current_thread() is self._thread:
+            call.close()
+            raise RuntimeError("inside `read` the cluster waits: its methods cannot be called there")
+        return _result(asyncio.run_coroutine_threadsafe(call, self._loop))
 
     def _end_loop(self) -> None:
         self._run(self._loop.shutdown_default_executor())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def _result(done: Future[T]) -> T:
+    # `result` would raise it in a frame of its own.
+    if error := done.exception():
+        raise error
+    return done.result()

@@ -1,7 +1,9 @@
+import asyncio
 import threading
 
 import pytest
 
+from controller.state.state import State
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from reassignd.errors import CommandError
 from reassignd.testing.blocking import BlockingCluster
@@ -25,6 +27,26 @@ def test_errors_of_the_cluster_reach_the_test() -> None:
             cluster.create_topic("bad name", [[1]])
         with pytest.raises(AssertionError, match="there is no such partition"):
             cluster.expect_moving("orders", seconds=0)
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()]
+)
+def test_what_a_view_raises_reaches_the_test_and_the_cluster_goes_on(error: BaseException) -> None:
+    def view(_: State) -> None:
+        raise error
+
+    with BlockingCluster(lambda: EmbeddedCluster(1)) as cluster:
+        with pytest.raises(type(error)):
+            cluster.read(view)
+        cluster.create_topic("orders", [[1]])
+
+
+def test_a_view_cannot_call_the_cluster() -> None:
+    with BlockingCluster(lambda: EmbeddedCluster(1)) as cluster:
+        with pytest.raises(RuntimeError, match="inside `read` the cluster waits"):
+            cluster.read(lambda _: cluster.create_topic("orders", [[1]]))
+        assert cluster.read(lambda state: set(state.live)) == {1}
 
 
 def test_calls_before_and_after_the_life_of_a_cluster_are_refused() -> None:
