@@ -9,6 +9,7 @@
 With `clock=ManualClock()` data moves only while the test calls `clock.advance(seconds)`.
 """
 
+import asyncio
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
@@ -66,8 +67,10 @@ class EmbeddedCluster:
         self._stack = AsyncExitStack()
         self._assembly: Assembly
         self._adapter: EmbeddedAdapter
+        self._loop: asyncio.AbstractEventLoop
 
     async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
         async with AsyncExitStack() as stack:
             self._assembly = await self._assemble(stack)
             try:
@@ -99,7 +102,7 @@ class EmbeddedCluster:
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit an event to the controller; return its reply. See `controller.messages.events`."""
-        return await self._adapter.submit(event)
+        return await self._here().submit(event)
 
     async def create_topic(self, name: str, assignment: Sequence[Sequence[int]]) -> None:
         """Create a topic with these replicas, one list for each partition. Raises ValueError when that is refused."""
@@ -124,7 +127,7 @@ class EmbeddedCluster:
 
         Raises TimeoutError when some are left after that time, ValueError when there is no such topic.
         """
-        is_stuck = self._adapter.cluster.is_stuck
+        is_stuck = self._here().cluster.is_stuck
         await expectations.wait_until_done(
             self.state, self.clock, topics, _number("seconds", seconds), is_stuck=is_stuck
         )
@@ -139,6 +142,7 @@ class EmbeddedCluster:
         seconds: float = 5.0,
     ) -> Partition:
         """Wait until a step of the partition is in flight; see `reassignd.testing.expectations`."""
+        self._here()
         key = TopicPartition(topic, partition)
         return await expectations.expect_moving(
             self.state, key, adding, removing, _number("seconds", seconds)
@@ -146,6 +150,7 @@ class EmbeddedCluster:
 
     async def advance(self, seconds: float) -> None:
         """Advance the clock, which must be a `ManualClock`."""
+        self._here()
         if not isinstance(self.clock, ManualClock):
             raise TypeError(
                 "only a manual clock can be advanced: EmbeddedCluster(clock=ManualClock()),"
@@ -155,22 +160,31 @@ class EmbeddedCluster:
 
     async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
         """Stop a broker. A `controlled` stop moves its leaderships away first; otherwise it stops as in a crash."""
-        await self._adapter.cluster.stop_broker(broker, controlled=controlled)
+        await self._here().cluster.stop_broker(broker, controlled=controlled)
 
     async def start_broker(self, broker: int) -> None:
         """Start a stopped broker again, on its port and with its data."""
-        await self._adapter.cluster.start_broker(broker)
+        await self._here().cluster.start_broker(broker)
 
     async def slow_broker(self, broker: int, factor: float) -> None:
         """Scale the bandwidth of the broker's network: 0 stops all transfers, 1 is the configured bandwidth.
 
         A broker that is stopped and started again has the configured bandwidth.
         """
-        self._adapter.cluster.slow_broker(broker, _number("factor", factor))
+        self._here().cluster.slow_broker(broker, _number("factor", factor))
 
     async def fail_log_dir(self, broker: int, path: str) -> None:
         """Make a log directory of a running broker fail. DescribeLogDirs lists the paths."""
-        await self._adapter.cluster.fail_log_dir(broker, path)
+        await self._here().cluster.fail_log_dir(broker, path)
+
+    def _here(self) -> EmbeddedAdapter:
+        """Return the adapter. Raises RuntimeError in another event loop, in which a call would wait for ever."""
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError(
+                "the cluster runs in another event loop than this call; with pytest-asyncio, set"
+                " asyncio_default_fixture_loop_scope to the loop_scope of the test"
+            )
+        return self._adapter
 
     async def _assemble(self, stack: AsyncExitStack) -> Assembly:
         state, identity = State(), new_id()

@@ -70,6 +70,23 @@ def test_an_async_test_has_the_cluster_on_its_loop(run: Run) -> None:
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize(("ini", "passed"), [("", 0), ("asyncio_default_fixture_loop_scope = module", 1)])
+def test_an_async_test_on_another_loop_than_its_cluster_does_not_hang(
+    run: Run, ini: str, passed: int
+) -> None:
+    source = """
+        import pytest
+
+        @pytest.mark.asyncio(loop_scope="module")
+        async def test_it(reassignd_cluster_async):
+            await reassignd_cluster_async.create_topic("orders", [[1]])
+    """
+    result = run(source, ini)
+    result.assert_outcomes(passed=passed, failed=1 - passed)
+    if not passed:
+        result.stdout.fnmatch_lines("*RuntimeError: the cluster runs in another event loop than this call*")
+
+
 def test_with_a_manual_clock_a_move_waits_for_the_test(run: Run) -> None:
     result = run("""
         import pytest
