@@ -25,6 +25,10 @@ def server_context(certificate: Path, key: Path | None, client_ca: Path | None =
     if client_ca is not None:
         context.load_verify_locations(client_ca)
         context.verify_mode = ssl.CERT_OPTIONAL
+        # Sessions resumed by tickets would outlive the authority of the certificate. Those of TLS 1.2 without tickets, which
+        # Python cannot turn off, end after five minutes.
+        context.num_tickets = 0
+        context.options |= ssl.OP_NO_TICKET
     return context
 
 

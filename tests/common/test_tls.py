@@ -1,5 +1,6 @@
 import asyncio
 import ssl
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,27 @@ def test_a_certificate_with_invalid_content() -> None:
 def test_a_listener_may_accept_client_certificates() -> None:
     assert server_context(TLS / "server.pem", None).verify_mode is ssl.CERT_NONE
     assert server_context(TLS / "server.pem", None, TLS / "ca.pem").verify_mode is ssl.CERT_OPTIONAL
+
+
+def gets_ticket(server: ssl.SSLContext, version: ssl.TLSVersion) -> bool:
+    """Return whether a client that connects by this version of TLS could resume its session by a ticket."""
+    trust = client_context(CA)
+    trust.maximum_version = version
+    sent, received = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trust.wrap_bio(received, sent, server_hostname="localhost")
+    side = server.wrap_bio(sent, received, server_side=True)
+    for step in (client.do_handshake, side.do_handshake) * 3:
+        with suppress(ssl.SSLWantReadError):
+            step()
+    side.write(b"x")
+    assert client.read() == b"x"
+    return client.session is not None and client.session.has_ticket
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_sessions_of_clients_with_certificates_have_no_tickets(version: ssl.TLSVersion) -> None:
+    assert gets_ticket(server_context(TLS / "server.pem", None), version)
+    assert not gets_ticket(server_context(TLS / "server.pem", None, TLS / "ca.pem"), version)
 
 
 def test_a_client_context_from_files() -> None:
