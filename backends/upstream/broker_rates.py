@@ -8,6 +8,7 @@ from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
 from backends.upstream.throttle_configs import SET
 from common.clock import Clock
+from common.counted import some
 from common.error_codes import ErrorCode
 from controller.configs.names import RATES
 from controller.messages.upstream_events import BrokerRatesSeen
@@ -110,6 +111,5 @@ class BrokerRates:
         news = sorted(failures.keys() - self._unread)
         self._unread = set(failures)
         if news:
-            more = f" and {len(news) - NAMED} more" if len(news) > NAMED else ""
-            named = f"{', '.join(map(str, news[:NAMED]))}{more}"
+            named = some([str(broker) for broker in news], NAMED)
             log.info("throttles of others cannot be read at brokers %s: %s", named, failures[news[0]])

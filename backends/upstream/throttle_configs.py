@@ -11,6 +11,7 @@ from typing import TypeVar
 from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
 from common.clock import Clock, within
+from common.counted import some
 from common.error_codes import ErrorCode
 from controller.configs.names import RATES, THROTTLED_REPLICAS
 from controller.messages.effects import AlterThrottle, ReadThrottle
@@ -259,5 +260,4 @@ def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 def _listed(kind: ResourceType, names: Collection[str]) -> str:
     """Return up to three names for a log line."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{kind.name.lower()} {', '.join(sorted(names)[:3])}{more}"
+    return f"{kind.name.lower()} {some(sorted(names), 3)}"

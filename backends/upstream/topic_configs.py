@@ -7,7 +7,7 @@ from itertools import islice
 from backends.client.errors import BrokerError
 from backends.client.ports import BrokerClient
 from common.clock import Clock
-from common.counted import counted
+from common.counted import counted, some
 from common.error_codes import ErrorCode, error_name
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
 from controller.messages.upstream_events import TopicConfigsSeen
@@ -85,6 +85,5 @@ class TopicConfigs:
         others = {topic for topic in self._refused if topic in self._state.topics}.difference(topics)
         self._refused = others | refused.keys()
         if news:
-            more = f" and {len(news) - NAMED} more" if len(news) > NAMED else ""
-            named = f"{counted(len(news), 'topic')} ({', '.join(news[:NAMED])}{more})"
+            named = f"{counted(len(news), 'topic')} ({some(news, NAMED)})"
             log.warning("the configs of %s cannot be read: %s", named, refused[news[0]])

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, cast
 
 from common.clock import Clock
-from common.counted import counted
+from common.counted import counted, some
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
@@ -143,7 +143,7 @@ def progress(state: State) -> str:
 
 def _reasons(state: State) -> str:
     reasons = Counter(islice(state.waiting.values(), SAMPLE))
-    return _some([f"{text} ({number})" for text, number in reasons.most_common()])
+    return some([f"{text} ({number})" for text, number in reasons.most_common()], NAMED)
 
 
 def _resuming(state: State) -> None:
@@ -194,7 +194,7 @@ def _stalled(_: State, event: events.Stalled, __: Decision) -> None:
     steps = counted(len(event.partitions), "step")
     what = {"event": "steps_stalled", "fields": {"steps": len(event.partitions)}}
     log.warning(
-        "%s made no progress for too long: %s", steps, _some([*map(str, event.partitions)]), extra=what
+        "%s made no progress for too long: %s", steps, some([*map(str, event.partitions)], NAMED), extra=what
     )
 
 
@@ -229,7 +229,7 @@ def _configs_altered(_: State, __: events.AlterConfigs, d: Decision) -> None:
         where = f"{resource.name.lower()} {name}" if name else "cluster-wide"
         changed.append(f"{where} {config}{value}")
     if changed:
-        log.info("configs changed: %s", _some(changed), extra={"event": "configs_changed"})
+        log.info("configs changed: %s", some(changed, NAMED), extra={"event": "configs_changed"})
 
 
 def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
@@ -238,7 +238,7 @@ def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
         if created:
             size = counted(sum(topic.partitions for topic in created), "partition")
             what = counted(len(created), "topic")
-            names = _some([topic.name for topic in created])
+            names = some([topic.name for topic in created], NAMED)
             log.info("%s created: %s; %s", what, names, size, extra={"event": "topics_created"})
 
 
@@ -257,7 +257,7 @@ def _named(what: str, outcomes: Sequence[tuple[str, Outcome]]) -> None:
     names = [name for name, outcome in outcomes if outcome.ok]
     if names:
         topics = counted(len(names), "topic")
-        log.info("%s %s: %s", topics, what, _some(names), extra={"event": "topics_changed"})
+        log.info("%s %s: %s", topics, what, some(names, NAMED), extra={"event": "topics_changed"})
 
 
 # A dict cannot say that a class has a function for its own events.
@@ -275,11 +275,6 @@ _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
     events.DeleteTopics: _topics_deleted,
     events.CreatePartitions: _partitions_created,
 }
-
-
-def _some(texts: Sequence[str]) -> str:
-    more = len(texts) - NAMED
-    return ", ".join(texts[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _were(brokers: Iterable[int]) -> str:

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 
-from common.counted import counted
+from common.counted import counted, some
 from common.error_codes import ErrorCode
 from common.grouping import grouped
 from controller.messages.upstream_events import Submitted
@@ -36,11 +36,9 @@ class UpstreamJournal:
             if type(change) is Reassignment and change.blocked
         )
         for reason, names in reasons.items():
-            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             log.warning(
-                "%s%s: %s; submit it again, cancel it, or resume its job",
-                ", ".join(names[:NAMED]),
-                more,
+                "%s: %s; submit it again, cancel it, or resume its job",
+                some(names, NAMED),
                 reason,
                 extra={"event": "partitions_blocked", "fields": {"partitions": len(names)}},
             )
