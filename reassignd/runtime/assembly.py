@@ -265,7 +265,7 @@ class Assembly:
             lambda: self.adapter.upstream_cluster_id or cluster_id,
             None if self._audit is None else self._audit.reader,
             self._events,
-            self.adapter.relayed.hidden_brokers,
+            lambda: self.adapter.relayed.hidden_brokers,
             self._parts.instances,
             Reviews(review, self.adapter.bandwidth),
         )

@@ -75,8 +75,8 @@ class ApiServices:
     """The audit log; None in ZooKeeper mode without `audit.dir`."""
     events: EventHub | None = None
     """The event stream."""
-    hidden_brokers: Collection[int] = ()
-    """Brokers that the clients of a gateway do not see, because their ports cannot be opened; it changes."""
+    hidden_brokers: Callable[[], Collection[int]] = tuple
+    """Returns the brokers that the clients of a gateway do not see, because their ports cannot be opened."""
     instances: Instances | None = None
     """The instances before the cluster; None without a state topic."""
     reviews: Reviews | None = None

@@ -13,10 +13,7 @@ class RelayCounters:
         self.bytes_out: Counter[int] = Counter()
         """Bytes of the brokers' answers, before they are changed."""
         self.hidden_brokers: set[int] = set()
-        """Brokers that clients do not see at present, because their ports cannot be opened. Each was logged.
-
-        The API keeps this set, so it is changed and never replaced.
-        """
+        """Brokers that clients do not see at present, because their ports cannot be opened. Each was logged."""
 
     def request(self, api_key: int, size: int) -> None:
         """Count a request of `size` bytes."""

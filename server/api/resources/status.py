@@ -1,6 +1,6 @@
 """`/v1/status`, `/v1/pause`, `/v1/resume`: the state of the whole server, and a pause of all jobs."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from common.counted import counted
 from controller.cluster.health import offline_brokers
@@ -41,13 +41,14 @@ async def status(call: Call) -> Status:
     reasons = (await tally(call)).all_reasons()
     open_jobs = [job for number in sorted(state.open)[:JOBS] if (job := state.jobs.get(number)) is not None]
     rows = await job_rows(call, open_jobs)
+    brokers = _broker_counts(call)
     return Status(
         version=call.services.version,
         cluster_id=call.services.cluster_id,
         paused=state.paused,
-        brokers=_broker_counts(call),
+        brokers=brokers,
         partitions=_partition_counts(call),
-        health=_health(call),
+        health=_health(state, brokers),
         reassignments=Totals(*totals(state)),
         jobs=rows,
         incoming=_incoming(call),
@@ -81,7 +82,7 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
 def _broker_counts(call: Call) -> BrokerCounts:
     brokers, live = call.state.brokers, call.state.live
     excluded = None if call.state.profile.has_upstream else sorted(call.state.excluded_brokers)
-    hidden = sorted(call.services.hidden_brokers)
+    hidden = sorted(call.services.hidden_brokers())
     return BrokerCounts(len(brokers), len(live), offline_brokers(call.state), excluded, hidden)
 
 
@@ -90,10 +91,9 @@ def _partition_counts(call: Call) -> PartitionCounts:
     return PartitionCounts(health.partitions, health.offline, health.under_replicated, health.under_min_isr)
 
 
-def problems(state: State, hidden: Collection[int] = ()) -> list[str]:
-    """Return what is wrong with the cluster and with brokers that clients do not see; empty when all is healthy."""
+def problems(state: State, brokers: BrokerCounts) -> list[str]:
+    """Return what is wrong with the cluster, and which brokers clients do not see; empty when all is well."""
     found = counts(state)
-    offline = offline_brokers(state)
     partitions = (
         (found.offline, "offline"),
         (found.under_min_isr, "under min ISR"),
@@ -101,22 +101,26 @@ def problems(state: State, hidden: Collection[int] = ()) -> list[str]:
     )
     return [
         *([state.unreachable] if state.unreachable else []),
-        *(f"broker {broker} is offline" for broker in offline[:NAMED]),
-        *([f"{counted(len(offline), 'broker')} are offline in total"] if len(offline) > NAMED else []),
+        *_first(brokers.offline, "broker {} is offline", "{} are offline in total"),
         *(f"{counted(number, 'partition')} {how}" for number, how in partitions if number),
-        *(
-            f"clients do not see broker {broker}: its port cannot be opened"
-            for broker in sorted(hidden)[:NAMED]
+        *_first(
+            brokers.hidden,
+            "clients do not see broker {}: its port cannot be opened",
+            "clients do not see {} in total",
         ),
-        *([f"clients do not see {counted(len(hidden), 'broker')} in total"] if len(hidden) > NAMED else []),
     ]
 
 
-def _health(call: Call) -> ClusterHealth:
-    state = call.state
+def _first(brokers: Sequence[int], one: str, all_: str) -> list[str]:
+    """Return a line for each of the first brokers, and one for all if there are more."""
+    lines = [one.format(broker) for broker in brokers[:NAMED]]
+    return lines if len(brokers) <= NAMED else [*lines, all_.format(counted(len(brokers), "broker"))]
+
+
+def _health(state: State, brokers: BrokerCounts) -> ClusterHealth:
     unseen_since = state.unreachable_since_ms if state.unreachable else None
     return ClusterHealth(
-        problems(state, call.services.hidden_brokers),
+        problems(state, brokers),
         state.health_problem or None,
         state.backlog.usage.held,
         unseen_since,

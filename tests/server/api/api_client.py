@@ -85,7 +85,7 @@ class ApiClient:
             self.sizes,
             self.progress,
             JobCounts(self.controller.state, self.clock),
-            hidden_brokers=self.hidden_brokers,
+            hidden_brokers=lambda: self.hidden_brokers,
         )
         app = Starlette(routes=[*operations_routes(self.health), *self.api.routes()])
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url)
