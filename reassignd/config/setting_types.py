@@ -65,9 +65,8 @@ def _parse_address(text: str) -> Address:
     if not host or (":" in host and not bracketed) or not port.isdecimal() or int(port) > 65535:
         raise ValueError(f"not an address: {text}")
     host = _without_nul(host[1:-1] if bracketed else host)
-    host.encode(
-        "idna"
-    )  # As the system will ask for it. Raises UnicodeError, a ValueError, for an empty or long label.
+    # As the system will ask for it. Raises UnicodeError, a ValueError, for an empty or long label.
+    host.encode("idna")
     return Address(host, int(port))
 
 

@@ -7,16 +7,19 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from server.security.oauthbearer import BearerToken, TokenRefusedError, principal_in
+
+if TYPE_CHECKING:
+    from jwt import PyJWK
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures with public keys only: a key of a JWKS document is no secret."""
 
 RSA_ALGORITHMS = ALGORITHMS[:6]
 
-Keys = Mapping[str, Sequence[Any]]
+Keys = Mapping[str, Sequence["PyJWK"]]
 """Key id -> the keys with this id, one for each algorithm that they fit. Keys without an id have the empty one."""
 
 
@@ -29,7 +32,7 @@ def parse_keys(document: str) -> Keys:
         raise ValueError(f"it is not a JWKS document: {error}") from error
     if not keys:
         raise ValueError("it is not a JWKS document: it has no key for signatures")
-    by_id: dict[str, list[Any]] = {}
+    by_id: dict[str, list[PyJWK]] = {}
     for key in keys:
         by_id.setdefault(key.key_id or "", []).append(key)
     return by_id
@@ -39,7 +42,7 @@ def _is_for_signatures(key: Mapping[str, Any]) -> bool:
     return key.get("use") in (None, "sig") and isinstance(key.get("kid"), str | None)
 
 
-def _by_algorithm(key: Mapping[str, Any]) -> Iterator[Any]:
+def _by_algorithm(key: Mapping[str, Any]) -> Iterator["PyJWK"]:
     """Yield the key for each algorithm that it fits; an RSA key that names none fits several, as in Kafka."""
     import jwt
 
@@ -77,7 +80,7 @@ class SignedTokens(NamedTuple):
         except jwt.PyJWTError as error:
             raise TokenRefusedError(str(error)) from error
 
-    def _claims(self, serialized: str, key: Any) -> Mapping[str, Any]:  # noqa: ANN401 - PyJWK is imported only when needed
+    def _claims(self, serialized: str, key: "PyJWK") -> Mapping[str, Any]:
         import jwt
 
         claims: Mapping[str, Any] = jwt.decode(
@@ -114,7 +117,7 @@ class SignedTokens(NamedTuple):
             raise TokenRefusedError("it is valid (nbf) in the future")
         return BearerToken(principal, int(expires))
 
-    def _fitting(self, header: Mapping[str, Any]) -> Sequence[Any]:
+    def _fitting(self, header: Mapping[str, Any]) -> Sequence["PyJWK"]:
         """Return the keys that the token may be signed by: those with its id, or all for a token without one."""
         keys, name, algorithm = self.keys(), str(header.get("kid") or ""), header.get("alg")
         if algorithm not in ALGORITHMS:

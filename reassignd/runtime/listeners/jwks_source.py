@@ -113,8 +113,7 @@ def _client() -> "httpx.AsyncClient":
     import httpx
 
     # Bytes are counted as they arrive, and a small compressed document can become a large one.
-    headers = {"accept-encoding": "identity"}
-    return httpx.AsyncClient(timeout=None, headers=headers)  # noqa: S113 - `fetch` limits the time
+    return httpx.AsyncClient(timeout=FETCH_SECONDS, headers={"accept-encoding": "identity"})
 
 
 async def _document(client: "httpx.AsyncClient", url: str) -> bytes:
