@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from backends.client.errors import BrokerError
 from backends.client.handshake import Caller
+from backends.client.security import Security
 from backends.state_topic.candidate import Candidate, Term
 from backends.state_topic.claim import Claim
 from backends.state_topic.decoded import DecodedRows
@@ -69,7 +70,8 @@ class InstancesRuntime:
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self._settings, self._clock = settings, clock or BootClock()
-        self._instance, security = str(uuid4()), upstream_security(settings)
+        self._instance = str(uuid4())
+        security = upstream_security(settings)
         self._caller = Caller(software_version=__version__, security=security)
         off_loop = WorkerThread()
         self._connection = InstanceConnection(settings, self._caller, self._clock, off_loop)
@@ -83,13 +85,11 @@ class InstancesRuntime:
         refuse = Refusals(self._parts.off_loop, self._parts.stats).refuse
         self._peers = self._new_peers(refuse)
         self._switch = self._peers.switch
-        stats, bounds = self._parts.stats, limits(settings)
-        self._gateway = Gateway(
-            self._switch.services, gateway_settings(settings, security), bounds, stats, self._ports, off_loop
-        )
+        self._gateway = self._new_gateway(security)
         self._counters = TermCounters(self._gateway.counts, UpstreamCounters())
         self._metrics = self._new_metrics()
-        self._timings, self._backoff = Timings(settings.gateway_session_timeout_ms / 1000), Backoff()
+        self._timings = Timings(settings.gateway_session_timeout_ms / 1000)
+        self._backoff = Backoff()
         self._claims_from = self._yields_until = 0.0
         """When this instance may claim a term again: after one that failed, and the one that it has handed over."""
         self._meta: bytes | None = None
@@ -163,6 +163,17 @@ class InstancesRuntime:
 
     def abort(self) -> None:
         """Do nothing: a standby takes over after the session."""
+
+    def _new_gateway(self, security: Security) -> Gateway:
+        settings = self._settings
+        return Gateway(
+            self._switch.services,
+            gateway_settings(settings, security),
+            limits(settings),
+            self._parts.stats,
+            self._ports,
+            self._parts.off_loop,
+        )
 
     def _new_metrics(self) -> Metrics:
         """Return the metrics of a standby, which knows nothing of the cluster."""
