@@ -71,6 +71,8 @@ class BulkCancels:
             reassignment = reassignments.get(key)
             if target is not None or reassignment is None or key in state.upstream_steps:
                 break
+            if number >= len(partitions):
+                break  # after a start, no poll has shown the partition yet
             partition = partitions[number]
             _, _, replicas, isr, leader, _, _, adding, removing = partition
             _, _, original, ordered, _, _ = reassignment

@@ -1,6 +1,8 @@
 """Each event is accepted in each state whose records are older than the cluster; none raises an exception."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from itertools import product
 
 import pytest
 
@@ -8,6 +10,7 @@ from common.error_codes import ErrorCode
 from controller import machine
 from controller.access.filters import AclFilter
 from controller.configs.names import LEADER_RATE, LEADER_REPLICAS
+from controller.execution.suspects import name_suspects
 from controller.messages.access_events import AlterScramCredentials, CreateAcls, DeleteAcls, UserChange
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
@@ -98,6 +101,8 @@ EVENTS: list[AnyEvent] = [
     AlterReassignments(rows(7, 8)),
     AlterReassignments(rows()),
     AlterReassignments([AlterTopic(topic, None) for topic in ("foo", "bar", "new")]),
+    *(AlterReassignments([row]) for target in (None, (7, 8)) for row in rows(*target or ())),
+    *(AlterReassignments([row, row]) for row in rows()),
     CreateTopics([NewTopic(name, name.encode().ljust(16, b"n"), 2, 1) for name in ("bar", "new")]),
     DeleteTopics(["foo", "bar", "new"]),
     CreatePartitions([NewPartitions("foo", 4), NewPartitions("bar", 4)]),
@@ -193,6 +198,24 @@ def blocked() -> Gateway:
     return gateway
 
 
+def limited() -> Gateway:
+    """Return a gateway with one step in flight and plans that wait for it."""
+    gateway = Gateway(*((name, (1, 2)) for name in NAMES[:5]))
+    gateway.default("reassignment.max.concurrent.partition.movements", "1")
+    gateway.alter(dict.fromkeys(NAMES[:5], (3, 4)))
+    gateway.deliver()
+    return gateway
+
+
+def stopped() -> Gateway:
+    """Return a gateway whose steps in flight were left by cancels with mode `stop`."""
+    gateway = limited()
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": None, "bar-0": None})
+    gateway.default("reassignment.cancel.mode", None)
+    return gateway
+
+
 def without_topic(gateway: Gateway) -> None:
     for name in KEYS[3:]:
         gateway.kafka.delete(name)
@@ -221,12 +244,42 @@ def unchanged(gateway: Gateway) -> None:
     """Change nothing."""
 
 
-def restarted(gateway: Gateway, polls: int) -> Gateway:
+CHANGES = [without_topic, without_partition, without_anything, without_brokers, moved_by_others, unchanged]
+
+
+def restarted(gateway: Gateway) -> Gateway:
+    """Return a gateway with the records of this one, which has not polled."""
     other = Gateway(kafka=gateway.kafka)
     other.put(*own(gateway.state))
-    for _ in range(polls):
-        other.poll()
+    other.now_ms = gateway.now_ms
     return other
+
+
+def took_over(gateway: Gateway) -> Gateway:
+    """Return another instance that has become the active one, after its first poll."""
+    other = restarted(gateway)
+    name_suspects(other.state, other.now_ms)
+    other.poll()
+    return other
+
+
+def polled_in_part(gateway: Gateway) -> Gateway:
+    """Return a gateway after a poll of a broker that knows the first partition of each topic only."""
+    other = restarted(gateway)
+    shown = [topic._replace(partitions={0: one}) for topic, one in _first(gateway.kafka.poll())]
+    other.do(UpstreamPolled(None, shown, {}, whole=False))
+    return other
+
+
+def polled_before_deletion(gateway: Gateway) -> Gateway:
+    """Return another active instance that has seen everything, before the topics were deleted."""
+    other = took_over(gateway)
+    without_anything(other)
+    return other
+
+
+def _first(look: UpstreamPolled) -> Iterator[tuple[UpstreamTopic, UpstreamPartition]]:
+    return ((topic, topic.partitions[0]) for topic in look.topics if 0 in topic.partitions)
 
 
 def feed(controller: InMemoryController, event: AnyEvent) -> None:
@@ -254,24 +307,25 @@ def test_every_event_class_is_covered() -> None:
     assert {type(event) for event in EVENTS} == machine._HANDLERS.keys()
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 @pytest.mark.parametrize(
-    "change",
-    [without_topic, without_partition, without_anything, without_brokers, moved_by_others, unchanged],
+    ("change", "passage"),
+    [*product(CHANGES, [restarted, took_over, polled_in_part]), (unchanged, polled_before_deletion)],
 )
-@pytest.mark.parametrize("before", [busy, blocked])
+@pytest.mark.parametrize("before", [busy, blocked, limited, stopped])
 def test_a_gateway_accepts_every_event_after_changes_during_its_downtime(
-    before: Callable[[], Gateway], change: Callable[[Gateway], None], event: AnyEvent
+    before: Callable[[], Gateway], change: Callable[[Gateway], None], passage: Callable[[Gateway], Gateway]
 ) -> None:
-    for polls in (0, 2):
-        gateway = before()
-        change(gateway)
-        gateway = restarted(gateway, polls)
+    old = before()
+    change(old)
+    kafka = old.kafka
+    for event in EVENTS:
+        old.kafka = deepcopy(kafka)
+        gateway = passage(old)
         feed(gateway, event)
         gateway.deliver()
         for _ in range(LOOKS):
             gateway.now_ms += 1_000
-            gateway.poll()
+            gateway.decide(gateway.kafka.poll())
         check(gateway)
 
 
