@@ -12,8 +12,9 @@ from typing import NamedTuple
 from common.json.text import parse
 from common.plan_errors import PlanError
 from controller.model.plan import read_plan
+from controller.scheduling.path import why_short
 from controller.scheduling.plan_limits import PlanLimits
-from controller.scheduling.steps import NO_LEADER, Replicas
+from controller.scheduling.steps import Replicas
 from planner.arrow_tables import write_parquet
 from planner.forecast import Forecast, WaveRow, forecast_of, wave_rows
 from planner.report.page import report
@@ -101,14 +102,8 @@ def _loads(steps: StepTable) -> Iterator[Load]:
         yield Load(number, adding, source, leader != source)
 
 
-def _waiting(move: Move, reached: Sequence[int], live: Collection[int]) -> dict[str, object]:
-    offline = [broker for broker in move.target if broker not in reached and broker not in live]
-    if offline:
-        reason = "offline: " + ", ".join(f"broker {broker}" for broker in offline)
-    elif move.leader == NO_LEADER:
-        reason = "the partition has no leader"
-    else:
-        reason = "too few replicas would be in sync"
+def _waiting(move: Move, reached: Replicas, live: Collection[int]) -> dict[str, object]:
+    reason = why_short(reached, move.target, live=live, leader=move.leader)
     return {"topic": move.topic, "partition": move.partition, "replicas": list(reached), "reason": reason}
 
 

@@ -7,31 +7,9 @@ sync, and that offline brokers stay offline. `planner.spark` computes the same f
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from typing import NamedTuple
 
-from controller.scheduling.steps import (
-    NO_LEADER,
-    UNLIMITED,
-    Replicas,
-    leader_after,
-    next_step,
-    preferred_leader,
-)
+from controller.scheduling.path import Step, steps_to
+from controller.scheduling.steps import UNLIMITED, Replicas
 from planner.step_table import SCHEDULED, Move, StepColumns, StepTable
-
-
-class Step(NamedTuple):
-    """A step, counted from 1: its final replica list, and the leader before (`source` of the data) and after it."""
-
-    number: int
-    replicas: Replicas
-    adding: Replicas
-    removing: Replicas
-    source: int
-    leader: int
-
-    @property
-    def leader_movement(self) -> bool:
-        """Whether the step changes the leader."""
-        return self.leader != self.source
 
 
 class Schedule(NamedTuple):
@@ -64,20 +42,13 @@ def schedule(moves: Sequence[Move], offline: Collection[int], limit: int) -> Sch
 
 
 def steps_of(move: Move, live: Container[int], limit: int = UNLIMITED) -> Iterator[Step]:
-    """Yield the steps of a partition, with at most `limit` replicas each. They end before the target if it has to wait."""
-    current, isr, leader = move.current, move.isr, move.leader
-    number = 0
-    while current != move.target and (leader != NO_LEADER or set(current) == set(move.target)):
-        following = next_step(
-            current, move.target, isr=isr, live=live, leader=leader, min_isr=move.min_isr, limit=limit
-        )
-        if following is None:
-            return
-        number += 1
-        adding = tuple(r for r in following if r not in current)
-        removing = tuple(r for r in current if r not in following)
-        source, preferred = leader, preferred_leader(move.target, limit)
-        leader = leader_after(current, following, isr=isr, live=live, leader=source, preferred=preferred)
-        isr = tuple(r for r in following if r in isr or r in adding)
-        yield Step(number, following, adding, removing, source, leader)
-        current = following
+    """Return the steps of a partition, with at most `limit` replicas each. They end before the target if it has to wait."""
+    return steps_to(
+        move.current,
+        move.target,
+        isr=move.isr,
+        live=live,
+        leader=move.leader,
+        min_isr=move.min_isr,
+        limit=limit,
+    )

@@ -26,6 +26,7 @@ from controller.model.cluster import (
     Change,
     Config,
     ControllerEpoch,
+    Deleted,
     Partition,
     Paused,
     Reassignment,
@@ -110,6 +111,12 @@ class InMemoryController:
         for record in given:
             self.state.put(record)
             self._replayed.put(record)
+
+    def unregister(self, broker: int) -> None:
+        """Stop the broker, and delete its registration, as when Kafka no longer has it."""
+        self.stop(broker)
+        for state in (self.state, self._replayed):
+            state.delete(Deleted(Broker, broker))
 
     def with_partitions(self, *partitions: Partition) -> "InMemoryController":
         """Add partitions.

@@ -23,6 +23,7 @@ from controller.model.cluster import (
     Finished,
     Job,
     JobKind,
+    Partition,
     Paused,
     Reassignment,
     Replicas,
@@ -31,6 +32,7 @@ from controller.model.cluster import (
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order, enqueue, withdraw
+from controller.reassignment.validation import check_replicas
 from controller.scheduling.buckets import Planned
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -216,7 +218,15 @@ def rollback_target(
         back = row.original
     # A rollback of a rollback leads to the target of the job that was undone.
     undone = state.finished.get(job.undoes, {}).get(key)
-    return (back if undone is None else undone.target), ""
+    return _checked(state, partition, back if undone is None else undone.target)
+
+
+def _checked(state: State, partition: Partition, back: Replicas) -> tuple[Replicas, str]:
+    """Return the list, or why it cannot be ordered any more: records outlive the registration of brokers."""
+    if set(back) == set(partition.current):
+        return back, ""
+    outcome = check_replicas(state, back)
+    return (back, "") if outcome.ok else ((), outcome.message or "")
 
 
 def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None, number: int) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from controller.model.cluster import Finished, Job, Reassignment, Replicas, TopicPartition
+from controller.model.cluster import Finished, Job, Partition, Reassignment, Replicas, TopicPartition
 from controller.reassignment.jobs import rollback_target
+from controller.scheduling.path import Step, steps_to, why_short
 from controller.state.state import State
 
 
@@ -21,6 +22,10 @@ class RollbackRow(NamedTuple):
     """It is a queued entry that has not started, and is withdrawn."""
     unmoved: bool = False
     """It has `replicas` still: it is taken out of the job, and no replica changes."""
+    waits_for: str = ""
+    """Why it cannot reach `replicas` with the brokers that are live now; empty if it can."""
+    reached: Replicas = ()
+    """How far it gets then."""
 
 
 def rollback_rows(state: State, job: Job) -> Iterator[RollbackRow | None]:
@@ -42,4 +47,27 @@ def _rollback_row(state: State, job: Job, row: Reassignment | Finished) -> Rollb
     if reassignment is not None and not reassignment.blocked:
         goes_to = reassignment.target
     unmoved = not partition.moving and partition.replicas == back
-    return RollbackRow(key) if goes_to == back else RollbackRow(key, back, unmoved=unmoved)
+    if goes_to == back:
+        return RollbackRow(key)
+    if unmoved:
+        return RollbackRow(key, back, unmoved=True)
+    reached = partition.current
+    for step in _steps(state, partition, back):
+        reached = step.replicas
+    if reached == back:
+        return RollbackRow(key, back)
+    reason = why_short(reached, back, live=state.live, leader=partition.leader)
+    return RollbackRow(key, back, waits_for=reason, reached=reached)
+
+
+def _steps(state: State, partition: Partition, back: Replicas) -> Iterator[Step]:
+    """Return the steps from where the partition is after its last completed step."""
+    return steps_to(
+        partition.current,
+        back,
+        isr=tuple(broker for broker in partition.isr if broker in partition.current),
+        live=state.live,
+        leader=partition.leader,
+        min_isr=state.min_isr(partition.topic),
+        limit=state.backlog.usage.step,
+    )

@@ -1,11 +1,12 @@
 """Text output: aligned tables, times, and the rows of jobs and partitions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
+from common.counted import counted
 from planner.report.units import in_bytes
 from reassignd.printable import printable
 
@@ -112,6 +113,14 @@ def reason_lines(reasons: Sequence[Row], others: int = 0) -> Iterator[str]:
         yield f"  {row['partitions']:>7,}  {printable(row['reason'])}"
     if others:
         yield f"  {others:>7,}  other reasons"
+
+
+def waiting_lines(count: int, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line about partitions that cannot get to their targets now, if there are some. `rows` are the first of them."""
+    if count:
+        first = rows[0]
+        name = f"{first['topic']}-{first['partition']}"
+        yield f"waits: {counted(count, 'partition')}, the first is {name}: {first['reason']}"
 
 
 def left_out_lines(what: str, rows: Sequence[Row], reason: str, *, verbose: bool) -> Iterator[str]:

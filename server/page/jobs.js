@@ -93,12 +93,13 @@ export function cancelLines(job, mode) {
 }
 
 export function rollbackLines(job, preview) {
-  const { skipped, examples } = preview;
+  const { skipped, examples, waiting_partitions: waits, waiting: [first] } = preview;
   return [
     `${counted(preview.partitions, "partition")} will move ${preview.undoes ? `to the targets of job ${preview.undoes} again` : "back to the original replicas"}; ${bytes(preview.bytes)} are copied for that.`,
     preview.unmoved > 0 && `${counted(preview.unmoved, "partition")} not moved yet will only leave job ${job.id}.`,
     preview.withdrawn > 0 && `${counted(preview.withdrawn, "queued partition")} will be withdrawn.`,
     preview.unchanged > 0 && `${counted(preview.unchanged, "partition")} will not change.`,
+    waits > 0 && `${counted(waits, "partition")} cannot arrive now; the first is ${first.topic}-${first.partition}: ${first.reason}.`,
     ...examples.slice(0, SKIPPED).map((each) => `Skipped: ${each.topic}-${each.partition}: ${each.reason}.`),
     skipped > SKIPPED && `Skipped: ${count(skipped - SKIPPED)} more.`,
     "The rollback is a job of its own, under the same limits.",

@@ -3,7 +3,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.schedule import Step, steps_of
+from controller.scheduling.path import Step
+from planner.schedule import steps_of
 from planner.step_table import Move
 
 BROKERS = range(10)

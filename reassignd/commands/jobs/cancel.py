@@ -9,7 +9,7 @@ from common.counted import counted
 from planner.report.units import in_bytes
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, with_client
-from reassignd.commands.text import echo, left_out_lines, listed
+from reassignd.commands.text import echo, left_out_lines, listed, waiting_lines
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
         yield f"It withdraws {counted(preview['withdrawn'], 'queued partition')}."
     if preview["unchanged"]:
         yield f"{counted(preview['unchanged'], 'partition')} would not change."
+    yield from waiting_lines(preview["waiting_partitions"], preview["waiting"])
     for row in preview["examples"]:
         yield f"skipped: {row['topic']}-{row['partition']}: {row['reason']}"
     if preview["skipped"] > len(preview["examples"]):

@@ -13,6 +13,7 @@ from planner.plan import Target, make_plan, moves_of
 from planner.report.units import in_bytes, in_time
 from planner.schedule import schedule as schedule_moves
 from planner.snapshot import Snapshot
+from reassignd.commands.text import waiting_lines
 from reassignd.errors import CommandError
 
 BANDWIDTH = 100 * 1024 * 1024
@@ -69,12 +70,7 @@ def copy_lines(result: Forecast) -> Iterator[str]:
 def forecast_lines(result: Forecast) -> Iterator[str]:
     """Yield the lines of the forecast."""
     yield from copy_lines(result)
-    if result.waiting_partitions:
-        first = result.waiting[0]
-        yield (
-            f"waits: {counted(result.waiting_partitions, 'partition')}, "
-            f"the first is {first['topic']}-{first['partition']}: {first['reason']}"
-        )
+    yield from waiting_lines(result.waiting_partitions, result.waiting)
 
 
 def within_schedule(text: str | None, result: Forecast) -> Scheduled:

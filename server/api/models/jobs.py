@@ -17,6 +17,7 @@ from server.api.models.shared import (
     Replicas,
     SecondsLeft,
     TotalBytes,
+    WaitingPartition,
 )
 
 PRIORITIES = (-1000, 1000)
@@ -176,6 +177,13 @@ class RollbackPreview(Struct):
     ]
     skipped: Annotated[int, Meta(description="Partitions that are left as they are.")]
     examples: Annotated[list[Skipped], Meta(description="The first 100 partitions that are skipped.")]
+    waiting_partitions: Annotated[
+        int,
+        Meta(
+            description="Partitions that move back but cannot get there with the brokers that are live now."
+        ),
+    ]
+    waiting: Annotated[list[WaitingPartition], Meta(description="The first 100 of them.")]
 
 
 class Priority(Struct, forbid_unknown_fields=True):

@@ -4,9 +4,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from controller.model.names import Replicas
 from server.api.models.proposals import ProposedLoad
-from server.api.models.shared import RateOrigin
+from server.api.models.shared import RateOrigin, WaitingPartition
 
 
 class ReviewOptions(Struct, forbid_unknown_fields=True):
@@ -31,15 +30,6 @@ class ReviewedBroker(Struct):
     bytes_in: int
     bytes_out: int
     seconds: Annotated[float, Meta(description="Time that its traffic takes at the bandwidth.")]
-
-
-class WaitingPartition(Struct):
-    """A partition that cannot reach its target now."""
-
-    topic: str
-    partition: int
-    replicas: Annotated[Replicas, Meta(description="How far it gets.")]
-    reason: str
 
 
 class Review(Struct):

@@ -59,6 +59,15 @@ class Refused(Struct):
     message: str
 
 
+class WaitingPartition(Struct):
+    """A partition that cannot reach its target now."""
+
+    topic: str
+    partition: int
+    replicas: Annotated[Replicas, Meta(description="How far it gets.")]
+    reason: str
+
+
 class Reason(Struct):
     """A reason, and the number of partitions that it applies to."""
 

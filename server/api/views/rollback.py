@@ -5,9 +5,10 @@ from controller.model.names import without
 from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.call import Call
 from server.api.models.jobs import RollbackPreview, Skipped
+from server.api.models.shared import WaitingPartition
 
 EXAMPLES = 100
-"""Skipped partitions that are listed."""
+"""Most partitions that are listed, of those that are skipped and of those that wait."""
 
 
 async def rollback_preview(call: Call, job: Job) -> RollbackPreview:
@@ -15,6 +16,7 @@ async def rollback_preview(call: Call, job: Job) -> RollbackPreview:
     rows = await call.collect(rollback_rows(call.state, job))
     moving = [row for row in rows if row.replicas and not row.unmoved]
     skipped = [row for row in rows if row.reason]
+    waiting = [row for row in moving if row.waits_for]
     withdrawn = sum(row.withdrawn for row in rows)
     unmoved = sum(row.unmoved for row in rows)
     return RollbackPreview(
@@ -26,6 +28,8 @@ async def rollback_preview(call: Call, job: Job) -> RollbackPreview:
         unchanged=len(rows) - len(moving) - len(skipped) - withdrawn - unmoved,
         skipped=len(skipped),
         examples=[Skipped(*row.key, row.reason) for row in skipped[:EXAMPLES]],
+        waiting_partitions=len(waiting),
+        waiting=[WaitingPartition(*row.key, row.reached, row.waits_for) for row in waiting[:EXAMPLES]],
     )
 
 

@@ -111,6 +111,22 @@ def test_partitions_that_were_changed_since_are_skipped() -> None:
     )
 
 
+def test_a_rollback_to_a_broker_that_is_gone_is_refused_as_an_order_to_it_is() -> None:
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [2, 3, 4]})
+    controller.settle().unregister(1)
+    refused = controller.alter({"foo-0": [1, 2, 3]})["foo-0"].message
+    assert roll_back(controller, 1) == (0, {"foo-0": refused, "foo-1": refused})
+
+
+def test_a_broker_that_is_gone_does_not_hinder_a_rollback_to_the_replicas_that_are_there() -> None:
+    controller = three(partitions=1)
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    controller.unregister(1)
+    assert roll_back(controller, 1) == (2, {})
+    assert [controller.settle().replicas(name) for name in ("foo-0", "foo-1")] == [(1, 2, 3)] * 2
+
+
 def test_a_rollback_can_be_rolled_back() -> None:
     controller = three()
     controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})

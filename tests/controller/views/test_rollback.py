@@ -55,6 +55,19 @@ def test_queued_entries_are_withdrawn() -> None:
     assert rows(cluster, 2) == {"foo-0": RollbackRow(key("foo-0"), withdrawn=True)}
 
 
+def test_a_list_with_a_broker_that_is_not_live_waits_where_its_steps_end() -> None:
+    cluster = moved().settle()
+    cluster.stop(1)
+    row = rows(cluster)["foo-0"]
+    assert (row.waits_for, 1 in row.reached) == ("offline: broker 1", False)
+
+
+def test_a_list_with_a_broker_that_is_gone_is_skipped() -> None:
+    cluster = moved().settle()
+    cluster.unregister(1)
+    assert rows(cluster)["foo-0"].reason.endswith("broker 1, but no such broker is registered.")
+
+
 def test_the_preview_has_the_rows_of_the_rollback() -> None:
     cluster = moved(partitions=1)
     cluster.catch_up()

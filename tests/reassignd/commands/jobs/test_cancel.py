@@ -14,7 +14,9 @@ PREVIEW = {
     "withdrawn": 3,
     "unchanged": 1,
     "skipped": 4,
+    "waiting_partitions": 2,
 }
+WAITING = [{"topic": "foo", "partition": 0, "replicas": [2], "reason": "offline: broker 4"}]
 EXAMPLES = [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}]
 
 
@@ -23,7 +25,7 @@ def test_a_dry_run_prints_the_numbers_and_changes_nothing(
 ) -> None:
     def get(_: object, path: str) -> Any:
         assert path == "/v1/jobs/7/rollback"
-        return PREVIEW | {"examples": EXAMPLES}
+        return PREVIEW | {"examples": EXAMPLES, "waiting": WAITING}
 
     monkeypatch.setattr("reassignd.client.Client.get", get)
     assert main(["rollback", "7", "--dry-run"]) == 0
@@ -33,6 +35,7 @@ def test_a_dry_run_prints_the_numbers_and_changes_nothing(
         "5 partitions not moved yet would only leave the job.",
         "It withdraws 3 queued partitions.",
         "1 partition would not change.",
+        "waits: 2 partitions, the first is foo-0: offline: broker 4",
         "skipped: foo-2: taken over by job 2",
         "skipped: 3 more",
     ]
@@ -41,7 +44,14 @@ def test_a_dry_run_prints_the_numbers_and_changes_nothing(
 def test_a_rollback_of_a_rollback_says_where_partitions_move(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    preview = {**dict.fromkeys(PREVIEW, 0), "undoes": 6, "partitions": 2, "bytes": 2048, "examples": []}
+    preview = {
+        **dict.fromkeys(PREVIEW, 0),
+        "undoes": 6,
+        "partitions": 2,
+        "bytes": 2048,
+        "examples": [],
+        "waiting": [],
+    }
     monkeypatch.setattr("reassignd.client.Client.get", lambda *_: preview)
     assert main(["rollback", "7", "--dry-run"]) == 0
     assert capsys.readouterr().out.splitlines() == [

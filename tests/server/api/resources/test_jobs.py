@@ -174,8 +174,20 @@ async def test_a_rollback_is_previewed_in_numbers() -> None:
         "unchanged": 0,
         "skipped": 1,
         "examples": [{"topic": "foo", "partition": 2, "reason": "taken over by job 2"}],
+        "waiting_partitions": 0,
+        "waiting": [],
     }
     assert len(client.controller.state.jobs) == 2
+
+
+async def test_the_preview_of_a_rollback_names_what_waits_as_that_of_a_plan_does() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))
+    client.controller.settle().stop(1)
+    preview = await client.get("/v1/jobs/1/rollback")
+    waiting = {"topic": "foo", "partition": 0, "replicas": [4, 5, 6], "reason": "offline: broker 1"}
+    assert preview["waiting_partitions"] == 1
+    assert preview["waiting"] == [waiting | {"replicas": [2, 3, 4]}]
 
 
 async def test_the_preview_of_a_rollbacks_rollback_names_the_job_whose_targets_it_restores() -> None:
