@@ -8,14 +8,17 @@ lists.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import cast
 
 from controller.state.state import State
 from controller.views.reassignments import listed
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from protocol.messages.list_partition_reassignments_response import (
     CurrentBatchPartition,
     CurrentBatchTopic,
@@ -31,7 +34,7 @@ from server.dispatch.registry import handles
 KEPT_ROWS = 500
 """Rows of which to keep encoded topics is cheaper than to encode all of them again."""
 
-RequestedPartitions = Mapping[str, tuple[int, ...] | None] | None
+RequestedPartitions = Mapping[str, Sequence[int] | None]
 
 
 def refuse(
@@ -79,7 +82,7 @@ def handle(
             lambda: context.services.listing.build(state) if rows > KEPT_ROWS else _response(state, None),
             large=rows > LARGE_ROWS,
         )
-    requested = {topic.name: topic.partition_indexes for topic in request.topics}
+    requested = _requested(request.topics)
     rows = sum(
         state.reassigning.get(name, 0) if indexes is None else len(indexes)
         for name, indexes in requested.items()
@@ -89,11 +92,23 @@ def handle(
     return context.off_loop(_response, state, requested)
 
 
+def _requested(topics: Iterable[ListPartitionReassignmentsTopics]) -> RequestedPartitions:
+    """Return the requested partitions by topic; one request may name a topic more than once."""
+    requested: dict[str, list[int] | None] = {}
+    for name, indexes in topics:
+        before = requested.setdefault(name, [])
+        if indexes is None:
+            requested[name] = None
+        elif before is not None:
+            before += indexes
+    return requested
+
+
 def _empty() -> ListPartitionReassignmentsResponse:
     return ListPartitionReassignmentsResponse(error_message=None)
 
 
-def _response(state: State, requested: RequestedPartitions) -> ListPartitionReassignmentsResponse:
+def _response(state: State, requested: RequestedPartitions | None) -> ListPartitionReassignmentsResponse:
     topics: defaultdict[str, list[OngoingPartitionReassignment]] = defaultdict(list)
     batch: defaultdict[str, list[CurrentBatchPartition]] = defaultdict(list)
     for topic, rows in listed(state, requested):

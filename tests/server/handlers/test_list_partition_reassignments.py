@@ -77,6 +77,17 @@ async def test_named_partitions_are_listed_and_unknown_ones_left_out() -> None:
     assert [row[0] for row in rows(response)["foo"]] == [1]
 
 
+async def test_a_topic_that_is_named_twice_is_listed_with_the_partitions_of_both() -> None:
+    moving = [MOVING._replace(partition=number) for number in range(3)]
+    given = InMemoryController().with_partitions(*moving)
+    twice = [ListPartitionReassignmentsTopics("foo", indexes) for indexes in ((1,), (), (2, 1))]
+    response = await ask(ListPartitionReassignmentsRequest(topics=twice), context(0, given.state))
+    assert [row[0] for row in rows(response)["foo"]] == [1, 2, 1]
+    twice[1] = ListPartitionReassignmentsTopics("foo", None)
+    response = await ask(ListPartitionReassignmentsRequest(topics=twice), context(0, given.state))
+    assert [row[0] for row in rows(response)["foo"]] == [0, 1, 2]
+
+
 async def test_null_partitions_list_all_of_the_topic() -> None:
     assert list(rows(await ask(only(bar=None), context(0, controller().state)))) == ["bar"]
 
