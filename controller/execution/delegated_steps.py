@@ -131,7 +131,7 @@ def undo(d: Decision, partition: Partition) -> None:
     known = d.state.upstream_steps.get(partition.key)
     if known is None or not known.in_flight:
         known = UpstreamStep(*partition.key, partition.current, partition.next, Stage.SETTLED)
-    elif known.stage in {Stage.UNDOING, Stage.UNDONE}:
+    elif known.is_cancelled:
         return
     stage = COMMANDS[known.stage, Command.UNDO]
     d.put(known._replace(stage=stage, epoch=max(known.epoch, partition.leader_epoch)))

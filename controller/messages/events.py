@@ -23,7 +23,8 @@ class AlterReassignments(Event[AlterReply]):
     """AlterPartitionReassignments (45). `topics` None cancels everything."""
 
     topics: Sequence[AlterTopic] | None
-    timeout_ms: int = 60_000
+    deadline_ms: int | None = None
+    """When the time of the request is over, in milliseconds since 1970. Later it is refused, as in Kafka."""
     allow_replication_factor_change: bool = True
     principal: str = "User:ANONYMOUS"
     client_id: str | None = None

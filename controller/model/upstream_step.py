@@ -23,6 +23,9 @@ class Stage(IntEnum):
     """The upstream has confirmed the cancel; Metadata does not show it yet."""
 
 
+_CANCELLED = frozenset({Stage.UNDOING, Stage.UNDONE})
+
+
 class UpstreamStep(NamedTuple):
     """A step of a partition from the replica list `base` to the list `following`."""
 
@@ -49,6 +52,11 @@ class UpstreamStep(NamedTuple):
     def in_flight(self) -> bool:
         """Whether the upstream carries the step out, or may do so."""
         return self.stage is not Stage.SETTLED
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether a cancel of the step was decided, and its effect was not observed yet."""
+        return self.stage in _CANCELLED
 
     @property
     def ways_back(self) -> frozenset[Replicas]:

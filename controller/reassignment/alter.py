@@ -17,7 +17,7 @@ from controller.reassignment.bulk_cancels import BulkCancels
 from controller.reassignment.first_orders import FirstOrders, accept_all, new_reassignment
 from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
-from controller.reassignment.reassignments import Order
+from controller.reassignment.reassignments import NOTHING_TO_CANCEL, Order
 from controller.reassignment.repeated_rows import Outcomes, RepeatedRows, find_repeated, parts_of
 from controller.reassignment.validation import check_factor, check_replicas
 from controller.state.decision import Decision
@@ -26,24 +26,26 @@ from controller.state.state import State
 ROWS_PER_SLICE = 500
 """Other tasks run between two slices, which take a few milliseconds each."""
 
+WHOLE_TOPIC = -1
+"""Partition of the one row for a topic whose reassignments cannot be cancelled."""
+
+_EMPTY = Outcome(message="")
+
 
 def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None]:
     """Carry out each row independently. The reply has one outcome per row, in request order."""
     topics = _cancel_all(d) if event.topics is None else event.topics
-    if event.timeout_ms <= 0:
+    if event.deadline_ms is not None and d.now_ms >= event.deadline_ms:
         d.answer(event, (yield from refuse_all(topics, Outcome(ErrorCode.REQUEST_TIMED_OUT))))
         return
     repeated = yield from find_repeated(topics)
     job = open_job(d, JobKind.PLAN, event)
     cancels = BulkCancels(d)
-    answers = []
-    room = ROWS_PER_SLICE
+    answers, room = [], ROWS_PER_SLICE
     whole: set[str] = set()
     for topic, requested in topics:
         outcomes: list[tuple[int, Outcome]] = []
         answers.append(TopicOutcomes(topic, outcomes))
-        if requested is None and topic not in d.state.topics:
-            outcomes.append((-1, _no_topic(topic)))
         rows = _moving_rows(d, topic, whole) if requested is None else iter(requested)
         while taken := list(islice(rows, room)):
             _alter(
@@ -52,6 +54,8 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             room = room - len(taken) or ROWS_PER_SLICE
             if room == ROWS_PER_SLICE:
                 yield
+        if requested is None and not outcomes:
+            outcomes.append((WHOLE_TOPIC, _nothing_in(d.state, topic)))
         # A topic without rows takes time too.
         room = room - 1 or ROWS_PER_SLICE
         if room == ROWS_PER_SLICE:
@@ -60,7 +64,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         yield from repeated.carry_out(
             lambda key, row: _fire(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
         )
-    outcome = Outcome(message=None if topics or event.topics is None else "")
+    outcome = DONE if topics else _EMPTY if event.topics is not None else NOTHING_TO_CANCEL
     d.answer(event, AlterReply(outcome, answers, seal_job(d, job)))
 
 
@@ -147,6 +151,11 @@ def _alter(
     d.rows += len(rows)
 
 
+def _nothing_in(state: State, topic: str) -> Outcome:
+    """Return the outcome of a cancel of the topic that has found no reassignment."""
+    return NOTHING_TO_CANCEL if topic in state.topics else _no_topic(topic)
+
+
 def _is_same(state: State, known: Reassignment, target: Replicas) -> bool:
     """Return whether an order of the target changes nothing: the partition has that target already."""
     return known.target == target and not known.blocked and not state.pending
@@ -180,7 +189,7 @@ def _moving_rows(d: Decision, topic: str, whole: set[str]) -> Iterator[AlterRow 
 
     The check is made lazily.
 
-    `whole` are the topics that the request has cancelled before: again, a cancel has no effect but takes as
+    `whole` are the topics that the request has cancelled before: again, a cancel finds nothing but takes as
     long.
     """
     if topic in whole:

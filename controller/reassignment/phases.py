@@ -120,7 +120,7 @@ def fire_at(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
 _NOTHING = Outcome()
 _REFUSED = {
     Trigger.ORDER: Outcome(ErrorCode.UNKNOWN_SERVER_ERROR),
-    Trigger.CANCEL: Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+    Trigger.CANCEL: reassignments.NOTHING_TO_CANCEL,
     Trigger.PLAN: _NOTHING,
     Trigger.START: _NOTHING,
     Trigger.PROGRESS: _NOTHING,

@@ -36,6 +36,8 @@ from controller.scheduling.limits import LEADS, Cost, capacities_of
 from controller.state.decision import Decision
 from controller.state.state import State
 
+NOTHING_TO_CANCEL = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+
 
 class Order(NamedTuple):
     """A target and the job that orders it."""
@@ -71,6 +73,10 @@ def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> O
 
 def undo_external(d: Decision, partition: Partition, _: Reassignment, __: Order) -> Outcome:
     """Cancel another client's reassignment, as Kafka's own cancel does, and the target queued behind it."""
+    step = d.state.upstream_steps.get(partition.key)
+    cancelled = step is not None and step.is_cancelled and step.following == partition.next
+    if cancelled and partition.key not in d.state.pending:
+        return NOTHING_TO_CANCEL
     withdraw(d, partition.key)
     back = partition.current
     executor_of(d.state).begin(d, partition, back, back, NO_LEADER)
@@ -110,7 +116,12 @@ def roll_back(d: Decision, partition: Partition, reassignment: Reassignment, ord
 
     Kafka's own cancel keeps the order that the target gave to common replicas; this one does not. A target
     queued for the partition is withdrawn, or taken over if the order has a job.
+
+    A cancel of what was cancelled before, where only the undo of the step is left, has nothing to cancel: in
+    Kafka the first one has ended the reassignment. A rollback by steps goes on, and is cancelled already.
     """
+    if _is_undone(d.state, partition, reassignment) and not order.job:
+        return NOTHING_TO_CANCEL
     withdraw(d, partition.key, order.job)
     if d.state.cancel_stops:
         return _stop(d, partition, reassignment)
@@ -320,6 +331,13 @@ def _step_ended(d: Decision, before: Partition) -> None:
     if after.leader != before.leader:
         d.leader_changes += 1
         d.state.backlog.usage.count(LEADS, 1)
+
+
+def _is_undone(state: State, partition: Partition, reassignment: Reassignment) -> bool:
+    """Return whether a rollback has no replica left to copy or to drop: only the step in flight ends."""
+    if not reassignment.rolling_back or reassignment.blocked or reassignment.key in state.pending:
+        return False
+    return set(reassignment.current_of(partition)) == set(reassignment.original)
 
 
 def _turn(

@@ -3,13 +3,15 @@
 KIP: 455, 860 (v1). Null topics cancel all reassignments. Null partitions cancel all reassignments of the
 topic.
 ACL: ALTER on the cluster.
-Errors: top-level REQUEST_TIMED_OUT, CLUSTER_AUTHORIZATION_FAILED, each repeated for every partition; by
-partition UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR,
-NO_REASSIGNMENT_IN_PROGRESS.
+Errors: top-level REQUEST_TIMED_OUT, CLUSTER_AUTHORIZATION_FAILED, each repeated for every partition;
+top-level NO_REASSIGNMENT_IN_PROGRESS for a cancel of all reassignments where there is none; by partition
+UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR,
+NO_REASSIGNMENT_IN_PROGRESS. The row of a topic without reassignments to cancel has the partition -1.
 """
 
 from typing import cast
 
+from common.clock import wall_clock
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.rows import row_maker
@@ -89,7 +91,7 @@ def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
         ]
     return AlterReassignments(
         topics,
-        request.timeout_ms,
+        wall_clock() + request.timeout_ms,
         request.allow_replication_factor_change,
         context.principal,
         context.client_id,

@@ -6,12 +6,14 @@ from itertools import groupby
 from msgspec import UNSET
 from starlette.responses import Response
 
+from common.error_codes import ErrorCode
 from common.json.models import convert_model
 from common.large_lists import drained
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import TopicPartition
 from controller.model.plan import PartitionName, read_row
+from controller.reassignment.alter import WHOLE_TOPIC
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from controller.throttle.direct import throttled_by_others
@@ -68,13 +70,16 @@ async def cancel(call: Call) -> Response:
         ),
         refused=[],
     )
-    return streamed(answer, refused_rows(reply.topics))
+    # Of a topic, a job or everything, what is left is cancelled, and that may be nothing.
+    named = body.partitions is not UNSET
+    harmless = ErrorCode.NONE if named else ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+    return streamed(answer, refused_rows(reply.topics, harmless))
 
 
 def _require_topic(state: State, reply: AlterReply) -> None:
     """Raise HttpError if the one topic of the request is unknown: its only row has no partition."""
     for number, outcome in reply.topics[0].rows[:1]:
-        if number == -1:
+        if number == WHOLE_TOPIC and outcome.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise HttpError(404, outcome.text + topic_hint(state, reply.topics[0].topic))
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from common.error_codes import ErrorCode
 from common.large_lists import drained
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.job_events import TopicOutcomes
@@ -114,8 +115,14 @@ def count_accepted(topics: Sequence[TopicOutcomes]) -> int:
     return sum(outcome.ok for _, rows in topics for _, outcome in rows)
 
 
-def refused_rows(topics: Sequence[TopicOutcomes]) -> Iterator[Refused | None]:
-    """Yield the partitions that the controller refused, and None for the others. Empties the lists that it reads."""
+def refused_rows(
+    topics: Sequence[TopicOutcomes], harmless: ErrorCode = ErrorCode.NONE
+) -> Iterator[Refused | None]:
+    """Yield the partitions that the controller refused, and None for the others. Empties the lists that it reads.
+
+    Those refused with the `harmless` error count as others.
+    """
     for topic, rows in drained(topics):
         for partition, (error, message) in drained(rows):
-            yield Refused(topic, partition, error.name, message or error.name) if error else None
+            refused = error and error is not harmless
+            yield Refused(topic, partition, error.name, message or error.name) if refused else None

@@ -1,10 +1,11 @@
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.messages.effects import Elect, Submit
 from controller.messages.events import Stalled
 from controller.messages.upstream_events import Measured
 from controller.model.cluster import Replicas
-from controller.model.errors import DONE
+from controller.model.errors import DONE, Outcome
 from controller.reassignment.phases import Phase
 from controller.scheduling.limits import Capacity, LimitKind
 from controller.state.upstream import Disk
@@ -40,6 +41,25 @@ def test_a_cancel_restores_the_order_that_kafka_alone_loses() -> None:
     gateway.settle()
     assert gateway.kafka.replicas[key("foo-0")] == (4, 1)
     assert submits(gateway) == [(1, 3), None, (4, 1)]
+
+
+def test_a_second_cancel_finds_nothing_though_the_undo_still_runs() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (1, 3)})
+    gateway.deliver()
+    found = [gateway.alter({"foo-0": None})["foo-0"] for _ in range(2)]
+    assert found == [DONE, Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)]
+    assert gateway.phase("foo-0") is Phase.MOVING
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (4, 1)
+
+
+def test_a_second_cancel_of_a_rollback_that_copies_replicas_is_accepted() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
+    gateway.alter({"foo-0": (2, 3)})
+    while 4 in gateway["foo-0"].replicas:
+        gateway.catch_up()
+    assert [gateway.alter({"foo-0": None})["foo-0"] for _ in range(2)] == [DONE, DONE]
 
 
 def test_an_override_leaks_no_replica() -> None:

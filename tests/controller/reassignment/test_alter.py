@@ -20,9 +20,9 @@ def controller() -> InMemoryController:
 
 
 def alter(
-    controller: InMemoryController, topics: Sequence[AlterTopic] | None, timeout_ms: int = 60_000
+    controller: InMemoryController, topics: Sequence[AlterTopic] | None, deadline_ms: int | None = None
 ) -> AlterReply:
-    reply: AlterReply = controller.do(AlterReassignments(topics, timeout_ms)).reply
+    reply: AlterReply = controller.do(AlterReassignments(topics, deadline_ms)).reply
     return reply
 
 
@@ -64,12 +64,16 @@ def test_a_repeated_row_is_answered_twice_and_the_last_one_wins(controller: InMe
     assert (wanted.original, wanted.target) == ((1, 2, 3), (1, 5))
 
 
-@pytest.mark.parametrize("timeout_ms", [0, -1])
-def test_a_request_without_time_is_refused(controller: InMemoryController, timeout_ms: int) -> None:
-    reply = alter(controller, [AlterTopic("foo", [AlterRow(0, (4,)), AlterRow(9, None)])], timeout_ms)
+@pytest.mark.parametrize("passed_ms", [0, 1])
+def test_a_request_that_is_decided_after_its_time_is_refused(
+    controller: InMemoryController, passed_ms: int
+) -> None:
+    topics = [AlterTopic("foo", [AlterRow(0, (4,)), AlterRow(9, None)])]
+    reply = alter(controller, topics, controller.now_ms - passed_ms)
     late = Outcome(ErrorCode.REQUEST_TIMED_OUT)
     assert reply[:2] == (late, [TopicOutcomes("foo", [(0, late), (9, late)])])
     assert controller.changes == []
+    assert alter(controller, topics, controller.now_ms + 1).topics[0].rows[0] == (0, DONE)
 
 
 def test_an_empty_request_has_an_empty_message(controller: InMemoryController) -> None:
@@ -88,18 +92,14 @@ def test_null_partitions_cancel_all_reassignments_of_the_topic(controller: InMem
     assert list(controller.state.reassigning) == ["bar"]
 
 
-def test_null_partitions_of_a_topic_without_reassignments_cancel_nothing(
+def test_null_partitions_with_nothing_to_cancel_are_one_row_numbered_minus_one(
     controller: InMemoryController,
 ) -> None:
-    assert alter(controller, [AlterTopic("foo", None)])[:2] == (Outcome(), [TopicOutcomes("foo", [])])
-
-
-def test_null_partitions_of_an_unknown_topic_are_one_row_numbered_minus_one(
-    controller: InMemoryController,
-) -> None:
-    (answer,) = alter(controller, [AlterTopic("ghost", None)]).topics
+    reply = alter(controller, [AlterTopic(name, None) for name in ("ghost", "foo")])
     unknown = Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find a topic named ghost.")
-    assert answer == TopicOutcomes("ghost", [(-1, unknown)])
+    idle = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+    assert reply.topics == [TopicOutcomes("ghost", [(-1, unknown)]), TopicOutcomes("foo", [(-1, idle)])]
+    assert reply.outcome is DONE
 
 
 def test_null_topics_cancel_everything_and_answer_one_row_each(controller: InMemoryController) -> None:
@@ -111,10 +111,10 @@ def test_null_topics_cancel_everything_and_answer_one_row_each(controller: InMem
     assert controller.state.reassignments == {}
 
 
-def test_null_topics_without_reassignments_return_no_rows_and_no_error(
+def test_null_topics_without_reassignments_are_an_error_of_the_request(
     controller: InMemoryController,
 ) -> None:
-    assert alter(controller, None)[:2] == (Outcome(), [])
+    assert alter(controller, None)[:2] == (Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS), [])
 
 
 def test_a_topic_that_is_being_deleted_accepts_cancels_only(
@@ -158,12 +158,15 @@ def test_a_second_cancel_of_a_whole_topic_visits_nothing(controller: InMemoryCon
     controller.catch_up()
     controller.alter({"foo-0": (1, 2, 3)})
     first, *others = alter(controller, [AlterTopic("foo", None)] * 3).topics
-    assert ([number for number, _ in first.rows], [each.rows for each in others]) == ([0], [[], []])
+    nothing = (-1, Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS))
+    assert ([number for number, _ in first.rows], [each.rows for each in others]) == ([0], [[nothing]] * 2)
 
 
 def test_a_large_request_without_time_is_refused_in_slices() -> None:
     rows = [AlterRow(number, (4,)) for number in range(3 * ROWS_PER_SLICE)]
-    event = AlterReassignments([AlterTopic(f"foo{n}", rows[:ROWS_PER_SLICE]) for n in range(3)], timeout_ms=0)
+    event = AlterReassignments(
+        [AlterTopic(f"foo{n}", rows[:ROWS_PER_SLICE]) for n in range(3)], deadline_ms=0
+    )
     d = Decision(InMemoryController().state)
     assert len(list(decide(d, event))) == 3
     assert {outcome.error for _, rows in d.reply.topics for _, outcome in rows} == {

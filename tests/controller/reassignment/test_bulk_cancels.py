@@ -28,7 +28,7 @@ def play(subject: InMemoryController, rounds: list[Round]) -> list[object]:
     """Carry out the requests of each round, its ISR changes and the failure of a broker; return the replies."""
     replies: list[object] = []
     for request, isr_changes, lost in rounds:
-        replies.append(subject.do(AlterReassignments([AlterTopic("foo", request)], 60_000)).reply)
+        replies.append(subject.do(AlterReassignments([AlterTopic("foo", request)])).reply)
         for number, members in isr_changes:
             replicas = subject.state.partitions["foo"][number].replicas
             subject.isr(f"foo-{number}", [each for each in replicas if each in members] or replicas[:1])
@@ -64,7 +64,7 @@ def taken(subject: InMemoryController, *numbers: int) -> int:
 def test_a_step_whose_new_replicas_lag_is_undone_in_one_record() -> None:
     moving = controller()
     moving.alter({"foo-0": (1, 5)})
-    d = moving.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, None)])], 60_000))
+    d = moving.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, None)])]))
     assert d.changes[:3] == [
         Partition("foo", 0, (1, 2), (1, 2), 1, leader_epoch=2, partition_epoch=2),
         Deleted(Reassignment, key("foo-0")),

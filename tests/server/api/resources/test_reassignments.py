@@ -60,6 +60,14 @@ async def test_a_cancel_without_reassignments_cancels_nothing() -> None:
     assert (answer["cancelled"], answer["refused"], answer["partitions"]) == (0, [], [])
 
 
+@pytest.mark.parametrize("what", [{"all": True}, {"topic": "foo"}, {"job": 1}])
+async def test_a_cancel_in_bulk_of_nothing_refuses_no_row(what: dict[str, Any]) -> None:
+    client = await moving()
+    assert (await client.post(CANCEL, what))["cancelled"] > 0
+    answer = await client.post(CANCEL, what)
+    assert (answer["cancelled"], answer["refused"]) == (0, [])
+
+
 async def test_a_cancel_returns_the_remaining_throttles() -> None:
     client = await moving()
     client.controller.default("reassignment.throttle.bytes.per.second", "1000")
