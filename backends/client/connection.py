@@ -14,6 +14,7 @@ from backends.client.errors import (
     RequestLostError,
     RequestTimedOutError,
     UnreachableError,
+    UnsendableError,
     UnsupportedError,
 )
 from common.address import Address
@@ -21,7 +22,7 @@ from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey, find_api
 from protocol.codec.wire import schema_of
 from protocol.connection import ClientConnection
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, EncodeError
 from protocol.frames import ResponseFrame, decode_response
 from protocol.schema import Request, Response
 
@@ -74,7 +75,7 @@ class BrokerConnection(asyncio.Protocol):
     ) -> Response:
         """Send the request in `version`, or in the highest version that both sides know; return the response.
 
-        Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when
+        Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; UnsendableError when
         the version cannot express the request, and HeldError if `permits` refuses it. After a timeout the connection accepts no further requests,
         because the broker may never answer again; other requests in flight keep their own timeouts. The time
         for decoding does not count.
@@ -136,6 +137,9 @@ class BrokerConnection(asyncio.Protocol):
                     if not self.permits(request):
                         raise HeldError(_name(request))
                     encoded = self._wire.send_request(request, version, self._client_id)
+                except EncodeError as error:
+                    self._slots.release()
+                    raise UnsendableError(f"{self.peer} cannot be sent {error}") from error
                 except BaseException:
                     self._slots.release()
                     raise

@@ -4,7 +4,8 @@ BrokerError
 ├── NotSentError             the request was not sent and has no effect
 │   ├── UnreachableError     no connection; retrying, or another broker, may succeed
 │   ├── AuthenticationError  credentials or certificates were refused; retrying does not help
-│   └── UnsupportedError     the broker does not serve the API, or in no known version
+│   ├── UnsupportedError     the broker does not serve the API, or in no known version
+│   └── UnsendableError      the version cannot express the request, such as a string that is too long
 └── InDoubtError             the request was sent and may have had an effect
     ├── RequestTimedOutError
     └── RequestLostError     the connection ended before the response, or the response is invalid
@@ -33,6 +34,10 @@ class AuthenticationError(NotSentError):
 
 class UnsupportedError(NotSentError):
     """The broker does not serve the API or the version."""
+
+
+class UnsendableError(NotSentError):
+    """The version cannot express the request. Retrying does not help, but must not end a background task."""
 
 
 class InDoubtError(BrokerError):

@@ -241,8 +241,8 @@ class ThrottleConfigs:
                 "the throttle of %s cannot be set: %s", _listed(kind, [name for _, name in resources]), error
             )
             return failed
-        # A deleted topic has no throttle. A list that is `*` accepts no entries and needs none.
-        accepted = {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_CONFIG}
+        # A deleted topic has no throttle.
+        accepted = {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
         for row in response.responses:
             if row.error_code in accepted:
                 failed.discard((kind, row.resource_name))

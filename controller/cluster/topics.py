@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from common.counted import some
 from common.error_codes import ErrorCode
 from controller.cluster.placement import place
 from controller.cluster.topic_sizes import check_room, excess, growth_size, size_of, wanted_of
@@ -44,6 +45,8 @@ class _Layout(NamedTuple):
 NO_LAYOUT = _Layout()
 
 
+NAMED = 20
+"""Excluded brokers that a message names; a message has 32,767 bytes at most."""
 _LEGAL = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME}}}")
 
 
@@ -232,7 +235,7 @@ def _check_factor(state: State, factor: int) -> Outcome:
     usable = len(_racks(state))
     if factor > usable:
         excluded = sorted(state.excluded_brokers & state.live)
-        reason = f" and not in {EXCLUDED_BROKERS} ({', '.join(map(str, excluded))})" if excluded else ""
+        reason = f" and not in {EXCLUDED_BROKERS} ({some([*map(str, excluded)], NAMED)})" if excluded else ""
         return Outcome(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {factor} time(s): "

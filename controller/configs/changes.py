@@ -14,7 +14,7 @@ from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import ConfigsChanged
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import Config, ResourceType
-from controller.model.configs import ConfigChange, ConfigOp, ConfigSource, list_items
+from controller.model.configs import MAX_VALUE_BYTES, ConfigChange, ConfigOp, ConfigSource, list_items
 from controller.model.errors import DONE, Outcome
 from controller.model.names import display_name
 from controller.reassignment.phases import Trigger, fire_at
@@ -198,6 +198,9 @@ def _check_value(resource: ResourceType, owner: str, name: str, value: str) -> O
     key = KEYS[resource].get(name)
     if key is None:
         return _unknown(resource, name)
+    if len(value.encode(errors="replace")) > MAX_VALUE_BYTES:
+        text = f"The value of {name} would be longer than {MAX_VALUE_BYTES} bytes."
+        return Outcome(ErrorCode.INVALID_CONFIG, text)
     if name in CLUSTER_WIDE and resource is ResourceType.BROKER and owner != CLUSTER_DEFAULT:
         topics = ", or set it on topics" if name in TOPIC_KEYS else ""
         text = f"{name} is cluster-wide and cannot be set on broker {owner}: use --entity-default{topics}."

@@ -1,5 +1,6 @@
 """Dynamic configs as records, and the changes that clients make to them (KIP-226, KIP-339)."""
 
+from collections.abc import Iterable
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
@@ -17,6 +18,22 @@ default."""
 
 ConfigName = tuple[ResourceType, str, str]
 """Resource type, resource name and config name."""
+
+
+MAX_VALUE_BYTES = 32_767
+"""The longest value of a config. It is one string in Kafka's protocol and in its metadata log (Kafka:
+ConfigurationControlManager refuses longer ones)."""
+
+
+def fitting(entries: Iterable[str], most: int = MAX_VALUE_BYTES) -> list[str]:
+    """Return the first entries that make a list of at most `most` bytes. They are ASCII."""
+    fits, left = [], most + 1  # the first entry has no comma before it
+    for entry in entries:
+        left -= len(entry) + 1
+        if left < 0:
+            break
+        fits.append(entry)
+    return fits
 
 
 def list_items(value: str | None) -> list[str]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from controller.execution.executor import executor_of
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
+from controller.model.configs import MAX_VALUE_BYTES
 from controller.model.names import step_lists
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
@@ -117,10 +118,27 @@ def _step_cost(state: State, partition: Partition, following: Replicas, target: 
         preferred=NO_LEADER if target is None else steps.preferred_leader(target, state.backlog.usage.step),
     )
     size = state.sizes.get(key, 0)
+    adding = step_lists(current, following).adding
+    listed = 0 if target is None else _listed(len(state.partitions[key.topic]), current, adding)
     return shared_cost(
-        step_lists(current, following).adding,
+        adding,
         partition.leader,
         leader != partition.leader,
         1 << (size - 1).bit_length() if size else 0,
         not (state.profile.has_upstream and healthy),
+        key.topic if listed else "",
+        listed,
     )
+
+
+def _listed(partitions: int, current: Replicas, adding: Replicas) -> int:
+    """Return the bytes of the step's entries `partition:broker` in a throttle list of its topic, at most.
+
+    The entries are those of the leader's or of the follower's list. The result is 0 if the list has room for all
+    partitions of the topic, as it does for most topics.
+    """
+    if not adding:
+        return 0
+    entry = len(f"{partitions}:{max(*current, *adding)},")
+    listed = entry * max(len(current), len(adding))
+    return listed if listed * partitions > MAX_VALUE_BYTES else 0

@@ -157,6 +157,12 @@ class Backlog:
             self.usage.windows = windows
             self.usage.freed.update(self._parked.heaps)
 
+    def throttle(self, throttled: bool) -> None:
+        """Set whether steps need entries in throttle lists. Steps in flight continue."""
+        if throttled != self.usage.throttled:
+            self.usage.throttled = throttled
+            self.usage.freed.update(self._parked.heaps)
+
     def hold(self, steps: int | None) -> None:
         """Limit the steps in flight that repair nothing, for the health guard; None removes this limit."""
         if steps != self.usage.held:

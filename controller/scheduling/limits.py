@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from controller.model.cluster import NO_LEADER, Replicas
+from controller.model.configs import MAX_VALUE_BYTES
 from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED
 
@@ -54,17 +55,20 @@ class LimitKind(StrEnum):
     INCOMING = "replicas moving to broker"
     OUTGOING = "replicas moving from broker"
     BYTES = "bytes on their way"
+    LIST = "bytes in the throttle list of topic"
     HEALTH = "steps while the cluster is unhealthy"
 
 
 class Capacity(NamedTuple):
-    """A limited resource; `broker` is -1 for a cluster-wide one."""
+    """A limited resource; `broker` is -1 for one that is not a broker's."""
 
     kind: LimitKind
     broker: int = -1
+    topic: str = ""
 
     def __str__(self) -> str:
-        return self.kind.value if self.broker < 0 else f"{self.kind.value} {self.broker}"
+        whose = self.topic or ("" if self.broker < 0 else str(self.broker))
+        return f"{self.kind.value} {whose}".rstrip()
 
 
 _PARTITIONS, _LEADERS, _REPLICAS = (
@@ -73,7 +77,6 @@ _PARTITIONS, _LEADERS, _REPLICAS = (
     Capacity(LimitKind.REPLICAS),
 )
 _BYTES, _HEALTH = Capacity(LimitKind.BYTES), Capacity(LimitKind.HEALTH)
-_CLUSTERWIDE = (_PARTITIONS, _LEADERS, _REPLICAS, _BYTES, _HEALTH)
 
 
 class Cost(NamedTuple):
@@ -87,6 +90,10 @@ class Cost(NamedTuple):
     counted."""
     repairs: bool = True
     """The step may start while the health guard holds."""
+    topic: str = ""
+    """Its topic, if a throttle list of the topic has no room for all of its partitions."""
+    listed: int = 0
+    """Bytes that the step needs in each of the topic's two lists at most."""
 
 
 LEADS = Cost((), NO_LEADER, leads=True)
@@ -110,6 +117,8 @@ def capacities_of(cost: Cost) -> Amounts:
             taken.append((_BYTES, cost.size * len(cost.incoming)))
         if not cost.repairs:
             taken.append((_HEALTH, 1))
+        if cost.listed:
+            taken.append((Capacity(LimitKind.LIST, topic=cost.topic), cost.listed))
     return tuple(taken)
 
 
@@ -148,6 +157,8 @@ class Usage:
     """Whether operators have set no limit. Pace may have."""
 
     def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
+        self.throttled = False
+        """Whether the steps in flight need entries in the throttle lists of their topics."""
         self.windows: Windows | None = None
         """None while pace is off."""
         self.set_limits(limits, UNLIMITED_BYTES, None)
@@ -156,6 +167,8 @@ class Usage:
         self.ended: defaultdict[Capacity, int] = defaultdict(int)
         """By capacity, the used amounts of all steps that have ended since the start of the process."""
         self._taken: dict[Capacity, int] = {}
+        self._directions = 0
+        """Capacities of brokers of which something is used."""
         self._bytes_to: Counter[int] = Counter()
 
     def set_limits(self, limits: PlanLimits, most_bytes: int, held: int | None) -> None:
@@ -170,6 +183,7 @@ class Usage:
             LimitKind.OUTGOING: limits.per_broker,
             LimitKind.BYTES: most_bytes,
             LimitKind.HEALTH: UNLIMITED if held is None else held,
+            LimitKind.LIST: MAX_VALUE_BYTES,
         }
         self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
 
@@ -178,9 +192,11 @@ class Usage:
 
         A step that exceeds a limit by itself may run alone, unless the health guard or pace holds it.
         """
-        if self.unlimited and self.windows is None:
+        if self.unlimited and self.windows is None and not self.throttled:
             return None
         for capacity, amount in amounts:
+            if capacity.kind is LimitKind.LIST and not self.throttled:
+                continue
             taken = self._taken.get(capacity, 0)
             most = self._limits[capacity.kind] if self.windows is None else self.limit(capacity)
             if taken + amount > most and (taken or capacity is _HEALTH or not most):
@@ -199,7 +215,10 @@ class Usage:
     def count(self, cost: Cost, steps: int, *, ended: bool = False) -> None:
         """Add the cost of this number of steps. The number is negative for steps that have `ended`, or cost less now."""
         for capacity, amount in capacities_of(cost):
-            taken = self._taken.get(capacity, 0) + steps * amount
+            before = self._taken.get(capacity, 0)
+            taken = before + steps * amount
+            if capacity.broker >= 0:
+                self._directions += bool(taken) - bool(before)
             if taken:
                 self._taken[capacity] = taken
             else:
@@ -218,8 +237,7 @@ class Usage:
 
     def average(self) -> float:
         """Return the average number of replicas in flight per broker and direction; at least 1."""
-        directions = len(self._taken) - sum(capacity in self._taken for capacity in _CLUSTERWIDE)
-        return 2 * self.taken(_REPLICAS) / directions if directions else 1.0
+        return 2 * self.taken(_REPLICAS) / self._directions if self._directions else 1.0
 
     def brokers(self) -> set[int]:
         """Return the brokers that send or receive replicas."""

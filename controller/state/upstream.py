@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from controller.configs.values import ConfigValues
 from controller.model.cluster import Partition
-from controller.model.configs import Resource
+from controller.model.configs import ConfigName, Resource
 from controller.model.names import NO_LEADER, TopicPartition
 from controller.model.suspect import Suspect
 from controller.model.thresholds import (
@@ -89,6 +89,8 @@ class UpstreamState(ConfigValues):
     others_rates: Mapping[int, int] = field(default_factory=dict)
     """By broker the lowest replication throttle in bytes per second that others have set, while something moves. Not
     durable."""
+    unlisted: dict[ConfigName, int] = field(default_factory=dict)
+    """By throttle list that is full: the replicas in flight that are not in it, so that no rate slows them. Not durable."""
     unreachable: str = ""
     """Why the upstream cannot be polled; empty while it can."""
     unreachable_since_ms: int = 0
@@ -103,6 +105,13 @@ class UpstreamState(ConfigValues):
     they became so."""
     health_problem: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
+
+    def note_unlisted(self, key: ConfigName, replicas: int) -> None:
+        """Remember how many replicas in flight do not fit into the throttle list."""
+        if replicas:
+            self.unlisted[key] = replicas
+        else:
+            self.unlisted.pop(key, None)
 
     def add_external(self, key: TopicPartition) -> None:
         """The upstream moves the partition, and what it shows is to be listed."""

@@ -33,6 +33,7 @@ def adjust_delegated(d: Decision) -> None:
     state = d.state
     rate, paced = throttle_rate(state), lower_rates(state)
     touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
+    state.backlog.throttle(rate is not None or bool(paced))
     changed = rate != state.throttle or paced != state.leased_rates
     if changed or (touched and (rate is not None or paced)):
         # First, so that the rows of the new steps wait for their throttle.
@@ -117,7 +118,9 @@ def _reconcile_rate(
 def _reconcile_list(
     d: Decision, key: ConfigName, value: str | None, desired: str, subtracted: Sequence[str]
 ) -> list[ConfigChange]:
-    append, subtract, owned = change_list(value, d.state.leases.get(key), desired, subtracted)
+    append, subtract, owned, omitted = change_list(value, d.state.leases.get(key), desired, subtracted)
+    # What is subtracted makes room for others.
+    d.state.note_unlisted(key, 0 if subtract else omitted)
     if not owned:
         if value == "" and key in d.state.leases:
             # The list contained owned entries only. The lease ends when its removal is seen.

@@ -6,11 +6,11 @@ The record of a lease contains the previous value, which is restored at the end 
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import ConfigsChanged
-from controller.model.configs import Config, Lease, ResourceType
+from controller.model.configs import Config, Lease, ResourceType, list_items
 from controller.state.decision import Decision
 from controller.state.state import State
 from controller.throttle.desired import broker_rate, lower_rates, throttle_rate, throttled_replicas
-from controller.throttle.lease import others_entries, set_by_others, union
+from controller.throttle.lease import EVERY_REPLICA, others_entries, set_by_others, union
 
 
 def adjust_direct(d: Decision) -> None:
@@ -18,6 +18,7 @@ def adjust_direct(d: Decision) -> None:
     state = d.state
     touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
     free = not state.throttles and not state.paced_rates and state.opening.throttle is None
+    state.backlog.throttle(not free)
     if free and not state.leases:
         state.throttle, state.leased_rates = None, {}
         return
@@ -73,6 +74,7 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
     if lease is not None and value != lease.ours:
         lease = _adjust_lease(d, lease, value)
     if not desired:
+        state.note_unlisted(key, 0)
         if lease is not None:
             _restore(d, lease)
         return lease is not None
@@ -80,11 +82,17 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
     if config in RATES and (found is not None or state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config)):
         return False
     ours = desired if config in RATES else union(found, desired)
+    if config not in RATES:
+        state.note_unlisted(key, 0 if ours in {desired, EVERY_REPLICA} else _missing(ours, desired))
     if lease is not None and lease.ours == ours:
         return False
     d.put(Lease(*key, ours, found))
     d.put(Config(*key, ours))
     return True
+
+
+def _missing(value: str, desired: str) -> int:
+    return len(set(list_items(desired)).difference(list_items(value)))
 
 
 def _adjust_lease(d: Decision, lease: Lease, value: str | None) -> Lease | None:

@@ -8,7 +8,7 @@ removed. A rate that someone else set, or changed during the lease, is never cha
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from controller.model.configs import Lease, list_items
+from controller.model.configs import MAX_VALUE_BYTES, Lease, fitting, list_items
 
 EVERY_REPLICA = "*"
 
@@ -30,11 +30,15 @@ def others_entries(value: str | None, lease: Lease | None) -> list[str]:
 
 
 def union(value: str | None, desired: str) -> str:
-    """Return the list with the missing desired entries appended. `*` already covers all replicas."""
-    if not value or value == EVERY_REPLICA:
-        return value or desired
+    """Return the list with the missing desired entries appended that fit. `*` already covers all replicas."""
+    if value == EVERY_REPLICA:
+        return value
+    if not value and len(desired) <= MAX_VALUE_BYTES:
+        return desired
     current = list_items(value)
-    return ",".join(current + [entry for entry in list_items(desired) if entry not in current])
+    present = set(current)
+    missing = [entry for entry in list_items(desired) if entry not in present]
+    return ",".join(current + fitting(missing, _room(value)))
 
 
 class ListChange(NamedTuple):
@@ -43,6 +47,8 @@ class ListChange(NamedTuple):
     append: Sequence[str]
     subtract: Sequence[str]
     owned: Sequence[str]
+    omitted: int = 0
+    """Desired entries that do not fit into the list."""
 
 
 def change_list(
@@ -53,13 +59,19 @@ def change_list(
     Desired entries that someone else has set are not owned, so they remain when the lease ends. Owned entries
     that are no longer desired are subtracted even if the value does not contain them: the value may have been
     read before they were appended. An entry is no longer owned when its subtraction was acknowledged
-    (`subtracted`) and the value does not contain it.
+    (`subtracted`) and the value does not contain it. Entries are appended before others are subtracted, so those
+    that do not fit yet are appended when the value is read again.
     """
     current, wanted = set(list_items(value)), list_items(desired)
-    append = [] if EVERY_REPLICA in current else [entry for entry in wanted if entry not in current]
-    kept = set(wanted)
-    owned = [
-        entry for entry in owned_by(lease) if entry in kept or entry in current or entry not in subtracted
-    ]
-    subtract = [entry for entry in owned if entry not in kept]
-    return ListChange(append, subtract, list(dict.fromkeys([*owned, *append])))
+    missing = [] if EVERY_REPLICA in current else [entry for entry in wanted if entry not in current]
+    append = fitting(missing, _room(value))
+    kept, gone = set(wanted), set(subtracted)
+    owned = [entry for entry in owned_by(lease) if entry in kept or entry in current or entry not in gone]
+    subtract = fitting(entry for entry in owned if entry not in kept)
+    owned = list(dict.fromkeys([*owned, *append]))
+    return ListChange(append, subtract, owned, len(missing) - len(append))
+
+
+def _room(value: str | None) -> int:
+    """Return the bytes that a list appended to this one may have."""
+    return MAX_VALUE_BYTES - len(value) - 1 if value else MAX_VALUE_BYTES

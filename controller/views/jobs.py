@@ -205,6 +205,8 @@ def exhausted_text(usage: Usage, capacity: Capacity, cost: Cost) -> str:
     name = f"limit {_LETTER[capacity.kind]}" if capacity.kind in _LETTER else f"limit of {capacity}"
     if usage.is_paced(capacity):
         name = "pace"
+    elif capacity.kind is LimitKind.LIST:
+        name = "limit of Kafka"
     text = f"{name}: {usage.taken(capacity)} of {usage.limit(capacity)} {capacity}"
     needed = dict(capacities_of(cost)).get(capacity, 0)
     return text if needed <= 1 else f"{text}, {needed} more needed"

@@ -138,6 +138,11 @@ def progress(state: State) -> str:
         parts.append("paused")
     if now.waiting:
         parts.append(f"{now.waiting:,} waiting: {_reasons(state)}")
+    if unlisted := sum(state.unlisted.values()):
+        topics = {name for _, name, _ in state.unlisted}
+        parts.append(
+            f"{counted(unlisted, 'replica')} not throttled: full lists of {some(sorted(topics), NAMED)}"
+        )
     return ", ".join(parts)
 
 

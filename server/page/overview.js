@@ -74,6 +74,7 @@ function numbers({ brokers, partitions, reassignments: moves, throttle, incoming
     ["external", count(moves.others)],
     ["left to copy", bytes(left)],
     ["throttle", throttle.bytes_per_second === null ? "none" : rate(throttle.bytes_per_second)],
+    ...(throttle.unlisted ? [["not throttled", `${counted(throttle.unlisted, "replica")}: full lists`, true]] : []),
     ...(throttle.set_by_others.length ? [["throttle of others", othersThrottles(throttle.set_by_others)]] : []),
     ["brokers", `${count(brokers.live)} of ${count(brokers.registered)}`, brokers.live < brokers.registered],
     ["offline", count(partitions.offline), partitions.offline > 0],

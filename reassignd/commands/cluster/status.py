@@ -184,6 +184,8 @@ def _throttle(throttle: dict[str, Any]) -> str:
         for each in throttle["set_by_others"]
     ]
     own = "none" if rate is None else f"{rate:,} bytes/s"
+    if unlisted := throttle.get("unlisted", 0):
+        own += f"; not of {counted(unlisted, 'replica')}: the throttle list of their topic is full"
     return f"Throttle  {own}" + (f"; set by others: {', '.join(others)}" if others else "")
 
 

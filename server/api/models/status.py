@@ -109,6 +109,13 @@ class Throttle(Struct):
 
     bytes_per_second: int | None
     leases: Annotated[int, Meta(description="Number of throttle configs that reassignd has set.")]
+    unlisted: Annotated[
+        int,
+        Meta(
+            description="Number of replicas in flight that are not throttled, because the throttle list of their topic"
+            " is full: a config of Kafka has 32,767 bytes."
+        ),
+    ]
     set_by_others: Annotated[
         list[ThrottledBrokers],
         Meta(

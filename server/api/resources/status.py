@@ -55,7 +55,7 @@ async def status(call: Call) -> Status:
         reasons=reason_rows(reasons),
         other_reasons=other_reasons(reasons),
         limits=limit_rows(state),
-        throttle=Throttle(throttle_rate(state), len(state.leases), _throttles_of_others(state)),
+        throttle=_throttle(state),
         pace=pace_state(state),
         schedule=None if state.schedule is None else state_of(state.schedule, state.opening),
         cancel_mode="stop" if state.cancel_stops else "rollback",
@@ -125,6 +125,11 @@ def _health(state: State, brokers: BrokerCounts) -> ClusterHealth:
         state.backlog.usage.held,
         unseen_since,
     )
+
+
+def _throttle(state: State) -> Throttle:
+    unlisted = sum(state.unlisted.values())
+    return Throttle(throttle_rate(state), len(state.leases), unlisted, _throttles_of_others(state))
 
 
 def _throttles_of_others(state: State) -> list[ThrottledBrokers]:

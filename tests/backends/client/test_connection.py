@@ -11,11 +11,11 @@ from backends.client.errors import (
     RequestLostError,
     RequestTimedOutError,
     UnreachableError,
+    UnsendableError,
     UnsupportedError,
 )
 from backends.client.handshake import Caller, open_connection
 from common.clock import settle
-from protocol.errors import EncodeError
 from protocol.frames import decode_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
@@ -138,7 +138,7 @@ async def test_versions_without_overlap_are_named(
 async def test_a_request_that_cannot_be_encoded_uses_no_capacity(connection: BrokerConnection) -> None:
     unencodable: Any = ListPartitionReassignmentsRequest(timeout_ms=2**40)
     for _ in range(MAX_IN_FLIGHT + 1):
-        with pytest.raises(EncodeError):
+        with pytest.raises(UnsendableError, match="cannot be sent ListPartitionReassignmentsRequest v0"):
             await connection.ask(unencodable, 5)
     await connection.ask(LIST, 5)
 

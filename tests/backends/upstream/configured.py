@@ -4,7 +4,7 @@ from typing import Any
 
 from backends.client.errors import UnreachableError
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigOp
+from controller.model.configs import MAX_VALUE_BYTES, ConfigOp
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -97,7 +97,10 @@ class Configured(Scripted):
                 case ConfigOp.APPEND:
                     if "*" in items:
                         return 40, "* stands alone"
-                    own[name] = ",".join(items + [each for each in given if each not in items])
+                    longer = ",".join(items + [each for each in given if each not in items])
+                    if len(longer) > MAX_VALUE_BYTES:
+                        return 40, "the value is too long"
+                    own[name] = longer
                 case ConfigOp.SUBTRACT:
                     own[name] = ",".join(each for each in items if each not in given)
         return 0, None

@@ -148,6 +148,15 @@ async def test_a_list_of_all_replicas_is_not_changed(rig: Rig) -> None:
     assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "*"
 
 
+async def test_a_change_that_kafka_finds_invalid_is_no_success(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.upstream.topic("foo")[LEADER_REPLICAS] = "*"
+    rig.upstream.shown = {(ResourceType.BROKER, str(broker)): SET for broker in (1, 2)}
+    assert not await rig.apply(FOO)
+    assert "the throttle of topic foo cannot be set: * stands alone" in caplog.text
+
+
 async def test_an_existing_rate_of_others_is_not_changed(rig: Rig) -> None:
     rig.upstream.broker(1)[RATES[0]] = "99"
     assert await rig.apply(FOO)

@@ -9,7 +9,7 @@ from controller.configs.changes import (
     check_resource,
     describe_configs,
 )
-from controller.configs.names import EXCLUDED_BROKERS
+from controller.configs.names import EXCLUDED_BROKERS, LEADER_REPLICAS
 from controller.machine import decide
 from controller.messages.effects import ConfigsChanged
 from controller.messages.events import AlterConfigs, ResourceChanges
@@ -55,6 +55,19 @@ def value(
 ) -> ConfigValue:
     (found,) = [each for each in describe_configs(controller.state, resource, name) if each.key.name == key]
     return found
+
+
+def test_a_value_that_kafka_could_not_store_is_refused(controller: InMemoryController) -> None:
+    half = ",".join(f"{p}:1001" for p in range(2_000))
+    assert alter(controller, ConfigChange(LEADER_REPLICAS, SET, half)) is DONE
+    more = ",".join(f"{p}:1002" for p in range(2_000))
+    refused = alter(controller, ConfigChange(LEADER_REPLICAS, APPEND, more))
+    assert refused.error is ErrorCode.INVALID_CONFIG
+    assert (
+        refused.message
+        == "The value of leader.replication.throttled.replicas would be longer than 32767 bytes."
+    )
+    assert value(controller, LEADER_REPLICAS).value == half
 
 
 def test_a_set_value_is_in_effect_and_described(controller: InMemoryController) -> None:

@@ -4,8 +4,18 @@ from hypothesis import strategies as st
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, RATES, THROTTLE
 from controller.messages.effects import AlterThrottle, ReadThrottle, Submit
 from controller.messages.upstream_events import LeasesImported, ThrottleRead
-from controller.model.configs import ConfigChange, ConfigOp, Lease, Resource, ResourceType, list_items
+from controller.model.configs import (
+    MAX_VALUE_BYTES,
+    ConfigChange,
+    ConfigOp,
+    Lease,
+    Resource,
+    ResourceType,
+    list_items,
+)
 from controller.throttle.delegated import throttles_to_read
+from controller.views.jobs import waiting_reason
+from tests.builders import key
 from tests.controller.kraft import Gateway
 
 TOPIC: Resource = (ResourceType.TOPIC, "foo")
@@ -31,6 +41,7 @@ class Configs:
                     own.pop(config, None)
                 case ConfigOp.APPEND:
                     own[config] = ",".join(before + [each for each in given if each not in before])
+                    assert len(own[config]) <= MAX_VALUE_BYTES
                 case ConfigOp.SUBTRACT:
                     own[config] = ",".join(each for each in before if each not in given)
 
@@ -45,8 +56,8 @@ class Configs:
 class Throttled:
     """A gateway before a Kafka whose configs are read and altered when a test says so."""
 
-    def __init__(self, rate: int | None = 5) -> None:
-        self.gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (2, 1)))
+    def __init__(self, rate: int | None = 5, gateway: Gateway | None = None) -> None:
+        self.gateway = gateway or Gateway(("foo-0", (1, 2)), ("foo-1", (2, 1)))
         self.configs = Configs()
         self.acknowledged: dict[Resource, list[ConfigChange]] = {}
         self.rate(rate)
@@ -116,6 +127,53 @@ def test_a_confirmed_throttle_is_read_only_by_a_full_check() -> None:
     assert throttles_to_read(controller.gateway.state, every=True) == [TOPIC, *BROKERS[:3]]
     controller.gateway.alter({"foo-1": (2, 3)})
     assert throttles_to_read(controller.gateway.state) == [TOPIC]
+
+
+MANY = 2_000
+"""Partitions of factor 3 whose entries are longer than a throttle list may be."""
+
+
+def many() -> Gateway:
+    return Gateway(*((f"foo-{p}", (1, 2, 3)) for p in range(MANY)))
+
+
+def test_no_more_steps_start_than_the_throttle_lists_of_their_topic_have_room_for() -> None:
+    controller = Throttled(gateway=many())
+    gateway, done = controller.gateway, 0
+    gateway.alter({f"foo-{p}": (4, 2, 3) for p in range(MANY)})
+    while gateway.state.reassignments:
+        gateway.deliver()
+        controller.settle()
+        moving = len(gateway.state.in_flight)
+        if len(gateway.state.reassignments) - moving:
+            (reason,) = {
+                waiting_reason(gateway.state, r)
+                for r in gateway.state.reassignments.values()
+                if r.key not in gateway.state.in_flight
+            }
+            assert reason.startswith("limit of Kafka: 32")
+        leaders = list_items(controller.config(TOPIC, LEADER_REPLICAS))
+        assert (len(leaders), gateway.state.unlisted) == (3 * moving, {})
+        done += 1
+        gateway.catch_up()
+    assert done > 1
+
+
+def test_replicas_in_flight_that_have_no_room_in_the_list_are_counted_and_listed_later() -> None:
+    controller = Throttled(rate=None, gateway=many())
+    gateway = controller.gateway
+    gateway.alter({f"foo-{p}": (4, 2, 3) for p in range(MANY)})
+    gateway.deliver()
+    assert len(gateway.state.in_flight) == MANY
+    controller.rate(5)
+    controller.settle()
+    unlisted = gateway.state.unlisted[*TOPIC, LEADER_REPLICAS]
+    assert unlisted == 3 * MANY - len(list_items(controller.config(TOPIC, LEADER_REPLICAS))) > 500
+    for p in range(unlisted):
+        gateway.kafka.catch_up(key(f"foo-{p}"))
+    gateway.poll()
+    controller.settle()
+    assert gateway.state.unlisted == {}
 
 
 def test_no_throttle_remains_after_the_reassignment() -> None:

@@ -3,7 +3,7 @@ import pytest
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, SCHEDULE, THROTTLE
 from controller.messages.events import AlterConfigs, DeleteTopics, PeriodChanged, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import MAX_VALUE_BYTES, ConfigChange, ConfigOp, list_items
 from tests.builders import InMemoryController, partition
 
 
@@ -47,6 +47,22 @@ def test_no_throttle_remains_after_the_reassignment() -> None:
     controller.alter({"foo-0": [1, 3]})
     controller.settle()
     assert (lists(controller), rates(controller), controller.state.leases) == ((None, None), {}, {})
+
+
+def test_a_list_never_has_more_bytes_than_a_config_of_kafka_may_have() -> None:
+    many = 2_000
+    controller = InMemoryController().with_partitions(
+        *(partition(f"foo-{p}", [1, 2, 3]) for p in range(many))
+    )
+    controller.alter({f"foo-{p}": [4, 2, 3] for p in range(many)})
+    controller.default(THROTTLE, "1000")
+    leaders, followers = lists(controller)
+    assert leaders is not None
+    assert MAX_VALUE_BYTES - 7 <= len(leaders) <= MAX_VALUE_BYTES
+    assert len(list_items(followers)) == many
+    assert sum(controller.state.unlisted.values()) == 3 * many - len(list_items(leaders))
+    controller.alter({f"foo-{p}": None for p in range(many)})
+    assert (lists(controller), controller.state.unlisted) == ((None, None), {})
 
 
 def test_no_throttle_remains_after_a_cancel() -> None:

@@ -212,6 +212,8 @@ def test_progress_is_logged_with_the_reasons_of_waiting_partitions(journal: Jour
     assert progress(journal.controller.state) == text
     journal.lines(Pause(None, paused=True))
     assert ", paused, " in progress(journal.controller.state)
+    journal.controller.state.note_unlisted((ResourceType.TOPIC, "foo", "list"), 7)
+    assert progress(journal.controller.state).endswith("7 replicas not throttled: full lists of foo")
 
 
 async def test_unchanged_progress_is_not_logged_again(

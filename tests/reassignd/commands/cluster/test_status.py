@@ -130,6 +130,12 @@ def test_a_throttle_of_others_is_shown_beside_that_of_reassignd(brokers: list[in
     assert f"Throttle  none; set by others: 10,000,000 bytes/s {said}" in shown
 
 
+def test_replicas_that_are_not_throttled_are_counted() -> None:
+    throttle = {"bytes_per_second": 5, "set_by_others": [], "unlisted": 907}
+    said = "Throttle  5 bytes/s; not of 907 replicas: the throttle list of their topic is full"
+    assert said in lines(status() | {"throttle": throttle})
+
+
 def test_a_healthy_cluster_has_no_line_about_health() -> None:
     assert not [line for line in lines(status()) if line.startswith("Health")]
 
