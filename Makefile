@@ -2,6 +2,8 @@
 PYTHON ?= python3
 # More for the server that `make run` starts: make run ARGS='--listener 127.0.0.1:19092 --http 127.0.0.1:19080'
 ARGS ?=
+# make run SPARK=1: with Spark, which needs a JDK 17 or later, for plans of 100 partitions and more
+SPARK ?=
 DIST_ARGS ?=
 BIN := .venv/bin
 # What needs no other program but Python, or a Spark of its own; and as many tests at once as there are cores.
@@ -10,6 +12,7 @@ AT_ONCE := --numprocesses auto --dist worksteal
 SITE := $(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/site
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The lock files name all packages. With dependencies, pip may choose a newer version of one that is required with extras.
+WITH_SPARK := --override planner.spark.warm=true --override planner.spark.min.partitions=100
 LOCKED := --no-deps --require-hashes -r
 
 # The tests start hundreds of processes, each of which would compile all modules again.
@@ -22,8 +25,8 @@ setup: .venv/test.done
 	$(BIN)/python -m tools.other_clients
 	$(BIN)/python -m tools.kubernetes
 
-run: .venv/run.done
-	$(BIN)/reassignd serve --backend embedded --data-dir ./.reassignd --demo-topics $(ARGS)
+run: .venv/run.done $(if $(SPARK),.venv/spark.done)
+	$(BIN)/reassignd serve --backend embedded --data-dir ./.reassignd --demo-topics $(if $(SPARK),$(WITH_SPARK)) $(ARGS)
 
 reset:
 	@test ! -e ./.reassignd/lock || flock --nonblock ./.reassignd/lock true || { echo "./.reassignd is in use: stop the server first" >&2; exit 1; }
@@ -67,6 +70,10 @@ clean:
 	$(PYTHON) -m venv .venv
 	$(PIP) install $(LOCKED) requirements/run.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
+	touch $@
+
+.venv/spark.done: requirements/image-spark.txt .venv/run.done
+	$(PIP) install $(LOCKED) requirements/image-spark.txt
 	touch $@
 
 # The tests build a release, too.

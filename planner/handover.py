@@ -1,7 +1,7 @@
 """The format of requests to the planner in a child process, and of its answers.
 
 A request is a line about the cluster, a line per move, and an empty line. An answer is a line with the forecast, then
-a line per move with the waves of its steps, in the order of the request; or a single line with an error.
+a line per move with its steps, in the order of the request; or a single line with an error. An empty line ends it.
 """
 
 import json
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from common.grouping import grouped
 from common.plan_errors import PlanError
+from controller.model.jobs import PlannedStep
 from controller.scheduling.plan_limits import PlanLimits
 from planner.plan import make_plan, repairs_first
 from planner.schedule import Scheduler
@@ -52,10 +53,12 @@ def rows(moves: Iterable[Move]) -> bytes:
     return b"".join(json.dumps(move).encode() + b"\n" for move in moves)
 
 
-def read_request(lines: Iterator[str]) -> Request:
-    """Read a request, up to the empty line. Raises PlanError if it is incomplete."""
+def read_request(lines: Iterator[str]) -> Request | None:
+    """Read a request, up to the empty line; None at the end of the input. Raises PlanError if it is incomplete."""
     moves: list[Move] = []
-    first = next(lines, "\n")
+    first = next(lines, None)
+    if first is None:
+        return None
     for line in lines:
         if line == "\n":
             limits, bandwidth, live = json.loads(first)
@@ -72,19 +75,20 @@ def answer(request: Request, scheduler: Scheduler) -> Iterator[str]:
     plan = make_plan(repairs_first(moves, live), snapshot, limits, bandwidth, scheduler)
     forecast = plan.forecast._asdict()
     yield json.dumps({name: forecast[name] for name in FORECAST_KEYS}) + "\n"
-    steps = plan.steps.rows("topic", "partition", "wave")
-    waves = grouped(((topic, partition), wave) for topic, partition, wave in steps)
+    rows = plan.steps.rows("topic", "partition", "wave", "replicas")
+    steps = grouped(((topic, partition), (wave, list(replicas))) for topic, partition, wave, replicas in rows)
     for move in moves:
-        yield " ".join(map(str, waves.get((move.topic, move.partition), ()))) + "\n"
+        yield json.dumps(steps.get((move.topic, move.partition), ())) + "\n"
+    yield "\n"
 
 
 def failure(reason: str) -> str:
     """Return the answer for an error."""
-    return json.dumps({"error": " ".join(reason.split())}) + "\n"
+    return json.dumps({"error": " ".join(reason.split())}) + "\n\n"
 
 
-def read_answer(lines: Iterable[bytes]) -> tuple[Mapping[str, Any], Iterator[list[int]]]:
-    """Return the forecast and the waves of each move. Raises PlanError with the reason if there is no plan."""
+def read_answer(lines: Iterable[bytes]) -> tuple[Mapping[str, Any], Iterator[list[PlannedStep]]]:
+    """Return the forecast and the steps of each move. Raises PlanError with the reason if there is no plan."""
     remaining = iter(lines)
     try:
         first = json.loads(next(remaining, b""))
@@ -92,4 +96,8 @@ def read_answer(lines: Iterable[bytes]) -> tuple[Mapping[str, Any], Iterator[lis
         raise PlanError("the planner ended without an answer") from error
     if "error" in first:
         raise PlanError(first["error"])
-    return first, (list(map(int, line.split())) for line in remaining)
+    return first, (_read_steps(line) for line in remaining if line != END)
+
+
+def _read_steps(line: bytes) -> list[PlannedStep]:
+    return [PlannedStep(wave, tuple(replicas)) for wave, replicas in json.loads(line)]

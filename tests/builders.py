@@ -20,7 +20,7 @@ from controller.messages.events import (
     IsrChange,
     ResourceChanges,
 )
-from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, PlannedSteps
 from controller.model.cluster import (
     Broker,
     Change,
@@ -38,10 +38,13 @@ from controller.model.cluster import (
 )
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
+from controller.model.jobs import PlannedStep
 from controller.reassignment.phases import Phase, phase_of
 from controller.scheduling.limits import CONFIGS
 from controller.state.decision import Decision
 from controller.state.state import State
+from planner.schedule import steps_of
+from planner.step_table import Move
 
 
 def key(name: str) -> TopicPartition:
@@ -274,3 +277,15 @@ class InMemoryController:
 def outcomes(reply: AlterReply) -> dict[str, Outcome]:
     """Return the outcomes by partition name; of a repeated partition, the last one."""
     return {f"{topic}-{number}": outcome for topic, rows in reply.topics for number, outcome in rows}
+
+
+def planned_steps(controller: InMemoryController, name: str, waves: Sequence[int]) -> PlannedSteps:
+    """Return the partition's remaining steps by the step rule, as a planner computes them, in these waves."""
+    state, at = controller.state, key(name)
+    now = state.partitions[at.topic][at.partition]
+    target = state.reassignments[at].target if at in state.reassignments else now.next
+    move = Move(*at, now.next, target, now.next, now.leader)
+    steps = steps_of(move, state.live, state.backlog.usage.step)
+    return PlannedSteps(
+        at, now.next, [PlannedStep(wave, step.replicas) for wave, step in zip(waves, steps, strict=False)]
+    )

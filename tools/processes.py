@@ -13,6 +13,9 @@ from tools.ports import free_port, free_ports
 READY_SECONDS = 60
 STOP_SECONDS = 30
 
+WITHOUT_SPARK = {"planner.spark.min.partitions": "0"}
+"""Spark takes all cores for some seconds: a server of a test or benchmark plans with it only if that asks for it."""
+
 
 class ServerProcess:
     """A process of `reassignd serve` with these arguments, which can be started and ended repeatedly.
@@ -23,7 +26,11 @@ class ServerProcess:
     def __init__(
         self, arguments: Sequence[str], overrides: Mapping[str, str], log_path: Path | None = None
     ) -> None:
-        settings = [part for pair in overrides.items() for part in ("--override", "=".join(pair))]
+        settings = [
+            part
+            for pair in (WITHOUT_SPARK | dict(overrides)).items()
+            for part in ("--override", "=".join(pair))
+        ]
         self._command = [sys.executable, "-m", "reassignd", "serve", *arguments, *settings]
         self.log_path = log_path
         self._process: subprocess.Popen[str] | None = None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.errors import Outcome
+from controller.model.jobs import PlannedStep
 
 
 class AlterRow(NamedTuple):
@@ -99,19 +100,16 @@ class Prioritize(Event[Outcome]):
 
 
 class PlannedSteps(NamedTuple):
-    """The waves, from 0, of a partition's steps that begin at `replicas`, without the step in flight.
-
-    `waves` is not empty.
-    """
+    """The steps of a partition that begin at `replicas`, without the step in flight. There is at least one."""
 
     key: TopicPartition
     replicas: Replicas
-    waves: Sequence[int]
+    steps: Sequence[PlannedStep]
 
 
 @dataclass(frozen=True, slots=True)
 class Reorder(Event[int]):
-    """Start the job's steps in the order of these waves.
+    """Start the job's steps in the order of the waves of these steps.
 
     The reply is the number of partitions that were reordered.
 

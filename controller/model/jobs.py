@@ -80,3 +80,10 @@ class Pending(NamedTuple):
     def key(self) -> TopicPartition:
         """The key under which the record is stored."""
         return tuple.__new__(TopicPartition, self[:2])
+
+
+class PlannedStep(NamedTuple):
+    """A step that a planner computed in advance: its wave, from 0, and the replica list at its end."""
+
+    wave: int
+    replicas: Replicas

@@ -140,14 +140,14 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
 
 
 def reorder(d: Decision, event: Reorder) -> None:
-    """Set the waves of the remaining steps of the job's partitions."""
+    """Set the remaining steps of the job's partitions, and their waves."""
     state, taken = d.state, 0
-    for key, replicas, waves in event.partitions:
+    for key, replicas, steps in event.partitions:
         reassignment, partition = state.reassignments.get(key), state.partition(*key)
         in_job = reassignment is not None and reassignment.job == event.job
         if in_job and partition is not None and partition.next == replicas:
-            state.backlog.planned[key] = tuple(waves)
-            state.backlog.plan(key, Planned(event.job, waves[0]))
+            state.backlog.planned.put(key, tuple(steps))
+            state.backlog.plan(key, Planned(event.job, steps[0].wave))
             taken += 1
     d.rows = len(event.partitions)
     d.answer(event, taken)

@@ -294,8 +294,8 @@ def enqueue(d: Decision, partition: Partition) -> None:
 
 
 def _add_to_backlog(state: State, reassignment: Reassignment, plan: Plan) -> None:
-    waves = state.backlog.planned.get(reassignment.key)
-    planned = Planned(reassignment.job, waves[0]) if waves else None
+    wave = state.backlog.planned.wave_of(reassignment.key)
+    planned = None if wave is None else Planned(reassignment.job, wave)
     state.backlog.add(reassignment.key, plan.rank, plan.cost, planned)
 
 
@@ -308,9 +308,10 @@ def _begin(
 ) -> None:
     """Begin the step, or turn the one in flight. `cost` is that of a planned step."""
     state, key = d.state, partition.key
-    waves = state.backlog.planned.pop(key, ())
-    if len(waves) > 1:
-        state.backlog.planned[key] = waves[1:]
+    if key in state.in_flight:
+        state.backlog.planned.turned(key)
+    else:
+        state.backlog.planned.begun(key, following)
     if key in state.external:
         state.discard_external(key)
     preferred = preferred_leader(state, partition, reassignment)

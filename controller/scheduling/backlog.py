@@ -21,6 +21,7 @@ from controller.scheduling.buckets import Bucket, Planned, Position, Rank, Step
 from controller.scheduling.limits import UNLIMITED_BYTES, Cost, Usage, Windows, capacities_of
 from controller.scheduling.parking import PASSES, Parking
 from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.step_plans import StepPlans
 
 SLACK = 1_000
 """Void entries that are tolerated. The backlog is compacted when it has more of them, and more than valid
@@ -39,8 +40,7 @@ class Backlog:
 
     def __init__(self) -> None:
         self.usage = Usage()
-        self.planned: dict[TopicPartition, tuple[int, ...]] = {}
-        """The waves of each partition's remaining steps, if a plan gives them."""
+        self.planned = StepPlans()
         self.halted = False
         """Start nothing (KIP-236: the cancel znode exists). Not a record."""
         self.to_plan: deque[TopicPartition] = deque()
@@ -132,7 +132,7 @@ class Backlog:
             if cost is not None:
                 self.usage.count(cost, -len(list(same)), ended=True)
         for key in keys if self.planned else ():
-            self.planned.pop(key, None)
+            self.planned.discard(key)
 
     def relead(self, key: TopicPartition, leader: int) -> None:
         """Count the partition's step in flight, if any, at its new leader, which now sends the data."""
@@ -198,7 +198,7 @@ class Backlog:
             if not self.to_plan:
                 # A set that is emptied item by item keeps the memory of its greatest size.
                 self._to_plan_keys.clear()
-            yield key, not (self.to_plan or self.size or key in self.planned)
+            yield key, not (self.to_plan or self.size or self.planned.steps_of(key))
         if self.size and most > 0:
             for step in islice(self.candidates(), most):
                 if step is not None:

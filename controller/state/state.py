@@ -353,7 +353,7 @@ class State(UpstreamState):
         self.waiting.pop(key, None)
         if record.blocked:
             self.waiting[key] = record.blocked
-        self.backlog.planned.pop(key, None)
+        self.backlog.planned.discard(key)
         self.reassigning_revision += 1
         self.listed_at[record.topic] = self.reassigning_revision
 
@@ -436,7 +436,7 @@ class State(UpstreamState):
     def _delete_reassignment(self, key: TopicPartition) -> None:
         count_down(self.open, self.reassignments.pop(key).job)
         self.waiting.pop(key, None)
-        self.backlog.planned.pop(key, None)
+        self.backlog.planned.discard(key)
         count_down(self.reassigning, key.topic)
         self.reassigning_revision += 1
         self.listed_at[key.topic] = self.reassigning_revision

@@ -100,8 +100,8 @@ def _start(state: State, trial: Trial, key: TopicPartition) -> Cost | None:
     if plan.waits_for or (job is not None and job.paused):
         return None
     if trial.usage.exhausted(capacities_of(plan.cost)) is not None:
-        waves = trial.planned.get(key)
-        trial.add(key, plan.rank, plan.cost, Planned(reassignment.job, waves[0]) if waves else None)
+        wave = trial.planned.wave_of(key)
+        trial.add(key, plan.rank, plan.cost, None if wave is None else Planned(reassignment.job, wave))
         return None
     trial.charge(key, plan.cost)
     return plan.cost

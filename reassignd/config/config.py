@@ -176,8 +176,14 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     )
     planner_spark_min_partitions = Key(
         integer(0, 2**31 - 1),
-        "50000",
+        "5000",
         "Jobs with at least this number of partitions are planned with Spark, if it is installed. 0 disables it.",
+    )
+    planner_spark_warm = Key(
+        SWITCH,
+        "false",
+        "Start Spark with the server, and keep it. Otherwise it starts with the first large job, which takes about ten "
+        "seconds more, and ends after ten minutes without one.",
     )
     planner_spark_master = Key(TEXT, "local[*]", "Spark master, or a Spark Connect server: `sc://HOST:PORT`.")
     log_format = Key(

@@ -30,8 +30,8 @@ from reassignd.proposals.processes import compute, review, solver_obstacle
 from reassignd.runtime.adapter import BuildAdapter, Hooks
 from reassignd.runtime.storage.audit_store import AuditStore
 from reassignd.runtime.storage.retention import Retention, prune_periodically
-from reassignd.spark.helper_process import exchange_lines
-from reassignd.spark.planning import ClusterRates, SparkPlanning
+from reassignd.spark.helper_process import HelperProcess
+from reassignd.spark.planning import ClusterRates, SparkPlanning, SparkUse
 from reassignd.spark.worker import worker
 from reassignd.tracing.setting import Traces
 from server.api.services.counts import JobCounts
@@ -239,9 +239,9 @@ class Assembly:
             adapter,
             self._parts.off_loop,
             ClusterRates(adapter.sizes.size, lambda: throttle_rate(self.state) or adapter.bandwidth()),
-            lambda request: exchange_lines(worker(master), request, SPARK_SECONDS),
+            HelperProcess(worker(master), SPARK_SECONDS),
             lambda: obstacle(master),
-            settings.planner_spark_min_partitions,
+            SparkUse(settings.planner_spark_min_partitions, settings.planner_spark_warm),
         )
 
     @cached_property

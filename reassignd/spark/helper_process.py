@@ -13,58 +13,118 @@ Pipe = TypeVar("Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 MAX_STDERR_BYTES = 4096
 """Bytes of stderr that are kept, the last ones."""
 
+READ_BYTES = 2**16
+
+END = b"\n\n"
+"""The end of an answer of a process that stays: an empty line."""
+
 
 class HelperError(Exception):
     """The process failed or timed out; the message says which."""
 
 
-async def exchange_lines(command: Sequence[str], request: AsyncIterable[bytes], seconds: float) -> bytes:
-    """Write the request to stdin of the command and return its stdout. stdin stays open until the process ends.
+class _Running:
+    """A process that was started, and what it wrote to stderr."""
 
-    Raises HelperError. In all cases the process group is killed, so no child process remains.
-    """
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-        )
-    except OSError as error:
-        raise HelperError(f"cannot start it: {error.strerror}") from error
-    try:
-        async with asyncio.timeout(seconds):
-            return await _exchange(process, request)
-    except TimeoutError as error:
-        raise HelperError(f"no answer within {seconds:g} s") from error
-    finally:
+    def __init__(self, process: Process, stays: bool) -> None:
+        self.process = process
+        self._stays = stays
+        self._stdin, self._stdout = _required(process.stdin), _required(process.stdout)
+        self._errors = asyncio.create_task(_last_bytes(_required(process.stderr)))
+
+    async def exchange(self, request: AsyncIterable[bytes]) -> bytes:
+        """Write the request while the answer is read. Raises HelperError if the process fails."""
+        answer, _ = await asyncio.gather(self._read(), self._feed(request))
+        if answer.endswith(END) if self._stays else await self.process.wait() == 0:
+            return answer
+        raise HelperError(await self._failure())
+
+    async def kill(self) -> None:
+        """End the whole process group, so that no child process remains."""
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+            os.killpg(self.process.pid, signal.SIGKILL)
+        await self.process.wait()
+        await self._errors
 
+    async def _read(self) -> bytes:
+        answer = bytearray()
+        while not (self._stays and answer.endswith(END)) and (piece := await self._stdout.read(READ_BYTES)):
+            answer += piece
+        return bytes(answer)
 
-async def _exchange(process: Process, request: AsyncIterable[bytes]) -> bytes:
-    output, errors, _ = await asyncio.gather(
-        _required(process.stdout).read(),
-        _last_bytes(_required(process.stderr)),
-        _feed(_required(process.stdin), request),
-    )
-    code = await process.wait()
-    if code:
-        lines = errors.decode(errors="replace").split("\n")
+    async def _feed(self, request: AsyncIterable[bytes]) -> None:
+        with contextlib.suppress(ConnectionError):
+            async for piece in request:
+                self._stdin.write(piece)
+                await self._stdin.drain()
+
+    async def _failure(self) -> str:
+        code = await self.process.wait()
+        lines = (await self._errors).decode(errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "no message on stderr")
-        raise HelperError(f"exit code {code}: {last}")
-    return output
+        return f"exit code {code}: {last}"
+
+
+class HelperProcess:
+    """Starts the process for the first request, and again after a failure.
+
+    A process that stays ends its answers with an empty line, and what it has loaded serves the next request.
+    Another one answers until it ends, with exit code 0.
+    """
+
+    def __init__(self, command: Sequence[str], seconds: float, *, stays: bool = True) -> None:
+        """`seconds` is the time limit of an answer; the start of the process is part of it."""
+        self._command = command
+        self._seconds = seconds
+        self._stays = stays
+        self._running: _Running | None = None
+
+    async def _start(self) -> _Running:
+        await self.stop()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+            )
+        except OSError as error:
+            raise HelperError(f"cannot start it: {error.strerror}") from error
+        self._running = _Running(process, self._stays)
+        return self._running
+
+    async def ask(self, request: AsyncIterable[bytes]) -> bytes:
+        """Return the answer. Raises HelperError. Unless there is an answer, the process group is killed."""
+        running = self._running
+        if running is None or running.process.returncode is not None:
+            running = await self._start()
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await running.exchange(request)
+        except TimeoutError as error:
+            await self.stop()
+            raise HelperError(f"no answer within {self._seconds:g} s") from error
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End the process if it runs."""
+        running, self._running = self._running, None
+        if running is not None:
+            await running.kill()
+
+
+async def exchange_lines(command: Sequence[str], request: AsyncIterable[bytes], seconds: float) -> bytes:
+    """Return the answer of a process to one request. stdin stays open until the process ends. Raises HelperError."""
+    helper = HelperProcess(command, seconds, stays=False)
+    try:
+        return await helper.ask(request)
+    finally:
+        await helper.stop()
 
 
 def _required(pipe: Pipe | None) -> Pipe:
     if pipe is None:
         raise AssertionError("the pipe was not requested")
     return pipe
-
-
-async def _feed(pipe: asyncio.StreamWriter, request: AsyncIterable[bytes]) -> None:
-    with contextlib.suppress(ConnectionError):
-        async for piece in request:
-            pipe.write(piece)
-            await pipe.drain()
 
 
 async def _last_bytes(pipe: asyncio.StreamReader) -> bytes:

@@ -1,15 +1,16 @@
 """Plan large jobs with Spark in the background, for a better order of their steps and a forecast.
 
-A job starts immediately, in the order of the controller. When Spark has finished, the remaining steps get its order.
-Planning is optional: if Spark is not installed or fails, the job continues in the order of the controller.
+A job starts immediately, in the order of the controller. When Spark has finished, the controller gets the remaining
+steps: it starts them in Spark's order, and counts those for which its own step rule gives another list. Planning is
+optional: if Spark is not installed or fails, the job continues in the order of the controller.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -20,13 +21,14 @@ from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
 from controller.messages.job_events import PlannedSteps, Reorder
 from controller.model.cluster import Replicas, TopicPartition
+from controller.model.jobs import PlannedStep
 from controller.ports import Submitter
+from controller.scheduling.plan_limits import PlanLimits
 from controller.state.state import State
 from planner import handover
-from planner.schedule import steps_of
 from planner.step_table import Move
 from reassignd.spark.helper_process import HelperError
-from server.api.services.spark import Forecast, Spark, SparkState
+from server.api.services.spark import BegunSteps, Forecast, Spark, SparkState
 from server.driver.driver import DriverStoppedError
 
 log = logging.getLogger(__name__)
@@ -37,13 +39,29 @@ ROWS_READ = 5_000
 ROWS_ORDERED = 250
 """Partitions in one `Reorder` event, which takes one or two milliseconds to decide."""
 
-Requested = tuple[TopicPartition, Replicas]
-"""A partition and its replicas at the time of the request."""
+IDLE_SECONDS = 600.0
+"""Time without a large job after which Spark is ended, unless it is kept warm. Its JVM takes about a gigabyte."""
+
+
+class Requested(NamedTuple):
+    """A partition with its replicas and its target at the time of the request."""
+
+    key: TopicPartition
+    replicas: Replicas
+    target: Replicas
+
 
 Size = Callable[[TopicPartition], int | None]
 
-Ask = Callable[[AsyncIterable[bytes]], Awaitable[bytes]]
-"""Sends a request of `planner.handover` to the worker and returns its answer. Raises HelperError."""
+
+class Planner(Protocol):
+    """The worker process. `planner.handover` has the format of requests and answers."""
+
+    async def ask(self, request: AsyncIterable[bytes]) -> bytes:
+        """Start it if it does not run, send a request, and return its answer. Raises HelperError."""
+
+    async def stop(self) -> None:
+        """End it if it runs."""
 
 
 class ClusterRates(NamedTuple):
@@ -53,8 +71,18 @@ class ClusterRates(NamedTuple):
     bandwidth: Callable[[], int]
 
 
+class SparkUse(NamedTuple):
+    """Jobs of at least `min_partitions` are planned on Spark; 0 for none.
+
+    With `warm`, Spark starts with the server and stays.
+    """
+
+    min_partitions: int
+    warm: bool = False
+
+
 class SparkPlanning:
-    """Plans jobs of at least `min_partitions`, one after the other. `obstacle` returns the line about a missing package, or None."""
+    """Plans large jobs, one after the other. `obstacle` returns the line about a missing package, or None."""
 
     def __init__(
         self,
@@ -62,41 +90,62 @@ class SparkPlanning:
         controller: Submitter,
         off_loop: WorkerThread,
         facts: ClusterRates,
-        ask: Ask,
+        planner: Planner,
         obstacle: Callable[[], str | None],
-        min_partitions: int,
+        use: SparkUse,
         now_ms: Callable[[], int] = wall_clock,
     ) -> None:
         self._state = state
         self._controller = controller
         self._off_loop = off_loop
         self._facts = facts
-        self._ask = ask
+        self._planner = planner
         self._obstacle = obstacle
-        self._least = min_partitions
+        self._least, self._warm = use
         self._now_ms = now_ms
         self._seen = 0
-        self._view = Spark(min_partitions=min_partitions)
-        if min_partitions:
+        self._view = Spark(min_partitions=self._least)
+        if self._least:
             self._check_spark()
 
     def view(self) -> Spark:
         """The state of the planner, for `/v1/status`."""
-        return self._view
+        return replace(self._view, steps=BegunSteps(*self._state.backlog.planned.counts))
 
     async def run(self, period_seconds: float = PERIOD_SECONDS) -> None:
         """Plan large jobs as they appear, until the controller stops. Returns immediately if planning is disabled."""
+        try:
+            if self._warm and self._least and self._check_spark():
+                await self._warm_up()
+            await self._serve(period_seconds)
+        except DriverStoppedError:
+            return
+        finally:
+            await self._planner.stop()
+
+    async def _serve(self, period_seconds: float) -> None:
+        idle = 0.0
         while self._least:
             job = self._next()
             if job is None:
                 await asyncio.sleep(period_seconds)
-            elif self._check_spark():
-                try:
-                    await self._plan(job)
-                except DriverStoppedError:
-                    return
+                idle += period_seconds
+                if idle >= IDLE_SECONDS and not self._warm:
+                    await self._planner.stop()
+                continue
+            if self._check_spark():
+                await self._plan(job)
             else:
                 log.info("job %d is not planned on Spark: %s", job, self._view.reason)
+            idle = 0.0
+
+    async def _warm_up(self) -> None:
+        self._view = replace(self._view, state=SparkState.STARTING)
+        try:
+            handover.read_answer(BytesIO(await self._planner.ask(_nothing())))
+        except (HelperError, PlanError) as error:
+            log.warning("Spark does not start, and is tried again with the first large job: %s", error)
+        self._view = replace(self._view, state=SparkState.READY)
 
     def _check_spark(self) -> bool:
         reason = self._obstacle()
@@ -122,9 +171,12 @@ class SparkPlanning:
         self._show(SparkState.WORKING, job, self._state.open.get(job, 0))
         requested: list[Requested] = []
         try:
-            forecast, waves = handover.read_answer(BytesIO(await self._ask(self._request(job, requested))))
-            ordered = await self._reorder(job, zip(requested, waves, strict=True))
+            forecast, steps = handover.read_answer(
+                BytesIO(await self._planner.ask(self._request(job, requested)))
+            )
+            ordered = await self._reorder(job, zip(requested, steps, strict=True))
         except (HelperError, PlanError) as error:
+            await self._planner.stop()  # The session may be unusable.
             self._show(SparkState.FAILED, job, len(requested))
             self._view = replace(self._view, reason=str(error))
             log.warning("job %d continues in the order of the controller: Spark failed: %s", job, error)
@@ -148,37 +200,43 @@ class SparkPlanning:
         keys = await self._off_loop.run(_keys, state, job)
         for start in range(0, len(keys), ROWS_READ):
             moves = await self._off_loop.run(_moves, state, keys[start : start + ROWS_READ], self._facts.size)
-            requested += [(TopicPartition(move.topic, move.partition), move.current) for move in moves]
+            requested += [
+                Requested(TopicPartition(move.topic, move.partition), move.current, move.target)
+                for move in moves
+            ]
             yield await self._off_loop.run(handover.rows, moves)
         yield handover.END
 
-    async def _reorder(self, job: int, planned: Iterator[tuple[Requested, list[int]]]) -> int:
-        """Submit the waves in small events, so that other events are processed in between."""
+    async def _reorder(self, job: int, planned: Iterator[tuple[Requested, list[PlannedStep]]]) -> int:
+        """Submit the steps in small events, so that other events are processed in between."""
         ordered = 0
         while batch := list(islice(planned, ROWS_ORDERED)):
             rows = [
                 row
-                for requested, waves in batch
-                if (row := _remaining(self._state, requested, waves)) is not None
+                for requested, steps in batch
+                if (row := _remaining(self._state, requested, steps)) is not None
             ]
             ordered += await self._controller.submit(Reorder(job, rows))
             await asyncio.sleep(0)
         return ordered
 
 
-def _remaining(state: State, requested: Requested, waves: list[int]) -> PlannedSteps | None:
-    """Return the waves of the partition's remaining steps, without those of steps that were completed meanwhile."""
-    key, replicas = requested
+async def _nothing() -> AsyncIterator[bytes]:
+    """Yield a request without moves. Its answer shows that the session is open."""
+    yield handover.head(PlanLimits(), 1, ())
+    yield handover.END
+
+
+def _remaining(state: State, requested: Requested, steps: list[PlannedStep]) -> PlannedSteps | None:
+    """Return the partition's steps that have not begun. None without any, or if it left the plan meanwhile."""
+    key, replicas, target = requested
     wanted, partition = state.reassignments.get(key), state.partition(*key)
-    if wanted is None or partition is None:
+    if wanted is None or partition is None or wanted.target != target:
         return None
     if partition.next != replicas:
-        replicas = partition.next
-        leader = partition.leader if partition.leader in replicas else replicas[0]
-        rest = Move(*key, replicas, wanted.target, replicas, leader, state.min_isr(key.topic))
-        count = sum(1 for _ in steps_of(rest, state.live, state.backlog.usage.limits.step))
-        waves = waves[max(0, len(waves) - count) :]
-    return PlannedSteps(key, replicas, waves) if waves else None
+        begun = (number for number, step in enumerate(steps, 1) if step.replicas == partition.next)
+        steps = steps[next(begun, len(steps)) :]
+    return PlannedSteps(key, partition.next, steps) if steps else None
 
 
 def _keys(state: State, job: int) -> list[TopicPartition]:
@@ -191,7 +249,7 @@ def _moves(state: State, keys: Sequence[TopicPartition], size: Size) -> list[Mov
     for key in keys:
         wanted, partition = state.reassignments.get(key), state.partition(*key)
         if wanted is not None and partition is not None:
-            current, min_isr = partition.current, state.min_isr(key.topic)
+            current, min_isr = wanted.current_of(partition), state.min_isr(key.topic)
             isr = tuple(r for r in partition.isr if r in current)
             moves.append(Move(*key, current, wanted.target, isr, partition.leader, min_isr, size(key) or 0))
     return moves

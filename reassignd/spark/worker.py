@@ -36,11 +36,12 @@ def spark_at(url: str) -> Iterator[Scheduler]:
 
 
 def work(url: str, lines: TextIO, answers: TextIO, spark: Spark = spark_at) -> None:
-    """Read one request and write its answer."""
+    """Open a session and answer requests with it until the input ends, or one fails: the session may be unusable."""
     try:
-        request = read_request(lines)
         with spark(url) as scheduler:
-            answers.writelines(answer(request, scheduler))
+            while (request := read_request(lines)) is not None:
+                answers.writelines(answer(request, scheduler))
+                answers.flush()
     except (PlanError, ModuleNotFoundError) as error:
         answers.write(failure(str(error)))
 
@@ -54,7 +55,7 @@ def end_with(pipe: int) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve one request of the parent process. The process group must not contain the parent."""
+    """Serve the requests of the parent process. The process group must not contain the parent."""
     [url] = arguments
     os.nice(NICENESS)
     Thread(target=end_with, args=(sys.stdin.fileno(),), daemon=True).start()

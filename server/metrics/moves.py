@@ -128,6 +128,14 @@ PARTITION_METRICS = (
         "Time for which the oldest partition has waited, by kind of reason; 0 if none waits. For `limit`, `turn`, "
         "`paused`, `schedule`, `health_guard`, `stalled` and `earlier_move`: time for which a job has had such partitions.",
     ),
+    Metric(
+        "reassignd_planned_steps",
+        "counter",
+        ("outcome",),
+        lambda r: one_label(r.state.backlog.planned.counts._asdict()),
+        "Steps of partitions planned on Spark that have begun: the `same` as the server's own rule gives, one that "
+        "`differs`, or one after that, which the server `replanned`.",
+    ),
     gauge(
         "reassignd_adding_replicas",
         lambda r: r.counts.reassigned_replicas,

@@ -66,6 +66,7 @@ from controller.model.access import Acl, Operation, PatternType, Permission, Res
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import ConfigChange, ConfigOp, Lease
 from controller.model.errors import Outcome
+from controller.model.jobs import PlannedStep
 from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
 from controller.state.upstream import Disk
 from controller.views.jobs import parts, queued, totals
@@ -136,7 +137,10 @@ EVENTS: list[AnyEvent] = [
     Pause(None, False),
     *(Pause(job, paused) for job in range(1, 6) for paused in (True, False)),
     *(Prioritize(job, 5) for job in range(1, 6)),
-    *(Reorder(job, [PlannedSteps(name, (1, 2), (0,)) for name in KEYS]) for job in range(1, 6)),
+    *(
+        Reorder(job, [PlannedSteps(name, (1, 2), [PlannedStep(0, (3, 4))]) for name in KEYS])
+        for job in range(1, 6)
+    ),
     Prune(1 << 60, 0),
     Stalled(KEYS),
     Continue(),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from controller.machine import decide
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
-from controller.messages.job_events import AlterRow, AlterTopic, Pause, PlannedSteps, Reorder
+from controller.messages.job_events import AlterRow, AlterTopic, Pause, Reorder
 from controller.model.cluster import Partition, Replicas
 from controller.scheduling.limits import Capacity, LimitKind
 from controller.scheduling.plan_limits import PlanLimits
@@ -20,7 +20,7 @@ from controller.state.state import State
 from planner.schedule import steps_of
 from planner.step_table import Move
 from planner.waves import Load, first_fit
-from tests.builders import InMemoryController, key, partition
+from tests.builders import InMemoryController, key, partition, planned_steps
 
 BROKERS = range(1, 13)
 
@@ -171,7 +171,7 @@ def rounds(
     controller.with_partitions(*(partition(name, current) for name, (current, _) in rows.items()))
     controller.do(Pause(None, True))
     controller.alter({name: target for name, (_, target) in rows.items()})
-    controller.do(Reorder(1, [PlannedSteps(key(name), rows[name][0], its) for name, its in waves.items()]))
+    controller.do(Reorder(1, [planned_steps(controller, name, its) for name, its in waves.items()]))
     controller.do(Pause(None, False))
     count = 0
     while controller.state.in_flight:

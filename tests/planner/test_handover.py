@@ -4,6 +4,7 @@ import json
 import pytest
 
 from common.plan_errors import PlanError
+from controller.model.jobs import PlannedStep
 from controller.scheduling.plan_limits import PlanLimits
 from planner import handover
 from planner.schedule import schedule
@@ -24,7 +25,12 @@ def lines(*moves: Move) -> list[str]:
 
 def answered(*moves: Move) -> list[bytes]:
     request = handover.read_request(iter(lines(*moves)))
+    assert request is not None
     return [line.encode() for line in handover.answer(request, schedule)]
+
+
+def waves_of(steps: list[PlannedStep]) -> list[int]:
+    return [step.wave for step in steps]
 
 
 def test_a_request_arrives_as_it_was_sent() -> None:
@@ -32,27 +38,33 @@ def test_a_request_arrives_as_it_was_sent() -> None:
     assert handover.read_request(iter(lines(*moves))) == (LIMITS, 50, LIVE, moves)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("count", [1, 2])
 def test_an_incomplete_request_is_an_error(count: int) -> None:
     with pytest.raises(PlanError, match="is incomplete"):
         handover.read_request(iter(lines(move(0))[:count]))
 
 
-def test_the_answer_has_a_forecast_and_the_waves_of_each_move() -> None:
-    forecast, waves = handover.read_answer(answered(move(0), move(1), move(2)))
+def test_the_input_ends_between_two_requests() -> None:
+    assert handover.read_request(iter(())) is None
+
+
+def test_the_answer_has_a_forecast_and_the_steps_of_each_move() -> None:
+    forecast, steps = handover.read_answer(answered(move(0), move(1), move(2)))
     assert (forecast["partitions"], forecast["bytes"], forecast["bandwidth"]) == (3, 600, 50)
-    assert list(waves) == [[0, 1, 2], [0, 1, 2], [1, 2, 3]]
+    first, *others = steps
+    assert first == [(0, (3, 1, 2)), (1, (3, 2)), (2, (3, 4))]
+    assert [waves_of(each) for each in others] == [[0, 1, 2], [1, 2, 3]]
     assert forecast["waves"] == 4
 
 
 def test_repairs_are_planned_first_and_answers_keep_the_order_of_the_request() -> None:
-    _, waves = handover.read_answer(answered(move(0), move(1), move(2, isr=(1,))))
-    assert [each[0] for each in waves] == [0, 1, 0]
+    _, steps = handover.read_answer(answered(move(0), move(1), move(2, isr=(1,))))
+    assert [waves_of(each)[0] for each in steps] == [0, 1, 0]
 
 
-def test_a_partition_that_cannot_move_has_no_waves_and_is_counted() -> None:
-    forecast, waves = handover.read_answer(answered(move(0, target=(1, 9)), move(1)))
-    assert list(waves) == [[], [0, 1, 2]]
+def test_a_partition_that_cannot_move_has_no_steps_and_is_counted() -> None:
+    forecast, steps = handover.read_answer(answered(move(0, target=(1, 9)), move(1)))
+    assert list(map(waves_of, steps)) == [[], [0, 1, 2]]
     assert forecast["waiting_partitions"] == 1
 
 

@@ -98,6 +98,8 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
         found += ["", "Not moving, by reason:", *reason_lines(status["reasons"], status["other_reasons"])]
     if _spark_is_wanted(status):
         found += ["", f"Spark     {spark_line(status['spark'])}"]
+        if any(status["spark"].get("steps", {}).values()):
+            found.append(f"Steps     {begun_line(status['spark']['steps'])}")
     return found
 
 
@@ -219,6 +221,8 @@ def spark_line(spark: dict[str, Any]) -> str:
     match spark["state"]:
         case "missing":
             return f"not found: {spark['reason']}"
+        case "starting":
+            return "starting"
         case "ready":
             return f"ready for jobs of {counted(spark['min_partitions'], 'partition')} or more"
     job, partitions = f"job {spark['job']}", counted(spark["partitions"], "partition")
@@ -231,3 +235,10 @@ def spark_line(spark: dict[str, Any]) -> str:
         f"ordered {partitions} of {job} in {counted(forecast['waves'], 'wave')},"
         f" forecast {in_time(forecast['seconds'])} for {in_bytes(forecast['bytes'])}"
     )
+
+
+def begun_line(steps: dict[str, int]) -> str:
+    """Return how the steps of planned partitions compare with those that the server's own rule gave."""
+    differ = f", {steps['differs']:,} differ" if steps["differs"] else ""
+    again = f", {steps['replanned']:,} planned again" if steps["replanned"] else ""
+    return f"planned on Spark: {counted(sum(steps.values()), 'step')}, {steps['same']:,} same{differ}{again}"

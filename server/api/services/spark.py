@@ -13,6 +13,8 @@ class SparkState(Enum):
     """No plan is large enough."""
     MISSING = "missing"
     """Spark is not installed, or cannot run."""
+    STARTING = "starting"
+    """Its session is being opened; jobs are planned after that."""
     READY = "ready"
     WORKING = "working"
     ORDERED = "ordered"
@@ -34,6 +36,18 @@ class Forecast(Struct, frozen=True):
     waiting_partitions: Annotated[int, Meta(description="Partitions that cannot reach their target now.")]
 
 
+class BegunSteps(Struct, frozen=True):
+    """Steps of planned partitions that have begun since the start (`controller.scheduling.step_plans`)."""
+
+    same: Annotated[int, Meta(description="Those that the server's own rule gave too.")] = 0
+    differs: Annotated[
+        int, Meta(description="Those for which its rule gave another step, which was used.")
+    ] = 0
+    replanned: Annotated[
+        int, Meta(description="Steps after one that differed: the server planned them itself.")
+    ] = 0
+
+
 class Spark(Struct, frozen=True):
     """The state of the Spark planner. `job`, `partitions`, `since_ms` and `forecast` are of the last planned job."""
 
@@ -48,3 +62,4 @@ class Spark(Struct, frozen=True):
         None
     )
     forecast: Forecast | None = None
+    steps: BegunSteps = BegunSteps()

@@ -5,9 +5,10 @@ from controller.machine import decide
 from controller.messages.events import DeleteTopics
 from controller.messages.job_events import Pause, PlannedSteps, Prioritize, Prune, Reorder, RollBackJob
 from controller.model.cluster import Ending, JobKind
+from controller.model.jobs import PlannedStep
 from controller.reassignment.jobs import ROWS_PER_SLICE
 from controller.state.decision import Decision
-from tests.builders import InMemoryController, key, partition
+from tests.builders import InMemoryController, key, partition, planned_steps
 
 
 def three(**limits: int) -> InMemoryController:
@@ -253,10 +254,7 @@ def test_a_rollback_visits_reassignments_in_slices() -> None:
 
 def ordered(controller: InMemoryController, **waves: list[int]) -> int:
     """Put partitions, named as `foo_0`, in the order of these waves, as they are now."""
-    rows = []
-    for name, its in waves.items():
-        at = key(name.replace("_", "-"))
-        rows.append(PlannedSteps(at, controller.state.partitions[at.topic][at.partition].next, its))
+    rows = [planned_steps(controller, name.replace("_", "-"), its) for name, its in waves.items()]
     taken: int = controller.do(Reorder(1, rows)).reply
     return taken
 
@@ -284,18 +282,18 @@ def test_a_reorder_applies_to_every_step_of_a_partition() -> None:
     ordered(controller, foo_0=[2, 3], foo_1=[0, 1])
     controller.do(Pause(None, False))
     assert started_in_turn(controller) == ["foo-1", "foo-1", "foo-0", "foo-0"]
-    assert controller.state.backlog.planned == {}
+    assert list(controller.state.backlog.planned) == []
 
 
 def test_a_reorder_skips_partitions_that_have_changed() -> None:
     controller = three(partitions=1)
     controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})
     controller.alter({"foo-2": [4, 5, 6]})
-    stale = PlannedSteps(key("foo-1"), (1, 2), [0])
-    gone = PlannedSteps(key("nope-0"), (1, 2, 3), [0])
+    stale = PlannedSteps(key("foo-1"), (1, 2), [PlannedStep(0, (4, 5, 6))])
+    gone = PlannedSteps(key("nope-0"), (1, 2, 3), [PlannedStep(0, (4, 5, 6))])
     assert controller.do(Reorder(1, [stale, gone])).reply == 0
     assert ordered(controller, foo_2=[0]) == 0
-    assert controller.state.backlog.planned == {}
+    assert list(controller.state.backlog.planned) == []
 
 
 def test_a_reorder_applies_after_the_step_in_flight() -> None:
@@ -310,7 +308,7 @@ def test_a_new_target_removes_the_waves_of_a_partition() -> None:
     controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
     ordered(controller, foo_1=[3], foo_2=[7])
     controller.alter({"foo-1": [6, 5, 4], "foo-2": None})
-    assert controller.state.backlog.planned == {}
+    assert list(controller.state.backlog.planned) == []
 
 
 def test_waves_are_kept_during_a_pause() -> None:

@@ -1,4 +1,5 @@
 from controller.model.cluster import TopicPartition
+from controller.model.jobs import PlannedStep
 from controller.scheduling.backlog import SLACK, Backlog
 from controller.scheduling.buckets import Planned, Rank
 from controller.scheduling.limits import Capacity, Cost, LimitKind, Windows
@@ -176,7 +177,7 @@ def test_a_partition_among_others_needs_a_position() -> None:
     behind_another = waiting(("b-0", INTO_4))
     behind_another.enqueue(key("a-0"))
     planned = waiting()
-    planned.planned[key("a-0")] = (3,)
+    planned.planned.put(key("a-0"), [PlannedStep(3, (1, 4))])
     planned.enqueue(key("a-0"))
     assert [next(backlog.next_steps(1)) for backlog in (two, behind_another, planned)] == [
         (key("a-0"), False)
@@ -301,7 +302,7 @@ def test_partitions_whose_reassignments_have_ended_take_no_capacity() -> None:
     cost = Cost((3,), 1, leads=False)
     for name in ("foo-0", "foo-1", "foo-2"):
         backlog.charge(key(name), cost)
-    backlog.planned[key("foo-0")] = (4,)
+    backlog.planned.put(key("foo-0"), [PlannedStep(4, (1, 3))])
     backlog.forget_all([key("foo-0"), key("foo-1"), key("foo-9")])
-    assert (backlog.costs, backlog.planned) == ({key("foo-2"): cost}, {})
+    assert (backlog.costs, list(backlog.planned)) == ({key("foo-2"): cost}, [])
     assert backlog.usage.taken(Capacity(LimitKind.PARTITIONS)) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reassignd.spark.helper_process import HelperError, exchange_lines
+from reassignd.spark.helper_process import HelperError, HelperProcess, exchange_lines
 
 ECHO = "import sys; print(sys.stdin.readline().strip()[::-1])"
 
@@ -102,3 +102,27 @@ async def test_the_process_is_killed_when_the_caller_is_cancelled(tmp_path: Path
 async def test_a_process_that_cannot_be_started_is_a_failure_like_any_other() -> None:
     with pytest.raises(HelperError, match="cannot start it: No such file or directory"):
         await exchange_lines(["/no/such/program"], request(), 20)
+
+
+ECHOES = "import sys\nfor line in sys.stdin:\n print(line.strip()[::-1], end='\\n\\n', flush=True)"
+
+
+async def test_a_process_that_stays_answers_one_request_after_another() -> None:
+    helper = HelperProcess([sys.executable, "-c", ECHOES], 20)
+    try:
+        assert await helper.ask(request(b"ab\n")) == b"ba\n\n"
+        process = helper._running
+        assert (await helper.ask(request(b"cd\n")), helper._running) == (b"dc\n\n", process)
+    finally:
+        await helper.stop()
+
+
+async def test_a_process_that_failed_is_started_again_for_the_next_request(tmp_path: Path) -> None:
+    once = f"import os, sys; p = {str(tmp_path / 'seen')!r}; seen = os.path.exists(p); open(p, 'w'); seen or sys.exit(3)\n"
+    helper = HelperProcess([sys.executable, "-c", once + ECHOES], 20)
+    try:
+        with pytest.raises(HelperError, match=r"^exit code 3"):
+            await helper.ask(request(b"ab\n"))
+        assert await helper.ask(request(b"ab\n")) == b"ba\n\n"
+    finally:
+        await helper.stop()

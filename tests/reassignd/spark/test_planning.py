@@ -20,8 +20,8 @@ from planner import handover
 from planner.schedule import schedule
 from reassignd.spark import planning
 from reassignd.spark.helper_process import HelperError
-from reassignd.spark.planning import ClusterRates, SparkPlanning
-from server.api.services.spark import SparkState
+from reassignd.spark.planning import ClusterRates, SparkPlanning, SparkUse
+from server.api.services.spark import BegunSteps, SparkState
 from server.driver.driver import DriverStoppedError
 from tests.builders import InMemoryController, key, partition
 from tests.reassignd.shell import SLOW, Shell, started
@@ -34,13 +34,24 @@ class Spark:
 
     def __init__(self, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.requests: list[handover.Request] = []
+        self.calls: list[str] = []
+        self.failure = ""
         self.meanwhile = meanwhile
+
+    async def stop(self) -> None:
+        self.calls.append("stop")
 
     async def ask(self, request: AsyncIterable[bytes]) -> bytes:
         text = "".join([piece.decode() async for piece in request])
-        self.requests.append(handover.read_request(iter(StringIO(text))))
-        self.meanwhile()
-        return "".join(handover.answer(self.requests[-1], schedule)).encode()
+        if self.failure:
+            raise HelperError(self.failure)
+        read = handover.read_request(iter(StringIO(text)))
+        assert read is not None
+        self.calls.append("ask")
+        if read.moves:
+            self.requests.append(read)
+            self.meanwhile()
+        return "".join(handover.answer(read, schedule)).encode()
 
 
 class RecordingController:
@@ -61,19 +72,19 @@ class RecordingController:
 class Case:
     """A cluster with topics of twenty partitions, and the planner on it."""
 
-    def __init__(self, spark: Spark | None = None, least: int = 10, missing: str | None = None) -> None:
+    def __init__(self, least: int = 10, missing: str | None = None, warm: bool = False) -> None:
         self.cluster = InMemoryController().with_limits(partitions=2, per_partition=1)
         self.controller = RecordingController(self.cluster)
-        self.spark = spark or Spark()
+        self.spark = Spark()
         self.missing = missing
         self.planning = SparkPlanning(
             self.cluster.state,
             self.controller,
             WorkerThread(),
             RATES,
-            self.spark.ask,
+            self.spark,
             lambda: self.missing,
-            least,
+            SparkUse(least, warm),
             lambda: 7,
         )
 
@@ -107,6 +118,66 @@ async def test_a_large_job_is_put_in_order_and_forecast() -> None:
     assert view.forecast is not None
     assert (view.forecast.partitions, view.forecast.bytes) == (20, 2000)
     assert set(case.cluster.state.backlog.planned) == {key(f"foo-{n}") for n in range(2, 20)}
+
+
+async def test_steps_that_the_core_gives_too_are_counted_as_the_same() -> None:
+    case = Case()
+    case.submit(target=(1, 4, 5))
+    await case.served(case.in_state(SparkState.ORDERED))
+    case.cluster.settle()
+    assert case.cluster.state.reassignments == {}
+    assert case.planning.view().steps == BegunSteps(same=38)
+
+
+async def test_steps_under_another_limit_differ_and_the_core_plans_the_rest() -> None:
+    case = Case()
+    case.submit(target=(4, 5, 6))
+    await case.served(case.in_state(SparkState.ORDERED))
+    case.cluster.with_limits(partitions=2, per_partition=2)
+    case.cluster.settle()
+    steps = case.planning.view().steps
+    assert steps.differs > 0
+    assert steps.replanned > 0
+    assert {tuple(each.replicas) for each in case.cluster.state.all_partitions()} == {(4, 5, 6)}
+
+
+async def test_a_partition_with_a_new_target_leaves_its_plan() -> None:
+    case = Case()
+    case.spark.meanwhile = lambda: case.cluster.alter({"foo-5": (1, 5, 3)})
+    case.submit()
+    await case.served(case.in_state(SparkState.ORDERED))
+    planned = set(case.cluster.state.backlog.planned)
+    assert planned == {key(f"foo-{n}") for n in range(2, 20)} - {key("foo-5")}
+
+
+async def test_spark_is_started_for_the_first_large_job_and_ends_with_the_server() -> None:
+    case = Case()
+    await case.served()
+    assert case.spark.calls == ["stop"]
+    case.submit()
+    await case.served(case.in_state(SparkState.ORDERED))
+    assert case.spark.calls == ["stop", "ask", "stop"]
+
+
+async def test_it_is_started_with_the_server_if_it_is_to_be_warm() -> None:
+    case = Case(warm=True)
+    await case.served(lambda: "ask" in case.spark.calls)
+    assert case.spark.requests == []
+
+
+async def test_a_session_that_does_not_open_is_tried_again_for_the_first_large_job() -> None:
+    case = Case(warm=True)
+    case.spark.failure = "no memory"
+    await case.served(case.in_state(SparkState.READY))
+    case.spark.failure = ""
+    case.submit()
+    await case.served(case.in_state(SparkState.ORDERED))
+
+
+async def test_it_ends_when_no_large_job_comes_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "IDLE_SECONDS", 0.0)
+    case = Case()
+    await case.served(lambda: case.spark.calls.count("stop") > 1)
 
 
 async def test_a_small_job_is_not() -> None:
@@ -145,7 +216,8 @@ async def test_steps_that_started_meanwhile_are_not_reordered() -> None:
     state = case.cluster.state
     left = Counter(len({4, 5} - {*partition.next}) for partition in state.all_partitions())
     assert left[1] > 0
-    assert Counter(map(len, state.backlog.planned.values())) == Counter({1: left[1], 2: left[2]})
+    planned = state.backlog.planned
+    assert Counter(len(planned.steps_of(each)) for each in planned) == Counter({1: left[1], 2: left[2]})
 
 
 async def test_partitions_that_ended_meanwhile_are_skipped() -> None:
@@ -153,7 +225,7 @@ async def test_partitions_that_ended_meanwhile_are_skipped() -> None:
     case.spark.meanwhile = case.cluster.settle
     case.submit()
     await case.served(case.in_state(SparkState.ORDERED))
-    assert (case.planning.view().partitions, case.cluster.state.backlog.planned) == (0, {})
+    assert (case.planning.view().partitions, list(case.cluster.state.backlog.planned)) == (0, [])
 
 
 async def test_a_missing_package_is_shown_and_jobs_continue() -> None:
@@ -175,15 +247,11 @@ async def test_a_missing_package_may_be_installed_later() -> None:
 
 async def test_a_failure_is_shown_and_the_next_job_is_planned() -> None:
     case = Case()
-
-    async def fail(_: AsyncIterable[bytes]) -> bytes:
-        raise HelperError("exit code 1: no memory")
-
-    working, case.planning._ask = case.planning._ask, fail
+    case.spark.failure = "exit code 1: no memory"
     case.submit("foo")
     await case.served(case.in_state(SparkState.FAILED))
     assert case.planning.view().reason == "exit code 1: no memory"
-    case.planning._ask = working
+    case.spark.failure = ""
     case.submit("bar")
     await case.served(case.in_state(SparkState.ORDERED))
 
@@ -213,24 +281,30 @@ async def test_an_order_is_submitted_in_several_events(monkeypatch: pytest.Monke
 
 @pytest.mark.spark
 @pytest.mark.timeout(240)
-def test_a_running_server_takes_the_order_of_a_real_spark(
+def test_a_running_server_starts_the_steps_of_a_real_spark(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     crawling = {**SLOW, "embedded.network.bytes.per.second": "20000"}
+    spark_settings = {"min.partitions": "200", "master": "local[2]", "warm": "true"}
     server = started(
-        tmp_path, {**crawling, "planner.spark.min.partitions": "200", "planner.spark.master": "local[2]"}
+        tmp_path, {**crawling, **{f"planner.spark.{name}": value for name, value in spark_settings.items()}}
     )
     try:
         shell = Shell(server, tmp_path, capsys)
-        assert "Spark     ready for jobs of 200 partitions or more" in shell.ok("status")
+        deadline = time.monotonic() + 200
+        while "Spark     ready for jobs of 200 partitions or more" not in shell.ok("status"):
+            assert time.monotonic() < deadline, server.log
+            time.sleep(0.5)
         shell.ok("limits", "R=1", "P=10", "B=4")
         shell.execute(range(200))
-        deadline = time.monotonic() + 200
         while (spark := shell.json("status")["spark"])["state"] in {"ready", "working"}:
             assert time.monotonic() < deadline, spark
             time.sleep(0.5)
         assert (spark["state"], spark["job"], spark["forecast"]["steps"]) == ("ordered", 1, 800)
         assert spark["partitions"] > 100
+        shell.ok("limits", "P=400", "B=100")
+        assert (await_steps := shell.json("status")["spark"]["steps"])["same"] > 0, await_steps
+        assert "planned on Spark: " in shell.ok("status")
         assert server.stop() == 0
     finally:
         server.kill()

@@ -35,12 +35,24 @@ def answer_of(text: str, spark: object = no_spark) -> list[bytes]:
 
 
 def test_a_request_is_answered() -> None:
-    forecast, waves = handover.read_answer(answer_of(REQUEST.decode()))
-    assert (forecast["steps"], list(waves)) == (1, [[0]])
+    forecast, steps = handover.read_answer(answer_of(REQUEST.decode()))
+    assert (forecast["steps"], list(steps)) == (1, [[(0, (2,))]])
+
+
+def test_one_session_answers_several_requests() -> None:
+    opened = []
+
+    @contextmanager
+    def counting(url: str) -> Iterator[Scheduler]:
+        opened.append(url)
+        yield schedule
+
+    answers = answer_of(REQUEST.decode() * 2, counting)
+    assert (answers.count(handover.END), opened) == (2, ["local"])
 
 
 @pytest.mark.parametrize(
-    ("text", "spark", "reason"), [("", no_spark, "incomplete"), (None, broken, "no Spark at local")]
+    ("text", "spark", "reason"), [("[]\n", no_spark, "incomplete"), (None, broken, "no Spark at local")]
 )
 def test_an_error_is_the_answer(text: str | None, spark: object, reason: str) -> None:
     with pytest.raises(PlanError, match=reason):
@@ -88,4 +100,4 @@ def test_as_a_process_it_answers_on_its_stdout_alone() -> None:
     answer = process.stdout.read()
     process.wait(timeout=60)
     process.communicate()
-    assert (process.returncode, b"error" in answer, answer.count(b"\n")) == (0, True, 1)
+    assert (process.returncode, b"error" in answer, answer.count(b"\n")) == (0, True, 2)

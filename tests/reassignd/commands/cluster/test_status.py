@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reassignd.commands.cluster.status import THROTTLED, lines, screen, spark_line
+from reassignd.commands.cluster.status import THROTTLED, begun_line, lines, screen, spark_line
 from server.api.services.spark import Forecast, Spark, SparkState
 
 FORECAST = Forecast(
@@ -25,6 +25,7 @@ FORECAST = Forecast(
     ("view", "said"),
     [
         (Spark(SparkState.MISSING, "install it"), "not found: install it"),
+        (Spark(SparkState.STARTING, "", 50_000), "starting"),
         (Spark(SparkState.READY, "", 50_000), "ready for jobs of 50,000 partitions or more"),
         (Spark(SparkState.FAILED, "no memory", 1, 7, 60_000, 0), "failed on job 7: no memory"),
         (
@@ -35,6 +36,20 @@ FORECAST = Forecast(
 )
 def test_the_state_of_spark_is_one_line(view: Spark, said: str) -> None:
     assert spark_line(msgspec.to_builtins(view)) == said
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ((300, 0, 0), "planned on Spark: 300 steps, 300 same"),
+        ((1, 0, 0), "planned on Spark: 1 step, 1 same"),
+        ((1_000, 20, 4), "planned on Spark: 1,024 steps, 1,000 same, 20 differ, 4 planned again"),
+    ],
+)
+def test_the_steps_of_a_plan_are_compared_with_those_of_the_server(
+    steps: tuple[int, int, int], said: str
+) -> None:
+    assert begun_line(dict(zip(("same", "differs", "replanned"), steps, strict=True))) == said
 
 
 def test_a_plan_in_progress_shows_its_start() -> None:
