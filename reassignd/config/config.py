@@ -139,6 +139,12 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
         "100",
         "Maximum number of brokers in the upstream cluster. Each broker has its own port after that of `listener`, which it keeps.",
     )
+    relay_refuse_unknown_principals = Key(
+        SWITCH,
+        "false",
+        "Gateway and ZooKeeper mode: refuse reassignments and changes of `reassignment.*` from clients whose name reassignd "
+        "cannot read from their login, such as with GSSAPI, delegation tokens or opaque bearer tokens.",
+    )
     listener_tls_certificate_file = Key(
         FILE,
         "",

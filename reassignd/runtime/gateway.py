@@ -119,6 +119,7 @@ def gateway_settings(settings: Settings, security: Security) -> GatewaySettings:
         listener_tls(settings),
         security.tls,
         security.sasl is not None,
+        settings.relay_refuse_unknown_principals,
     )
 
 

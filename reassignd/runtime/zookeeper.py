@@ -58,9 +58,11 @@ from reassignd.runtime.storage.audit_dir import AuditDir
 from reassignd.runtime.storage.audit_store import audit_retention
 from reassignd.runtime.watchdog import Watchdog
 from reassignd.tracing.setting import open_traces
+from server.dispatch.router import refused
 from server.driver.driver import DriverStoppedError
 from server.metrics.sources import Znodes
 from server.metrics.stats import Counters
+from server.relay.named_clients import only_named
 from server.zk_controller.endpoint import ActiveController, ControllerEndpoint
 from server.zk_controller.interceptors import controller_interceptors
 
@@ -95,7 +97,9 @@ class ZookeeperRuntime:
         self._caller = Caller(software_version=__version__, security=security)
         off_loop, stats = WorkerThread(), Counters()
         self._endpoint = ControllerEndpoint()
-        interceptors = controller_interceptors(settings.node_id, self._endpoint, self._endpoint.answer)
+        named_only = settings.relay_refuse_unknown_principals
+        answer = only_named(self._endpoint.answer, refused) if named_only else self._endpoint.answer
+        interceptors = controller_interceptors(settings.node_id, self._endpoint, answer)
         self._listeners = ControllerListeners(settings, interceptors, stats)
         self._rejections = Rejections()
         self._terms: Counter[str] = Counter()

@@ -21,14 +21,25 @@ __all__ = [
     "ResourceKind",
     "authorized_operations",
     "group",
+    "is_named",
     "topic",
     "transactional_id",
+    "unknown_principal",
 ]
 
 ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN = "unknown"
-"""Stands for the principal if another broker authenticated it and its name is unknown. No principal has this
-form."""
+"""Stands for the principal if another broker authenticated it and its name is unknown. No principal begins so."""
+
+
+def unknown_principal(mechanism: str, peer: str) -> str:
+    """Return what is recorded of a client whose name is unknown: the SASL mechanism, and `peer` without its port."""
+    return f"{UNKNOWN} ({mechanism or 'no mechanism'} from {peer.rpartition(':')[0]})"
+
+
+def is_named(principal: str) -> bool:
+    """Return whether the name of the principal is known."""
+    return not principal.startswith(UNKNOWN)
 
 
 class Resource(NamedTuple):

@@ -5,7 +5,7 @@ needs no task and no await. Large requests and responses are decoded and encoded
 """
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import NamedTuple
 
@@ -36,6 +36,9 @@ ECHOED = Bounds(rows=150_000, numbers=450_000)
 
 AT_ONCE = Bounds(rows=LARGE_ROWS, numbers=4 * LARGE_ROWS)
 """The same limit for a refusal that is encoded on the event loop."""
+
+Refuse = Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
+"""See `Router.refuse`."""
 
 
 class Caller(NamedTuple):

@@ -77,9 +77,7 @@ class OwnChanges(NamedTuple):
 def incremental_alter(services: GatewayServices, off_loop: OffLoop) -> Interceptor:
     """Return the interceptor of IncrementalAlterConfigs."""
 
-    def split(
-        request: IncrementalAlterConfigsRequest, sender: Sender
-    ) -> Split[IncrementalAlterConfigsResponse] | None:
+    def split(request: IncrementalAlterConfigsRequest) -> Split[IncrementalAlterConfigsResponse] | None:
         own_changes = {
             key_of(resource): _checked(
                 services, resource.resource_name, changes_of(own_configs(resource.configs))
@@ -97,7 +95,9 @@ def incremental_alter(services: GatewayServices, off_loop: OffLoop) -> Intercept
             for resource in request.resources
         ]
 
-        async def finish(response: IncrementalAlterConfigsResponse) -> IncrementalAlterConfigsResponse:
+        async def finish(
+            response: IncrementalAlterConfigsResponse, sender: Sender
+        ) -> IncrementalAlterConfigsResponse:
             apply = _changer(services, request.validate_only, sender, replace=False)
             results = await _results(apply, request, response.responses, own_changes)
             rows = response_rows(AlterConfigsResourceResponse, request.resources, results)
@@ -117,7 +117,7 @@ def alter(services: GatewayServices, off_loop: OffLoop) -> Interceptor:
     """
 
     def split(
-        request: AlterConfigsRequest, sender: Sender
+        request: AlterConfigsRequest,
     ) -> Split[AlterConfigsResponse] | Split[IncrementalAlterConfigsResponse] | None:
         own_changes = _own_changes(services, request)
         if not own_changes:
@@ -129,7 +129,7 @@ def alter(services: GatewayServices, off_loop: OffLoop) -> Interceptor:
         ]
 
         async def finish(
-            response: AlterConfigsResponse | IncrementalAlterConfigsResponse,
+            response: AlterConfigsResponse | IncrementalAlterConfigsResponse, sender: Sender
         ) -> AlterConfigsResponse:
             apply = _changer(services, request.validate_only, sender, replace=True)
             results = await _results(apply, request, response.responses, own_changes)

@@ -7,7 +7,6 @@ the principal first, so NOT_CONTROLLER means that the principal is allowed.
 """
 
 from collections.abc import Awaitable
-from functools import partial
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
@@ -40,7 +39,8 @@ def answer_after_probe(services: GatewayServices) -> Interceptor:
         request = parse_request(bytes(incoming.frame))
         probe = PROBES[incoming.api_key]
         upstream = encode_request(probe, incoming.api_version, incoming.correlation_id, request.client_id)
-        return Exchange(upstream, buffered(partial(_settle, services, request, client.caller)))
+        # Not the caller of now: the client may have sent its login just before, and without waiting.
+        return Exchange(upstream, buffered(lambda answer: _settle(services, request, client.caller, answer)))
 
     return intercept
 

@@ -61,22 +61,22 @@ class Split(NamedTuple, Generic[Response]):
     """The request for the upstream, and the function that turns its response into the client's."""
 
     upstream: Request[Response]
-    finish: Callable[[Response], Awaitable[NamedTuple]]
+    finish: Callable[[Response, Sender], Awaitable[NamedTuple]]
     version: int | None = None
     """Version of `upstream` where it is another API's request; None for the version of the client's
     request."""
 
     async def finished(
-        self, payload: bytes, incoming: IncomingRequest, version: int, off_loop: OffLoop
+        self, payload: bytes, sender: Sender, incoming: IncomingRequest, version: int, off_loop: OffLoop
     ) -> bytes:
         """Return the client's response frame for the upstream's response in `version`."""
         key = schema_of(type(self.upstream)).api_key or incoming.api_key
         frame, response_class = parse_response(payload, key, version), self.upstream.response_class()
         if len(payload) <= LARGE_BODY:
-            response = await self.finish(decode_response(frame, response_class))
+            response = await self.finish(decode_response(frame, response_class), sender)
             return encode_response(incoming.header, response)
         # Decoding the configs of thousands of topics takes seconds.
-        response = await self.finish(await off_loop.run(decode_response, frame, response_class))
+        response = await self.finish(await off_loop.run(decode_response, frame, response_class), sender)
         return await off_loop.run(encode_response, incoming.header, response)
 
 
@@ -96,7 +96,7 @@ def key_of(resource: Resource) -> ResourceKey:
 def intercept_configs(
     request_class: type[ConfigsRequest],
     marks: Iterable[bytes],
-    split: Callable[[ConfigsRequest, Sender], AnySplit | None],
+    split: Callable[[ConfigsRequest], AnySplit | None],
     off_loop: OffLoop,
 ) -> Interceptor:
     """Return an interceptor for a config request; `split` returns None for a request that passes unchanged.
@@ -117,14 +117,18 @@ def intercept_configs(
         if not all_of_it:
             raise DecodeError(f"a request for configs with more than {CONFIG_BOUNDS.rows} rows")
         repeats = DEFAULT_BROKER in repeated(map(key_of, request.resources))
-        parts = None if repeats else split(request, Sender(client.caller, frame.client_id))
+        parts = None if repeats else split(request)
         if parts is None:
             return PASSED
         version = incoming.api_version if parts.version is None else parts.version
         upstream = encode_request(parts.upstream, version, incoming.correlation_id, frame.client_id)
-        return Exchange(
-            upstream, buffered(lambda answer: parts.finished(answer, incoming, version, off_loop))
-        )
+
+        def finish(answer: bytes) -> Awaitable[bytes]:
+            # Now, not at the request: a login that was sent just before it may have been answered since.
+            sender = Sender(client.caller, frame.client_id)
+            return parts.finished(answer, sender, incoming, version, off_loop)
+
+        return Exchange(upstream, buffered(finish))
 
     return intercept
 
@@ -136,17 +140,17 @@ def describe(services: GatewayServices, off_loop: OffLoop) -> Interceptor:
     defaults: there is no other place to look them up, and tools show them only with `--all`.
     """
 
-    def split(request: DescribeConfigsRequest, sender: Sender) -> Split[DescribeConfigsResponse] | None:
+    def split(request: DescribeConfigsRequest) -> Split[DescribeConfigsResponse] | None:
         requested = next(
             (resource for resource in request.resources if key_of(resource) == DEFAULT_BROKER), None
         )
         if requested is None:
             return None
 
-        async def finish(response: DescribeConfigsResponse) -> DescribeConfigsResponse:
-            return response._replace(results=[await result(row) for row in response.results])
+        async def finish(response: DescribeConfigsResponse, sender: Sender) -> DescribeConfigsResponse:
+            return response._replace(results=[await result(row, sender) for row in response.results])
 
-        async def result(row: DescribeConfigsResult) -> DescribeConfigsResult:
+        async def result(row: DescribeConfigsResult, sender: Sender) -> DescribeConfigsResult:
             if key_of(row) != DEFAULT_BROKER or row.error_code:
                 return row
             try:

@@ -15,7 +15,7 @@ from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.gateway.interceptors import gateway_interceptors
 from server.gateway.port_assignments import PortAssignmentError, PortPendingError, Ports
-from server.gateway.services import GatewayServices
+from server.gateway.services import GatewayServices, for_named_clients
 from server.ports import Stats
 from server.relay.counters import RelayCounters
 from server.relay.session import Relay, RelayedBroker, RelayServices
@@ -39,6 +39,8 @@ class GatewaySettings:
     upstream_tls: SSLContext | None = None
     authenticates: bool = False
     """The upstream's listener requires SASL."""
+    named_only: bool = False
+    """Refuse orders of principals whose name is not known."""
 
 
 class Gateway:
@@ -62,7 +64,8 @@ class Gateway:
         self._settings = settings
         self._ports = ports
         self._upstreams = UpstreamBrokers(settings.upstream_tls)
-        interceptors = gateway_interceptors(services, self, off_loop)
+        answering = for_named_clients(services) if settings.named_only else services
+        interceptors = gateway_interceptors(answering, self, off_loop)
         shared = RelayServices(self._upstreams, interceptors, limits, self.counts, settings.authenticates)
         self._listeners: Listeners[RelayedBroker] = Listeners(
             partial(Relay, shared), ConnectionRegistry(limits, stats), settings.tls

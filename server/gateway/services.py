@@ -1,17 +1,18 @@
 """The parts of reassignd that the gateway needs to answer requests."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from protocol.frames import RequestFrame
+from controller.model.configs import ConfigChange
 from server.connections.session import Answer
-from server.gateway.own_configs import OwnConfigs
+from server.dispatch.authorizer import is_named
+from server.dispatch.router import Refuse
+from server.dispatch.row_errors import RowError
+from server.gateway.own_configs import OwnConfigs, Sender
+from server.relay.named_clients import NAMELESS, only_named
 
 DENIED = "Cluster authorization failed."
-
-Refuse = Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
-"""See `server.dispatch.router.Router.refuse`."""
 
 
 class GatewayServices(NamedTuple):
@@ -25,3 +26,25 @@ class GatewayServices(NamedTuple):
 def reason(error_code: int, message: str | None) -> str | None:
     """Return the broker's error message. A denial names principals and hosts, so a fixed text replaces it."""
     return DENIED if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED else message
+
+
+class NamedClientsConfigs:
+    """Reassignd's keys, which only principals with a name may change."""
+
+    def __init__(self, configs: OwnConfigs) -> None:
+        self._configs = configs
+        self.check, self.describe = configs.check, configs.describe
+
+    async def alter(
+        self, changes: Sequence[ConfigChange], sender: Sender, *, validate_only: bool, replace: bool
+    ) -> RowError:
+        """See `OwnConfigs.alter`."""
+        if not is_named(sender.caller.principal):
+            return NAMELESS
+        return await self._configs.alter(changes, sender, validate_only=validate_only, replace=replace)
+
+
+def for_named_clients(services: GatewayServices) -> GatewayServices:
+    """Return the services that refuse orders of principals without a name."""
+    answer = only_named(services.answer, services.refuse)
+    return services._replace(answer=answer, configs=NamedClientsConfigs(services.configs))

@@ -24,9 +24,9 @@ from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 from controller.state.state import State
 from protocol.frames import RequestFrame
-from server.dispatch.router import Caller
+from server.dispatch.router import Caller, Refuse
 from server.driver.driver import DriverStoppedError
-from server.gateway.services import GatewayServices, Refuse
+from server.gateway.services import GatewayServices
 from server.peers.own_requests import REASSIGNMENT_APIS, ForwardedConfigs, answer_own
 from server.peers.ports import ForwardedRequest, Forwarder, NotActiveError, TermLease
 

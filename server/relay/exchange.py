@@ -9,6 +9,7 @@ from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_response, encode_response, parse_response
 from protocol.schema import Response
 from server.dispatch.router import Caller
+from server.relay.login import Login
 from server.relay.splitter import FrameAction
 
 LARGEST_ANSWER = 32 * 1024 * 1024
@@ -16,17 +17,6 @@ LARGEST_ANSWER = 32 * 1024 * 1024
 
 LARGEST_DECODED = 16 * 1024 * 1024
 """Bytes of the largest request for configs or topics that is buffered and decoded."""
-
-
-@dataclass(slots=True)
-class Login:
-    """A SASL authentication, from its handshake on."""
-
-    mechanism: str
-    started: bool = False
-    """The first message, the only one with the user's name, has arrived."""
-    user: str = ""
-    """The user's name; empty when it is unknown, and after the answer that ends the login."""
 
 
 @dataclass(slots=True)
@@ -39,7 +29,7 @@ class ClientIdentity:
     caller: Caller
     authenticated: bool
     login: Login | None = None
-    """The latest one."""
+    """The one that the broker has begun and not ended."""
 
 
 class IncomingRequest(NamedTuple):

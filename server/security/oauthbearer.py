@@ -20,7 +20,7 @@ LARGEST = 64 * 1024
 _NAME = r"(?:[^=,\x00\x80-\U0010ffff]|=2C|=3D)+"
 _PAIRS = r"(?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*"
 _FIRST = re.compile(rf"n,(?:a=(?P<authorized>{_NAME}))?,\x01(?P<pairs>{_PAIRS})\x01")
-_AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_.a-zA-Z0-9]+)")
+_AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)")
 
 
 class BearerToken(NamedTuple):
@@ -68,7 +68,11 @@ class BearerExchange:
         if self._error is not None and token == CONFIRMATION:
             raise RefusedError(self._error)
         self._error = None
-        authorized, value = _parsed(token)
+        if len(token) > LARGEST:
+            raise InvalidTokenError(
+                f"an OAUTHBEARER message of {len(token)} bytes, where {LARGEST} are allowed"
+            )
+        authorized, value = parsed(token)
         try:
             valid = self._validate(value)
         except TokenRefusedError as error:
@@ -90,10 +94,11 @@ def error_document(scope: str | None) -> str:
     return f'{{"status":"insufficient_scope", "scope":"{scope}"}}'
 
 
-def _parsed(token: bytes) -> tuple[str, str]:
-    """Return the authorization id, which may be empty, and the bearer token."""
-    if len(token) > LARGEST:
-        raise InvalidTokenError(f"an OAUTHBEARER message of {len(token)} bytes, where {LARGEST} are allowed")
+def parsed(token: bytes) -> tuple[str, str]:
+    """Return the authorization id, which may be empty, and the bearer token of a message. Raises InvalidTokenError.
+
+    As in Kafka, the last of several bearer tokens counts, and an authorization id has no escapes.
+    """
     first = _FIRST.fullmatch(token.decode(errors="replace"))
     if first is None:
         raise InvalidTokenError("an invalid first OAUTHBEARER message")

@@ -25,6 +25,21 @@ _FIRST = re.compile(
 )
 _FINAL = re.compile(rf"(?P<unproved>c=[A-Za-z0-9/+=]*,r=(?P<nonce>{_NONCE}){_EXTENSIONS}),p=(?P<proof>[^,]+)")
 
+
+def first_message(token: bytes) -> re.Match[str] | None:
+    """Return the parts of a client's first message, of which both sides sign `bare`; None if it is not valid."""
+    return _FIRST.fullmatch(token.decode(errors="replace"))
+
+
+def by_delegation_token(first: re.Match[str]) -> bool:
+    """Return whether a first message has the id of a delegation token in place of a user (KIP-48).
+
+    As in Kafka, the extension has this letter case only, and the last one counts.
+    """
+    extensions = dict(pair.split("=", 1) for pair in first["extensions"].split(",")[1:])
+    return extensions.get("tokenauth", "").lower() == "true"
+
+
 Credentials = Callable[[str, str], ScramCredential | None]
 """Returns the credential of a user (first) for a mechanism (second); None if there is none."""
 
@@ -45,18 +60,19 @@ class ScramExchange:
         self.user: str | None = None
 
     def evaluate(self, token: bytes) -> bytes:
-        text = token.decode(errors="replace")
-        return self._begin(text) if self._credential is None else self._finish(text, self._credential)
+        if self._credential is None:
+            return self._begin(token)
+        return self._finish(token.decode(errors="replace"), self._credential)
 
-    def _begin(self, text: str) -> bytes:
-        match = _FIRST.fullmatch(text)
+    def _begin(self, token: bytes) -> bytes:
+        match = first_message(token)
         if match is None:
             raise InvalidTokenError("an invalid first SCRAM message")
-        user = _decoded(match["user"])
+        user = decoded(match["user"])
         credential = self._credentials(user, self._mechanism.name)
-        if credential is None or "tokenauth=true" in match["extensions"].lower():
+        if credential is None or by_delegation_token(match):
             raise InvalidTokenError(f"there is no {self._mechanism.name} credential of this user")
-        if match["authorized"] is not None and _decoded(match["authorized"]) != user:
+        if match["authorized"] is not None and decoded(match["authorized"]) != user:
             raise RefusedError(OTHER_AUTHORIZATION_ID)
         self._credential, self._nonce = credential, match["nonce"] + self._new_nonce()
         salt = b64encode(credential.salt).decode()
@@ -93,7 +109,8 @@ def _proof(text: str, length: int) -> bytes:
     return proof
 
 
-def _decoded(name: str) -> str:
+def decoded(name: str) -> str:
+    """Return a name of a message without its escapes."""
     return name.replace("=2C", ",").replace("=3D", "=")
 
 

@@ -81,6 +81,10 @@ LOGINS = {
     "a token without subject": Login(TOKENS, [bearer(token(sub=None)), b"\x01"]),
     "another bearer": Login(TOKENS, [bearer(token(), "a=alter")]),
     "no bearer": Login(TOKENS, [b"n,,\x01\x01"]),
+    "a right token after a wrong one": Login(TOKENS, [bearer(EXPIRED), bearer(token(sub="alter"))]),
+    "two bearers": Login(TOKENS, [bearer(EXPIRED)[:-1] + bearer(token())[4:]]),
+    "an opaque bearer": Login(TOKENS, [bearer("a+b/c~="), b"\x01"]),
+    "an extension in upper case": Login("SCRAM-SHA-256", [b"n,,n=nobody,r=abc,TOKENAUTH=TRUE"]),
     "no OAUTHBEARER": Login(TOKENS, [b"hello"]),
     "an unknown mechanism": Login("GSSAPI", [b"hello"]),
 }

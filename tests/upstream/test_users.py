@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +22,22 @@ from kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from reassignd import cli
 from tests.clients.cluster import wait_for
+from tests.server.security.tokens import unsecured
 from tests.upstream.conftest import running
 from tools.kafka_cluster import KafkaCluster, admin_client
+from tools.kafka_settings import TOKENS
 from tools.ports import free_port, free_ports
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection
 
 SECONDS = 60
 MOVER = "mover"
@@ -86,6 +97,27 @@ def test_a_job_has_the_principal_of_the_user(
     with admin_client(secured.bootstrap) as direct:
         direct.create_topics([NewTopic(topic, replica_assignments={0: [1, 2]})])
     move(secured_gateway, {TopicPartition(topic, 0): [2, 1]}, mechanism)
+    wait_for(lambda: last_job(secured_gateway)["state"], "ended")
+    assert last_job(secured_gateway)["principal"] == "User:alter"
+
+
+def test_a_login_with_a_token_of_another_and_then_its_own_has_its_own_name(
+    secured: KafkaCluster, secured_gateway: Reassignd
+) -> None:
+    create(secured, "forged")
+    now = int(time.time())
+    expired = unsecured(sub="admin", iat=now - 100, exp=now - 50)
+    own = unsecured(sub="alter", iat=now - 100, exp=now + 1000)
+    connection = RawConnection(secured_gateway.bootstrap)
+    connection.ask(SaslHandshakeRequest(TOKENS), 1)
+    for token, answer in ((expired, b'{"status":"invalid_token"}'), (own, b"")):
+        login = SaslAuthenticateRequest(f"n,,\x01auth=Bearer {token}\x01\x01".encode())
+        assert connection.ask(login, 2).auth_bytes == answer
+    order = [ReassignableTopic("forged", [ReassignablePartition(0, (2,))])]
+    assert (
+        connection.ask(AlterPartitionReassignmentsRequest(timeout_ms=30_000, topics=order), 0).error_code == 0
+    )
+    connection.close()
     wait_for(lambda: last_job(secured_gateway)["state"], "ended")
     assert last_job(secured_gateway)["principal"] == "User:alter"
 

@@ -16,7 +16,7 @@ from reassignd.runtime.listeners.renewed_certificate import PinnedCertificate
 from reassignd.runtime.listeners.sockets import refused
 from server.api.peer_identity import PeerIdentity
 from server.api.proxy import PeerProxy
-from server.gateway.services import Refuse
+from server.dispatch.router import Refuse
 from server.peers.endpoint import PeerEndpoint
 from server.peers.handshake import SHORTEST_SECRET, Identity
 from server.peers.links import PeerLinks

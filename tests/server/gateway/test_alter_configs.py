@@ -19,7 +19,7 @@ from protocol.messages.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from server.gateway.alter_configs import alter, incremental_alter
-from server.gateway.services import DENIED
+from server.gateway.services import DENIED, for_named_clients
 from server.relay.exchange import PASSED
 from tests.frames import decode_request
 from tests.server.gateway.doubles import FakeServices
@@ -218,3 +218,22 @@ async def test_own_keys_on_a_single_broker_are_refused_and_the_rest_is_altered(f
 def test_a_replacement_without_own_keys_is_relayed_unchanged(fake: FakeServices) -> None:
     request = AlterConfigsRequest([ReplacedResource(BROKER, "1"), ReplacedResource(TOPIC, "foo")])
     assert alter(fake.services, fake.off_loop)(incoming(request, 2), client()) is PASSED
+
+
+async def test_a_change_behind_a_login_has_its_principal(fake: FakeServices) -> None:
+    who = client(authenticated=False)
+    request = IncrementalAlterConfigsRequest([changes(BROKER, "", (MOVEMENTS, SET, "7"))], False)
+    change = Talk(incremental_alter(fake.services, fake.off_loop), request, 1, who)
+    who.caller = who.caller._replace(principal="User:alice")  # the broker's answer to the login comes first
+    await change.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
+    assert [event.requester.principal for event in fake.events] == ["User:alice"]
+
+
+async def test_a_change_without_a_name_is_refused_where_the_setting_says_so(fake: FakeServices) -> None:
+    who = client()
+    who.caller = who.caller._replace(principal="unknown (GSSAPI from 10.0.0.9)")
+    request = IncrementalAlterConfigsRequest([changes(BROKER, "", (MOVEMENTS, SET, "7"))], False)
+    change = Talk(incremental_alter(for_named_clients(fake.services), fake.off_loop), request, 1, who)
+    response = await change.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
+    assert [each.error_code for each in response.responses] == [31]
+    assert fake.events == []

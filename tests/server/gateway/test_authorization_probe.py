@@ -63,6 +63,15 @@ async def test_if_the_upstream_allows_it_the_clients_request_is_answered_here(
     assert fake.refused == []
 
 
+async def test_an_order_behind_a_login_has_its_principal(fake: FakeServices) -> None:
+    fake.make = lambda _: AlterPartitionReassignmentsResponse()
+    who = client(authenticated=False)
+    order = Talk(answer_after_probe(fake.services), ALTER, 0, who)
+    who.caller = who.caller._replace(principal="User:alice")  # the broker's answer to the login comes first
+    await order.answer(AlterPartitionReassignmentsResponse())
+    assert [caller.principal for caller in fake.callers] == ["User:alice"]
+
+
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
 async def test_if_the_upstream_refuses_the_request_is_refused_with_an_own_message(
     fake: FakeServices, request_: Any, version: int, response: Any

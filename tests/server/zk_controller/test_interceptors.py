@@ -14,7 +14,7 @@ from protocol.messages.create_partitions_request import CreatePartitionsRequest,
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.elect_leaders_request import ElectLeadersRequest
-from server.relay.exchange import LARGEST_DECODED, PASSED, Interceptor
+from server.relay.exchange import LARGEST_DECODED, PASSED, Exchange, Interceptor
 from server.relay.produce import NO_ANSWER
 from server.relay.sasl import authenticate
 from server.zk_controller.endpoint import ANSWERED, served
@@ -122,7 +122,8 @@ def test_the_query_for_a_topic_deleted_by_id_names_the_topic(endpoint_rig: Endpo
 
 def test_brokers_authenticate(endpoint_rig: EndpointRig) -> None:
     assert interceptor(endpoint_rig, 36) is authenticate
-    assert interceptor(endpoint_rig, 17)(incoming_part(bytes((0, 17, 0, 1)) + bytes(20)), client()) is PASSED
+    handshake = incoming_part(bytes((0, 17, 0, 1)) + bytes(20))
+    assert isinstance(interceptor(endpoint_rig, 17)(handshake, client()), Exchange)
     with pytest.raises(DecodeError, match="API key 17 version 0"):
         interceptor(endpoint_rig, 17)(incoming_part(bytes((0, 17, 0, 0)) + bytes(20)), client())
 
