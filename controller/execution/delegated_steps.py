@@ -65,7 +65,7 @@ def advance(
     """Take over the result of a step that has ended; True if so."""
     key = partition.key
     step = d.state.upstream_steps.get(key)
-    if step is None or step.stage is not Stage.ENDED:
+    if step is None or step.stage is not Stage.ENDED or d.state.moved_by_others(key):
         return False
     final = partition._replace(replicas=step.following, adding=(), removing=())
     if _awaits_leader(d, final, preferred):

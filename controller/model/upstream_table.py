@@ -40,7 +40,6 @@ class Observation(StrEnum):
     REVERTED = "reverted"
     ELSEWHERE = "elsewhere"
     OUTDATED = "maybe outdated"
-    ANY = "any observation"
 
     # The answer to the row that was sent last.
     ACCEPTED = "accepted"
@@ -155,7 +154,9 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (UNDONE, _Seen.ELSEWHERE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     (UNDOING, _Seen.OUTDATED): _rule(Action.END, ENDED, after=_Not.OUTDATED),
     (UNDONE, _Seen.OUTDATED): _rule(Action.END, ENDED, after=_Not.OUTDATED),
-    (ENDED, _Seen.ANY): _rule(Action.ADVANCE, ENDED, SETTLED),
+    # The next step must not replace what another client has begun since the step ended.
+    (ENDED, _Seen.AT_NEXT): _rule(Action.ADVANCE, ENDED, SETTLED),
+    (ENDED, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
 }
 
 _ANSWERED: dict[tuple[Stage, Observation], Rule] = {

@@ -82,7 +82,7 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
     (MOVING, Trigger.ORDER): _row("redirect", reassignments.redirect, MOVING, QUEUED, IDLE),
     (QUEUED, Trigger.CANCEL): _row("roll back", reassignments.roll_back, IDLE, QUEUED),
     (WAITING, Trigger.CANCEL): _row("roll back", reassignments.roll_back, IDLE, QUEUED, WAITING),
-    (MOVING, Trigger.CANCEL): _row("undo", reassignments.roll_back, IDLE, QUEUED, MOVING),
+    (MOVING, Trigger.CANCEL): _row("undo", reassignments.roll_back, IDLE, QUEUED, MOVING, EXTERNAL),
     (QUEUED, Trigger.PLAN): _row("plan", reassignments.plan, MOVING, WAITING, QUEUED, IDLE),
     (QUEUED, Trigger.START): _row("start", reassignments.start, MOVING, WAITING, QUEUED, IDLE),
     (MOVING, Trigger.PROGRESS): _row("advance", reassignments.advance, MOVING, QUEUED, IDLE),

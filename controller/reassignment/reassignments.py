@@ -115,7 +115,8 @@ def roll_back(d: Decision, partition: Partition, reassignment: Reassignment, ord
     """Go back to the original, in its order (KIP-236). The step in flight is undone at once.
 
     Kafka's own cancel keeps the order that the target gave to common replicas; this one does not. A target
-    queued for the partition is withdrawn, or taken over if the order has a job.
+    queued for the partition is withdrawn, or taken over if the order has a job. Then it is a queued plan that
+    ends the reassignment, and a move of another client goes on.
 
     A cancel of what was cancelled before, where only the undo of the step is left, has nothing to cancel: in
     Kafka the first one has ended the reassignment. A rollback by steps goes on, and is cancelled already.
@@ -123,6 +124,8 @@ def roll_back(d: Decision, partition: Partition, reassignment: Reassignment, ord
     if _is_undone(d.state, partition, reassignment) and not order.job:
         return NOTHING_TO_CANCEL
     withdraw(d, partition.key, order.job)
+    if order.job and d.state.moved_by_others(partition.key):
+        return _leave_to_others(d, partition, reassignment)
     if d.state.cancel_stops:
         return _stop(d, partition, reassignment)
     if reassignment.rolling_back and not reassignment.blocked:
@@ -141,7 +144,7 @@ def stall(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     against the limits. Steps of other clients are not changed.
     """
     state = d.state
-    if reassignment.key in state.external:
+    if state.moved_by_others(reassignment.key):
         return DONE
     kept = turning.kept(partition, reassignment.current_of(partition), reassignment.target)
     if executor_of(state).can_turn(state, partition, kept):
@@ -236,10 +239,10 @@ def start_queued(d: Decision, key: TopicPartition) -> None:
 def follow(d: Decision, pending: Pending) -> None:
     """Order a queued target. If the rollback before it has led to that target already, it is done."""
     partition = d.state.partitions[pending.topic][pending.partition]
-    queued = Reassignment(*pending.key, partition.replicas, pending.target, pending.job)
+    queued = Reassignment(*pending.key, partition.current, pending.target, pending.job)
     if d.state.topics[pending.topic].deleting:
         _record_finished(d, queued, Ending.TOPIC_DELETED, 0)
-    elif queued.original == queued.target:
+    elif queued.original == queued.target and pending.key not in d.state.in_flight:
         _record_finished(d, queued, Ending.DONE, 0)
     else:
         accept(d, partition, queued, Order(pending.target, pending.job))
@@ -372,6 +375,17 @@ def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outc
     if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:
         release(d.state, partition.key)
     end_reassignment(d, partition.key, reassignment._replace(target=arrived), Ending.STOPPED)
+    return DONE
+
+
+def _leave_to_others(d: Decision, partition: Partition, reassignment: Reassignment) -> Outcome:
+    """End a reassignment that has changed nothing; another one goes back to its original after the move of others."""
+    if reassignment.original == partition.current:
+        end_reassignment(
+            d, reassignment.key, reassignment._replace(target=partition.current), Ending.ROLLED_BACK
+        )
+    else:
+        _take_over(d, reassignment, Order(reassignment.original, reassignment.job))
     return DONE
 
 

@@ -127,6 +127,17 @@ class UpstreamState(ConfigValues):
             self.reassigning_revision += 1
             self.listed_at[key.topic] = self.reassigning_revision
 
+    def moved_by_others(self, key: TopicPartition) -> bool:
+        """Whether polls show that another client moves the partition, be it for less than the threshold.
+
+        Nothing but a client's order or cancel may change that move.
+        """
+        step, tracking = self.upstream_steps.get(key), self.tracking.get(key)
+        sighting = None if tracking is None else tracking.sighting
+        if sighting is not None and sighting.discrepancy is Discrepancy.EXTERNAL_MOVE:
+            return True
+        return key in self.external and (step is None or not step.in_flight)
+
     def request_sent(self, key: TopicPartition) -> None:
         """Count a row that was decided."""
         self._track(key).unanswered += 1

@@ -34,10 +34,10 @@ def observe(
 
     `partition` is the partition as the step changes it, `move` its row in the list of reassignments.
     """
-    if step.stage is Stage.ENDED:
-        return Observation.ANY
     if move is not None:
         return _observe_move(step, move)
+    if step.stage is Stage.ENDED:
+        return Observation.AT_NEXT
     if step.stage in _UNDO:
         return _observe_undo(step, polled)
     if polled.replicas == step.following:
@@ -100,6 +100,8 @@ def reverts_to_base_only(step: UpstreamStep) -> bool:
 
 
 def _observe_move(step: UpstreamStep, move: UpstreamMove) -> Observation:
+    if step.stage is Stage.ENDED:
+        return Observation.MOVES_ELSEWHERE
     target = sorted(move.target)
     if target == sorted(step.following):
         return Observation.MOVES_TO_NEXT

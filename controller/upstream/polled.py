@@ -145,7 +145,11 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
         key = TopicPartition(seen.name, number)
         if number > len(state.partitions[seen.name]):
             break  # a partial poll of a new topic: the next whole poll has the rest
-        if not (_is_idle(state, key, partition, event) or _is_behind_known(state, key, partition)):
+        behind = _is_behind_known(state, key, partition)
+        if behind and key in event.moves:
+            # Only Metadata lags. The list of reassignments is the controller's.
+            _partition(d, key, _known(state, key), event)
+        elif not (behind or _is_idle(state, key, partition, event)):
             _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
@@ -197,6 +201,11 @@ def _is_behind_known(state: State, key: TopicPartition, seen: UpstreamPartition)
     return (
         known is not None and seen.leader_epoch < known.leader_epoch and state.topics[key.topic].id != NO_ID
     )
+
+
+def _known(state: State, key: TopicPartition) -> UpstreamPartition:
+    known = state.partitions[key.topic][key.partition]
+    return UpstreamPartition(known.replicas, known.isr, known.leader, known.leader_epoch)
 
 
 def _is_idle(state: State, key: TopicPartition, seen: UpstreamPartition, event: UpstreamPolled) -> bool:

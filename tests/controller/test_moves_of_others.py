@@ -1,11 +1,13 @@
 """Orders, queued plans and cancels of partitions that another client moves on the upstream."""
 
 from common.error_codes import ErrorCode
-from controller.messages.events import AlterReassignments
-from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob
+from controller.messages.effects import Submit
+from controller.messages.events import AlterReassignments, Stalled
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.model.cluster import Ending
 from controller.model.names import Replicas
-from controller.model.thresholds import EXTERNAL_CHANGE, TOPIC_REMOVED_MS
+from controller.model.thresholds import EXTERNAL_CHANGE, EXTERNAL_MOVE, TOPIC_REMOVED_MS
+from controller.model.upstream_step import Stage
 from controller.views.jobs import PartState, parts, queued
 from controller.views.reassignments import ongoing
 from tests.builders import key, outcomes
@@ -25,6 +27,11 @@ def theirs(target: Replicas = (3, 4)) -> Gateway:
 def queue(gateway: Gateway, partition: int = 0, target: Replicas = (5, 6)) -> AlterReply:
     reply: AlterReply = gateway.do(Queue([AlterTopic("foo", [AlterRow(partition, target)])])).reply
     return reply
+
+
+def rows(gateway: Gateway) -> list[Replicas | None]:
+    """The rows that were decided and not sent."""
+    return [each.replicas for each in gateway._unsent() if isinstance(each, Submit)]
 
 
 def end(gateway: Gateway) -> Gateway:
@@ -192,3 +199,70 @@ def test_a_move_that_another_client_changed_during_its_cancel_is_left_alone() ->
     gateway.poll_for(EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
     assert gateway.state.upstream_steps == {}
+
+
+def test_a_move_that_begins_before_the_preferred_leader_leads_is_not_replaced_by_the_next_step() -> None:
+    gateway = Gateway(("foo-0", (4, 7, 5)))
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
+    gateway.alter({"foo-0": (7,)})
+    gateway.deliver()
+    gateway.poll()
+    assert gateway.state.upstream_steps[KEY].stage is Stage.ENDED
+    gateway.kafka.alter(KEY, (5,))
+    gateway.kafka.lead(KEY, 7)
+    rows(gateway)
+    gateway.poll_for(2 * EXTERNAL_MOVE.ms)
+    wanted = gateway.reassignment_of("foo-0")
+    assert wanted is not None
+    assert (rows(gateway), wanted.blocked) == ([], "another client moves it to [5]")
+
+
+def test_a_listed_move_is_known_while_metadata_is_older_than_the_last_step() -> None:
+    gateway = Gateway(("foo-0", (6, 2)))
+    gateway.kafka.freeze()
+    older = gateway.kafka.lagging
+    gateway.kafka.lagging = None
+    gateway.alter({"foo-0": (6,)})
+    gateway.settle()
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (3,)})
+    gateway.kafka.alter(KEY, (5,))
+    gateway.kafka.lagging = older
+    gateway.poll()
+    gateway.do(Pause(None, False))
+    assert (KEY in gateway.state.external, rows(gateway)) == (True, [])
+
+
+def test_a_stall_does_not_cancel_a_move_that_one_poll_has_listed() -> None:
+    gateway = Gateway(("foo-0", (1, 2)))
+    gateway.alter({"foo-0": (3, 4)})
+    gateway.deliver()
+    gateway.poll()
+    gateway.kafka.alter(KEY, (5, 6))
+    gateway.poll()
+    gateway.do(Stalled([KEY]))
+    assert rows(gateway) == []
+
+
+def test_a_queued_plan_does_not_cancel_the_move_of_a_partition_whose_order_has_not_started() -> None:
+    gateway = Gateway(("foo-0", (1, 2)))
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (3, 4)})
+    gateway.kafka.alter(KEY, (5, 6))
+    gateway.poll()
+    queue(gateway, target=(7, 8))
+    assert rows(gateway) == []
+    assert gateway.state.finished[1][KEY].ending is Ending.ROLLED_BACK
+    gateway.do(Pause(None, False))
+    assert end(gateway).settle().kafka.replicas[KEY] == (7, 8)
+
+
+def test_a_target_that_equals_the_middle_of_the_step_before_it_is_not_done() -> None:
+    gateway = Gateway(("foo-0", (1,)))
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (1, 3)})
+    gateway.deliver()
+    gateway.poll()
+    queue(gateway, target=(1, 3))
+    gateway.settle()
+    assert gateway.kafka.replicas[KEY] == (1, 3)

@@ -125,7 +125,7 @@ class Walk:
         if now.key in state.external:
             state.discard_external(now.key)
             self.controller.put(now._replace(replicas=now.current, adding=(), removing=()))
-        elif self.controller.phase("foo-0") is Phase.IDLE:
+        elif self.controller.phase("foo-0") in {Phase.IDLE, picks.choice([Phase.IDLE] * 9 + [Phase.QUEUED])}:
             adding = tuple(r for r in picks.sample(range(1, 7), 2) if r not in now.replicas)
             if adding:
                 state.add_external(now.key)

@@ -62,7 +62,7 @@ def test_a_move_is_recognised_by_its_target(target: Replicas, observation: Obser
         (Stage.UNDOING, shown((1, 2)), Observation.OUTDATED),
         (Stage.UNDOING, shown((1, 2), epoch=8), Observation.ELSEWHERE),
         (Stage.UNDOING, shown((3, 4)), Observation.REVERTED),
-        (Stage.ENDED, shown((6,)), Observation.ANY),
+        (Stage.ENDED, shown((6,)), Observation.AT_NEXT),
     ],
 )
 def test_an_idle_partition_is_recognised_by_its_list_isr_and_epoch(
