@@ -158,6 +158,10 @@ class UpstreamBackend:
                 log.warning("topics cannot be polled, a request uses their last known state: %s", error)
         await self.sizes.learn(names)
 
+    async def look(self) -> None:
+        """Submit everything that the upstream shows at this moment, see `UpstreamPoller.look`. Raises BrokerError."""
+        await self._poller.look()
+
     async def stop(self) -> None:
         """Stop the tasks and close the connections. Reassignments in flight continue in the upstream."""
         self._stopped = True

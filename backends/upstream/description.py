@@ -7,18 +7,18 @@ from typing import NamedTuple, Protocol
 
 from backends.client.errors import BrokerError
 from backends.upstream.client import UpstreamBroker
+from backends.upstream.every_broker import ask_every_broker
 from backends.upstream.ports import UpstreamPort
-from backends.upstream.topic_metadata import ongoing_moves, polled_topics
+from backends.upstream.topic_metadata import ongoing_moves
 from common.error_codes import ErrorCode, error_name
 from controller.configs.names import MIN_ISR
-from controller.messages.upstream_events import UpstreamMove, UpstreamPartition, UpstreamTopic
+from controller.messages.upstream_events import UpstreamMove, UpstreamPartition
 from controller.model.cluster import ResourceType
 from controller.model.names import Replicas, TopicPartition
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResult
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.messages.metadata_request import MetadataRequest
 
 TOPICS = 500
 """Topics per request for configs."""
@@ -96,7 +96,7 @@ async def describe(client: ClusterPort) -> Description:
     await client.refresh()
     brokers = [broker for _, broker in sorted(client.brokers.items())]
     moves = await _moves(client)
-    topics = await _topics(client)
+    topics = await ask_every_broker(client)
     log_dirs = _LogDirs()
     await asyncio.gather(
         *(_read_log_dirs(client, broker.id, log_dirs) for broker in brokers if not broker.fenced)
@@ -132,17 +132,6 @@ def _partition(
 
 async def _moves(client: UpstreamPort) -> dict[TopicPartition, UpstreamMove]:
     return ongoing_moves(await client.ask(ListPartitionReassignmentsRequest(topics=None)))
-
-
-async def _topics(client: UpstreamPort) -> Sequence[UpstreamTopic]:
-    response = await client.ask(MetadataRequest(None, allow_auto_topic_creation=False))
-    for topic in response.topics:
-        if topic.error_code != ErrorCode.NONE:
-            raise BrokerError(
-                f"topic {topic.name} cannot be described: {error_name(topic.error_code)};"
-                " try again if it is new"
-            )
-    return await client.off_loop.run(polled_topics, response, None)
 
 
 async def _read_log_dirs(client: UpstreamPort, broker: int, found: _LogDirs) -> None:

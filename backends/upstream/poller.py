@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from backends.client.errors import BrokerError
 from backends.upstream.counters import UpstreamCounters
+from backends.upstream.every_broker import ask_every_broker
 from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
 from backends.upstream.topic_metadata import ongoing_moves, polled_topics
@@ -86,6 +87,8 @@ class UpstreamPoller:
         self._followed: dict[TopicPartition, UpstreamMove] | None = None
         """The moves of a poll that the controller has followed conclusively, if it has decided nothing since."""
         self._brokers_at = self._whole_at = float("-inf")
+        self._looks = self._looked = 0
+        """The number of the last `look` that has begun, and of the last one that has succeeded."""
         self._polling = asyncio.Lock()
         """One poll at a time, so that events are in the order of the polls."""
         self._wake = asyncio.Event()
@@ -98,9 +101,20 @@ class UpstreamPoller:
     async def poll(self) -> None:
         """Poll once and submit the result. Raises BrokerError when the upstream does not answer."""
         async with self._polling:
-            began = self._clock.now()
-            await self._poll()
-            self._counters.polled(self._clock.now() - began, wall_clock())
+            await self._poll_counted()
+
+    async def look(self) -> None:
+        """Poll everything now, and from all brokers that answer. Raises BrokerError.
+
+        When this returns, the state has every replica that existed at the call. Calls share a poll that began after them.
+        """
+        before = self._looks
+        async with self._polling:
+            if self._looked > before:
+                return
+            self._looks += 1
+            await self._poll_counted(every_broker=True)
+            self._looked = self._looks
 
     async def poll_topics(self, topics: Sequence[str]) -> None:
         """Poll all partitions of these topics; of new ones when the broker knows them. Raises BrokerError."""
@@ -134,9 +148,14 @@ class UpstreamPoller:
                 break
         return sorted(set(names).difference(unknown))
 
-    async def _poll(self) -> None:
+    async def _poll_counted(self, *, every_broker: bool = False) -> None:
+        began = self._clock.now()
+        await self._poll(every_broker=every_broker)
+        self._counters.polled(self._clock.now() - began, wall_clock())
+
+    async def _poll(self, *, every_broker: bool) -> None:
         now = self._clock.now()
-        whole = now - self._whole_at >= self._whole_every
+        whole = every_broker or now - self._whole_at >= self._whole_every
         brokers = None
         if whole or now - self._brokers_at >= self._intervals.idle:
             await self._client.refresh()
@@ -148,7 +167,7 @@ class UpstreamPoller:
         with self._submitter.watch() as outstanding:
             moves = await self._ask_moves()
             unclear = set() if whole else self._unclear(moves)
-            topics = await self._ask_all_topics() if whole else await self._ask_topics(unclear)
+            topics = await self._ask_all_topics(every_broker) if whole else await self._ask_topics(unclear)
             settling = self._settling()
             # Each move that is passed on takes a few microseconds: with 10,000 a large part of a poll.
             changed = whole or bool(unclear) or settling or moves != self._followed
@@ -214,9 +233,9 @@ class UpstreamPoller:
     async def _ask_moves(self) -> dict[TopicPartition, UpstreamMove]:
         return ongoing_moves(await self._client.ask(ListPartitionReassignmentsRequest(topics=None)))
 
-    async def _ask_all_topics(self) -> list[UpstreamTopic]:
+    async def _ask_all_topics(self, every_broker: bool) -> list[UpstreamTopic]:
         """Return all topics. An active topic that is missing is requested by name, to get its error code."""
-        topics = await self._ask_topics(None)
+        topics = await (ask_every_broker(self._client) if every_broker else self._ask_topics(None))
         missing = sorted(active_topics(self._state) - {topic.name for topic in topics})
         if missing:
             response = await self._ask_named(missing)

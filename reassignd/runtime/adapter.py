@@ -1,6 +1,6 @@
 """The port between an assembly and its kind of cluster."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import NamedTuple, Protocol
 
 from common.worker_thread import WorkerThread
@@ -86,6 +86,13 @@ class ClusterAdapter(Protocol):
         """Submit an event of a client, after the state was updated with what the decision depends on.
 
         Raises DriverStoppedError.
+        """
+        ...
+
+    async def look(self, topics: Collection[str] | None = None) -> str:
+        """Bring the state up to what the cluster shows at this moment: everything, or these topics.
+
+        Returns why the cluster cannot be asked; an empty text if the state is that of now.
         """
         ...
 

@@ -268,6 +268,7 @@ class Assembly:
             lambda: self.adapter.relayed.hidden_brokers,
             self._parts.instances,
             Reviews(review, self.adapter.bandwidth),
+            look=self.adapter.look,
         )
 
     @cached_property

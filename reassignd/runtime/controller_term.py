@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -97,6 +97,10 @@ class ControllerTerm:
     def traffic(self) -> Mapping[int, Traffic]:
         """Nothing: the brokers have metrics of their own."""
         return {}
+
+    async def look(self, topics: Collection[str] | None = None) -> str:
+        """See `ClusterAdapter.look`. This server is the controller: its state is that of the cluster."""
+        return ""
 
     def new_topic_id(self) -> bytes:
         """See `ClusterAdapter.new_topic_id`. Topics have ids from inter-broker protocol 2.8 on."""

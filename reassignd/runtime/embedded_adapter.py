@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from backends.client.channel import Channel, Connect, connector
@@ -92,6 +92,10 @@ class EmbeddedAdapter:
             broker: Traffic(bytes_.reassignment_in, bytes_.reassignment_out)
             for broker, bytes_ in self.cluster.traffic.items()
         }
+
+    async def look(self, topics: Collection[str] | None = None) -> str:
+        """See `ClusterAdapter.look`. This server is the controller: its state is that of the cluster."""
+        return ""
 
     def new_topic_id(self) -> bytes:
         """See `ClusterAdapter.new_topic_id`."""

@@ -1,9 +1,10 @@
 """What the cluster adapters of the gateway share: the backend of the upstream, and the submission of orders."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
+from backends.client.errors import BrokerError
 from backends.client.handshake import Caller
 from backends.upstream.backend import OnBrokers, UpstreamBackend, ignore_brokers
 from backends.upstream.client import UpstreamClient
@@ -84,6 +85,17 @@ class UpstreamAdapter:
     def services(self, router: Router) -> GatewayServices:
         """Return the functions that answer the gateway's clients."""
         return GatewayServices(router.answer, router.refuse, LocalConfigs(self._state, self.submit))
+
+    async def look(self, topics: Collection[str] | None = None) -> str:
+        """See `ClusterAdapter.look`."""
+        if topics is not None:
+            await self.backend.refresh_topics(topics)
+            return ""
+        try:
+            await self.backend.look()
+        except BrokerError as error:
+            return f"Kafka cannot be asked: {error}"
+        return ""
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event; for an order, after the replicas of its topics were read from the upstream."""

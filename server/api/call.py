@@ -47,6 +47,13 @@ MAX_DIGITS = 18
 SHOWN_LENGTH = 40
 """Characters of a name or a value in an error message."""
 
+Look = Callable[[Collection[str] | None], Awaitable[str]]
+
+
+async def _is_known(_: Collection[str] | None) -> str:
+    return ""
+
+
 T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -81,6 +88,8 @@ class ApiServices:
     """The instances before the cluster; None without a state topic."""
     reviews: Reviews | None = None
     bodies: HeldBodies = field(default_factory=HeldBodies)
+    look: Look = _is_known
+    """Brings the state up to what the cluster shows at this moment: everything, or these topics. Returns why it cannot."""
     kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(monotonic))
     """Answers that open pages share."""
 
@@ -111,6 +120,15 @@ class Call(NamedTuple):
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event to the controller; return its reply once the decision is durable."""
         return await self.services.driver.submit(event)
+
+    async def look(self) -> None:
+        """Bring the state up to what the cluster shows now, for answers about replicas that there are not.
+
+        Raises HttpError: an older state would not be an answer.
+        """
+        obstacle = await self.services.look(None)
+        if obstacle:
+            raise HttpError(503, obstacle)
 
     async def while_connected(self, work: Coroutine[object, object, T]) -> T:
         """Return the result of the work, whose body was read; cancel it when the client disconnects.

@@ -30,7 +30,7 @@ from server.api.models.shared import Page, Paused
 from server.api.streams import streamed
 from server.api.table import Endpoint
 from server.api.views.parts import part_page
-from server.api.views.plans import Assignment, check_plan, clear_topics, originals, plan_rows, topics_of
+from server.api.views.plans import Assignment, checked, clear_topics, originals, plan_rows, topics_of
 from server.api.views.rollback import rollback_preview
 from server.api.views.rows import (
     job_rows,
@@ -43,13 +43,9 @@ from server.api.views.rows import (
 
 async def submit(call: Call, options: JobOptions) -> Response:
     """Submit a plan. One invalid entry refuses the whole plan."""
-
-    def read(value: object) -> list[Entry]:
-        entries = read_plan(value)
-        check_plan(call.state, entries)
-        return entries
-
-    _, answer = await submit_entries(call, await call.read_body(read), options)
+    entries = await call.read_body(read_plan)
+    await checked(call, entries)
+    _, answer = await submit_entries(call, entries, options)
     return answer
 
 

@@ -45,6 +45,7 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
     store, goals = _store(call), words(body)
     if not goals:
         raise HttpError(400, "no goal: give at least one of drain, add, balance, rf, racks and leaders")
+    await call.look()
     partitions = sum(map(len, call.state.partitions.values()))
     rate = _rate(call, store)
     request = {
@@ -98,6 +99,7 @@ async def execute(call: Call, options: JobOptions) -> Response:
             raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
         if kept.figures is None or not kept.figures.partitions:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
+        await call.look()
         entries = await call.services.off_loop.run(_checked, state, kept)
         if not state.profile.has_upstream:
             exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers

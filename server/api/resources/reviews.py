@@ -18,7 +18,7 @@ from server.api.resources.snapshot import rows
 from server.api.streams import encoded_lines
 from server.api.table import Endpoint
 from server.api.views.forecast_rate import ForecastRate, forecast_rate
-from server.api.views.plans import check_plan, scheduled_seconds
+from server.api.views.plans import checked, scheduled_seconds
 
 MAX_ENTRIES = 50_000
 """Larger plans are forecast by `reassignd plan`, with Spark."""
@@ -34,13 +34,13 @@ async def review(call: Call, options: ReviewOptions) -> Review:
                 422,
                 f"the plan has {len(entries):,} entries: `reassignd plan` forecasts more than {MAX_ENTRIES:,}",
             )
-        check_plan(call.state, entries)
         return entries
 
     reviews = call.services.reviews
     if reviews is None:
         raise HttpError(501, "This server reviews no plans.")
     entries = await call.read_body(read)
+    await checked(call, entries)
     bandwidth, origin = _rate(call, options.throttle, reviews.bandwidth())
     head = await call.compute(len(entries), _head, call.state, entries, bandwidth)
     answer = await call.while_connected(reviews.forecast(lambda: _request(call, head)))

@@ -12,8 +12,24 @@ from controller.model.plan import Entry, PlanRow
 from controller.reassignment.alter import check_row
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
+from server.api.call import Call
 from server.api.errors import HttpError
 from server.api.views.similar import topic_hint
+
+NAMED = 1_000
+"""Unknown topics up to which only these are looked for, not everything."""
+
+
+async def checked(call: Call, entries: Sequence[Entry]) -> None:
+    """Raise HttpError that names the first entry that the controller would refuse. Topics may be a moment old."""
+    unknown = await call.compute(len(entries), _unknown_topics, call.state, entries)
+    if unknown:
+        await call.services.look(unknown if len(unknown) <= NAMED else None)
+    await call.compute(len(entries), check_plan, call.state, entries)
+
+
+def _unknown_topics(state: State, entries: Sequence[Entry]) -> set[str]:
+    return {topic for topic, number, _ in entries if state.partition(topic, number) is None}
 
 
 def check_plan(state: State, entries: Sequence[Entry]) -> None:

@@ -44,6 +44,27 @@ async def test_the_first_poll_is_complete_and_lists_reassignments_before_topics(
     assert [broker.id for broker in seen.brokers or ()] == [1, 2, 3]
 
 
+async def test_a_look_asks_every_broker_at_once_although_a_complete_poll_is_not_due(rig: Rig) -> None:
+    await rig.poll_all()
+    await rig.poller.look()
+    assert [broker for request, broker in rig.client.asked if type(request) is MetadataRequest] == [1, 2, 3]
+    (seen,) = rig.events.of(UpstreamPolled)
+    assert (seen.whole, [topic.name for topic in seen.topics]) == (True, ["bar", "foo"])
+
+
+async def test_looks_share_a_poll_that_began_after_them(rig: Rig) -> None:
+    looks = [asyncio.create_task(rig.poller.look()) for _ in range(5)]
+    await asyncio.gather(*looks)
+    await rig.poller.look()
+    assert len(rig.events.of(UpstreamPolled)) == 3
+
+
+async def test_a_look_fails_when_no_broker_answers(rig: Rig) -> None:
+    del rig.client.answers[MetadataRequest]
+    with pytest.raises(BrokerError):
+        await asyncio.gather(rig.poller.look(), rig.poller.look())
+
+
 async def test_between_complete_polls_topics_are_not_described_when_nothing_moves(rig: Rig) -> None:
     await rig.poll_all()
     await rig.poller.poll()

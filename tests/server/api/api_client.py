@@ -1,7 +1,7 @@
 """A client of the API of a controller in memory."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import httpx
@@ -75,6 +75,10 @@ class ApiClient:
         self.progress = Progress(self.controller.state, self.sizes, self.clock)
         self.health = Health(None)
         self.hidden_brokers: set[int] = set()
+        self.looks: list[Collection[str] | None] = []
+        """What the API has looked for in the cluster."""
+        self.on_look: Callable[[], str] = str
+        """Called then; returns why the cluster cannot be asked."""
         self.api = Api(self.health, Access() if access is None else access)
         self.api.services = ApiServices(
             "1.2.3",
@@ -86,9 +90,14 @@ class ApiClient:
             self.progress,
             JobCounts(self.controller.state, self.clock),
             hidden_brokers=lambda: self.hidden_brokers,
+            look=self.look,
         )
         app = Starlette(routes=[*operations_routes(self.health), *self.api.routes()])
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url)
+
+    async def look(self, topics: Collection[str] | None) -> str:
+        self.looks.append(topics)
+        return self.on_look()
 
     async def raw(self, method: str, path: str, **given: Any) -> httpx.Response:
         return await self._http.request(method, path, headers=given.pop("headers", None), **given)

@@ -9,6 +9,14 @@ from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 
 
+async def test_a_plan_for_a_topic_that_was_just_created_is_accepted() -> None:
+    client = ApiClient()
+    client.on_look = lambda: (client.controller.with_partitions(partition("new-0", [2])), "")[1]
+    plan = {"version": 1, "partitions": [{"topic": "new", "partition": 0, "replicas": [3]}]}
+    assert (await client.post("/v1/jobs", plan))["accepted"] == 1
+    assert client.looks == [{"new"}]
+
+
 async def test_a_submitted_plan_returns_the_job_and_the_rollback_plan() -> None:
     client = ApiClient()
     status, answer = await client.ask("POST", "/v1/jobs", MOVE)
