@@ -368,8 +368,14 @@ def _turn(
 
 
 def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outcome:
-    """Cancel with mode `stop`: keep only replicas that are in sync, and end the reassignment."""
-    arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
+    """Cancel with mode `stop`: end the reassignment, and keep of the added replicas those that are in sync.
+
+    They follow the replicas from before the step, as in the example of KIP-455.
+    """
+    added = tuple(r for r in partition.adding if r in partition.isr)
+    # Without a row of ours, an upstream cancels to the order that the step gave to the list.
+    cancels = d.state.profile.has_upstream and not added
+    arrived = partition.current if cancels else reassignment.current_of(partition) + added
     if partition.key in d.state.in_flight:
         executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
     if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:

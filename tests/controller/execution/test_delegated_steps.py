@@ -3,6 +3,7 @@ import pytest
 from common.error_codes import ErrorCode
 from controller.messages.effects import Elect, Submit
 from controller.messages.events import Stalled
+from controller.messages.job_events import RollBackJob
 from controller.messages.upstream_events import Measured
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE, Outcome
@@ -92,8 +93,19 @@ def test_a_stop_keeps_replicas_in_sync() -> None:
     gateway.poll()
     gateway.alter({"foo-0": None})
     gateway.settle()
-    assert set(gateway.kafka.replicas[key("foo-0")]) == {4, 1, 2}
+    assert gateway.kafka.replicas[key("foo-0")] == (4, 1, 2)
     assert gateway.state.upstream_steps == {}
+
+
+def test_a_job_that_was_stopped_before_any_replica_arrived_can_be_rolled_back() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (1, 3)})
+    gateway.deliver()
+    gateway.alter({"foo-0": None})
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (1, 4)
+    assert gateway.do(RollBackJob(1)).reply.skipped == []
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (4, 1)
 
 
 def test_an_order_after_a_stop_starts_from_the_list_before_the_step() -> None:

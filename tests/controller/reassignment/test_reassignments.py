@@ -271,7 +271,7 @@ def test_a_cancel_in_stop_mode_keeps_replicas_in_sync() -> None:
     controller.alter({"foo-0": (3, 4, 5)})
     controller.isr("foo-0", (1, 2, 3, 4))
     controller.alter({"foo-0": None})
-    assert controller.replicas("foo-0") == (3, 4, 1, 2)
+    assert controller.replicas("foo-0") == (1, 2, 3, 4)
     assert controller.dropped("foo-0") == [5]
     assert controller.state.finished[1][controller["foo-0"].key].ending is Ending.STOPPED
 
