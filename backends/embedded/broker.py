@@ -213,7 +213,7 @@ class EmbeddedBroker:
             row.partition_epoch,
             row.isr,
             row.replicas,
-            row.adding_replicas,
+            row.adding_replicas or (),
         )
         if self.id in row.isr:
             self.replication.stop(self.id, key)

@@ -17,8 +17,8 @@ class LeaderAndIsrPartitionState(NamedTuple):
     isr: tuple[int, ...] = ()
     partition_epoch: int = 0
     replicas: tuple[int, ...] = ()
-    adding_replicas: tuple[int, ...] = ()
-    removing_replicas: tuple[int, ...] = ()
+    adding_replicas: tuple[int, ...] | None = ()
+    removing_replicas: tuple[int, ...] | None = ()
     is_new: bool = False
     leader_recovery_state: int = 0
 
@@ -66,8 +66,8 @@ SCHEMA = Message(
             Field("isr", "[]int32", "0+"),
             Field("partition_epoch", "int32", "0+"),
             Field("replicas", "[]int32", "0+"),
-            Field("adding_replicas", "[]int32", "3+", ignorable=True),
-            Field("removing_replicas", "[]int32", "3+", ignorable=True),
+            Field("adding_replicas", "[]int32", "3+", nullable="3+", ignorable=True),
+            Field("removing_replicas", "[]int32", "3+", nullable="3+", ignorable=True),
             Field("is_new", "bool", "1+", ignorable=True),
             Field("leader_recovery_state", "int8", "6+"),
         ),

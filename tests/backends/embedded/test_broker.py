@@ -1,6 +1,8 @@
 import pytest
 
+from backends.broker_commands.requests import LeaderAndIsrRow, leader_and_isr
 from controller.model.cluster import NO_LEADER
+from protocol.codec.wire import codec
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
 from tests.backends.embedded.brokers import FAILED, FENCED, SIZE, STALE, UNKNOWN, BrokerRig
 from tests.builders import key, partition
@@ -55,6 +57,20 @@ def test_only_a_newer_leader_epoch_is_accepted(rig: BrokerRig, leader_epoch: int
     rig.leader_and_isr(LED)
     assert rig.errors(LED._replace(leader_epoch=leader_epoch, leader=2)) == [error]
     assert rig.broker.replicas[key("foo-0")].leader == (1 if error else 2)
+
+
+def test_null_adding_and_removing_replicas_are_none(rig: BrokerRig) -> None:
+    """KIP-455's draft sends null where released Kafka sends an empty list."""
+    rig.add_topics(FOLLOWED)
+    request = leader_and_isr(rig.header(7), rig.state, [LeaderAndIsrRow(FOLLOWED, True)])
+    (topic,) = request.topic_states
+    rows = [row._replace(adding_replicas=None, removing_replicas=None) for row in topic.partition_states]
+    wire = codec(type(request), 3)
+    received = wire.decode(
+        wire.encode(request._replace(topic_states=[topic._replace(partition_states=rows)]))
+    )
+    assert [row.error_code for row in rig.broker.leader_and_isr(received).partition_errors] == [0]
+    assert rig.broker.replicas[FOLLOWED.key].adding == ()
 
 
 def test_a_row_without_the_broker_as_replica_has_an_error(rig: BrokerRig) -> None:
