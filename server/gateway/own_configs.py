@@ -17,7 +17,7 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 from protocol.messages.describe_configs_response import DescribeConfigsResourceResult
 from server.dispatch.router import Caller
 from server.dispatch.row_errors import RowError
-from server.handlers.describe_configs import config_row
+from server.handlers.describe_configs import config_rows
 
 
 class Sender(NamedTuple):
@@ -77,12 +77,9 @@ class LocalConfigs:
         self, requested: DescribeConfigsResource, request: DescribeConfigsRequest, _: Sender
     ) -> list[DescribeConfigsResourceResult]:
         """See `OwnConfigs.describe`. Unset keys are included."""
-        return [
-            config_row(value, request)
-            for value in describe_configs(self._state, ResourceType.BROKER, CLUSTER_DEFAULT, unset=True)
-            if value.key.name.startswith(OWN_PREFIX)
-            and (not requested.configuration_keys or value.key.name in requested.configuration_keys)
-        ]
+        values = describe_configs(self._state, ResourceType.BROKER, CLUSTER_DEFAULT, unset=True)
+        own = (value for value in values if value.key.name.startswith(OWN_PREFIX))
+        return config_rows(own, requested, request)
 
     def _resets(self, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
         """Return deletions of those keys of reassignd that are set and not among the changes."""

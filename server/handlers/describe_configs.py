@@ -6,8 +6,12 @@ Errors by resource: TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UN
 INVALID_REQUEST.
 """
 
+from collections.abc import Iterable
+
+from common.grouping import grouped
 from controller.configs.changes import ConfigValue, check_resource, describe_configs
 from controller.model.cluster import ResourceType
+from controller.scheduling.limits import ALIASES
 from protocol.apis import ApiKey
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (
@@ -62,21 +66,33 @@ def _describe(
     outcome = check_resource(context.state, resource, name)
     if not outcome.ok:
         return _refused(requested, outcome)
-    configs = [
-        config_row(value, request)
-        for value in describe_configs(context.state, resource, name)
-        if not requested.configuration_keys or value.key.name in requested.configuration_keys
-    ]
+    configs = config_rows(describe_configs(context.state, resource, name), requested, request)
     return DescribeConfigsResult(0, None, kind, name, configs)
 
 
-def config_row(value: ConfigValue, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+def config_rows(
+    values: Iterable[ConfigValue], requested: DescribeConfigsResource, request: DescribeConfigsRequest
+) -> list[DescribeConfigsResourceResult]:
+    """Return the rows of the requested configs; of all configs if none is named.
+
+    A config that is requested by its name in a draft of KIP-435 gets a row with that name: tools compare
+    what they have set with what they read under the same name.
+    """
+    if not requested.configuration_keys:
+        return [config_row(value, value.key.name, request) for value in values]
+    asked = grouped((ALIASES.get(name, name), name) for name in dict.fromkeys(requested.configuration_keys))
+    return [config_row(value, name, request) for value in values for name in asked.get(value.key.name, ())]
+
+
+def config_row(
+    value: ConfigValue, name: str, request: DescribeConfigsRequest
+) -> DescribeConfigsResourceResult:
     """Return the row of one config, with synonyms and documentation if the request includes them."""
     synonyms = (
         [DescribeConfigsSynonym(*synonym) for synonym in value.synonyms] if request.include_synonyms else ()
     )
     return DescribeConfigsResourceResult(
-        value.key.name,
+        name,
         value.value,
         config_source=value.source,
         synonyms=synonyms,

@@ -52,3 +52,6 @@ async def test_all_keys_are_described_or_those_that_are_named(configs: OwnConfig
     assert MOVEMENTS in everything
     named = whole._replace(configuration_keys=[LEADERS])
     assert [row.name for row in await configs.describe(named, request, SENDER)] == [LEADERS]
+    draft = whole._replace(configuration_keys=["reassignment.parallel.leader.movements"])
+    (row,) = await configs.describe(draft, request, SENDER)
+    assert (row.name, row.value) == ("reassignment.parallel.leader.movements", "3")

@@ -47,6 +47,13 @@ async def test_null_keys_describe_all() -> None:
     assert "retention.ms" in {config.name for config in (await ask(TOPIC, "foo")).configs}
 
 
+async def test_a_config_is_described_under_its_name_in_a_draft_if_that_is_asked_for() -> None:
+    name, other = "reassignment.max.concurrent.partition.movements", "reassignment.parallel.partition.count"
+    for keys in ((other,), (name,), (other, name), (name, other, other)):
+        assert {config.name for config in (await ask(BROKER, "1", *keys)).configs} == set(keys)
+    assert other not in {config.name for config in (await ask(BROKER, "1")).configs}
+
+
 async def test_brokers_and_their_default_are_described() -> None:
     assert (await ask(BROKER, "1")).error_code == 0
     assert (await ask(BROKER, "")).configs == []
