@@ -197,7 +197,7 @@ class AdminWatcher:
     async def _cancel(self) -> None:
         """Roll back the entries of the plan, then delete the cancel znode and write the skipped entries into the plan.
 
-        A plan that was written during this term is accepted first, so that the cancellation includes it. A plan that was
+        The queued plan is withdrawn: otherwise its entries would start as soon as those of the plan have ended. A plan that was written during this term is accepted first, so that the cancellation includes it. A plan that was
         written before this term is not ordered any more: its entries only go back to the originals that it names.
         """
         await self._submit(Halt(True))
@@ -207,7 +207,8 @@ class AdminWatcher:
             unaccepted = self._new_plan(paths.REASSIGN, self._pending)
         else:
             await self._accept_plan()
-        event, keys, skipped = orders.cancellation(self._state, self._pending(), unaccepted or [])
+        pending = [*self._pending(), *orders.queued_entries(self._state)]
+        event, keys, skipped = orders.cancellation(self._state, pending, unaccepted or [])
         rejected = dict(orders.rejected_rows(await self._submit(event)))
         reasons = [f"{entry.key} is not rolled back: original_replicas is missing" for entry in skipped]
         reasons += [f"{key} is not rolled back: {outcome.text}" for key, outcome in rejected.items()]
@@ -219,6 +220,8 @@ class AdminWatcher:
             await self._submit(unthrottle)
         if unaccepted is not None and not skipped:
             self._mark_accepted(paths.REASSIGN)
+        if self._new_plan(paths.QUEUE, list) is not None:
+            self._mark_accepted(paths.QUEUE)
         await self._write(skipped, Delete(paths.CANCEL))
         self._watch_loop.schedule(paths.REASSIGN)
 

@@ -94,11 +94,11 @@ async def queue(tree: "Tree", plan_file: Path) -> None:
 @zk.command()
 @with_zookeeper
 async def cancel(tree: "Tree") -> None:
-    """Cancel the pending reassignments of the plan in ZooKeeper."""
+    """Cancel the pending reassignments of the plan in ZooKeeper, and withdraw the queued plan."""
     from backends.zookeeper.znodes import paths
 
     await _require_reassignd(tree)
-    if await tree.get(paths.REASSIGN) is None:
+    if await tree.get(paths.REASSIGN) is None and await tree.get(paths.QUEUE) is None:
         echo("no pending reassignments to cancel")
         return
     await _create(tree, paths.CANCEL, b"")

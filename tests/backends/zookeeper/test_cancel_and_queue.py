@@ -121,6 +121,27 @@ async def test_a_new_controller_handles_a_cancel_before_a_plan(
     await next_controller.stop()
 
 
+async def test_a_cancel_withdraws_the_queued_plan(harness: ZookeeperHarness) -> None:
+    await one_at_a_time(harness)
+    await write(harness, paths.REASSIGN, document(foo_0=[4, 2, 3]))
+    await write(harness, paths.QUEUE, document(foo_0=[5, 2, 3], foo_1=[5, 3, 1]))
+    await write(harness, paths.CANCEL)
+    await end(harness)
+    assert (held(harness), held(harness, paths.QUEUE)) == (None, None)
+    assert [harness[name].replicas for name in THREE] == [tuple(each) for each in THREE.values()]
+
+
+async def test_a_cancel_withdraws_a_queued_plan_that_was_not_accepted_yet(harness: ZookeeperHarness) -> None:
+    await one_at_a_time(harness)
+    await harness.alter({"foo-0": [4, 2, 3]})
+    await harness.do(Queue([AlterTopic("foo", [AlterRow(1, (5, 3, 1))])]))
+    await write(harness, paths.QUEUE, document(foo_2=[5, 1, 2]))
+    await write(harness, paths.CANCEL)
+    await end(harness)
+    assert held(harness, paths.QUEUE) is None
+    assert [harness.hosts(name) for name in THREE] == [{2, 3, 4}, {1, 3, 5}, {1, 2, 3}]
+
+
 # ---- /admin/reassign_partitions_queue ----------------------------------------------------------------------------
 
 
