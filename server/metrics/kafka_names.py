@@ -8,12 +8,18 @@ In front of brokers that export the same names, these metrics would double sums 
 there (`hidden_prefixes`). All of them exist as `reassignd_…` too, except the traffic of simulated brokers.
 """
 
+from itertools import islice
+
 from server.metrics.api_names import api_name
 from server.metrics.metric import Metric, Samples, Summary, error_name, gauge, one_label
 from server.metrics.sources import Scrape
 
 PREFIX = "kafka_"
 REPLICA_MANAGER = "kafka_server_replicamanager_"
+PARTITION = "kafka_cluster_partition_"
+
+MOST_PARTITIONS = 1_000
+"""Partitions that have samples of their own."""
 
 
 def hidden_prefixes(choice: str, backend: str) -> tuple[str, ...]:
@@ -27,7 +33,7 @@ def hidden_prefixes(choice: str, backend: str) -> tuple[str, ...]:
         return (PREFIX,)
     if choice == "always":
         return ()
-    return {"upstream": (PREFIX,), "zookeeper": (REPLICA_MANAGER,)}.get(backend, ())
+    return {"upstream": (PREFIX,), "zookeeper": (REPLICA_MANAGER, PARTITION)}.get(backend, ())
 
 
 def _requests(scrape: Scrape) -> Samples:
@@ -52,6 +58,16 @@ def _bytes_in(scrape: Scrape) -> Samples:
 
 def _bytes_out(scrape: Scrape) -> Samples:
     return one_label({broker: each.bytes_out for broker, each in scrape.traffic.items()})
+
+
+def _under_replicated(scrape: Scrape) -> Samples:
+    """Return a sample for each partition; in a large cluster only for those that are under-replicated."""
+    state = scrape.state
+    found = state.under_replicated
+    if scrape.counts.partitions > MOST_PARTITIONS:
+        return [((key.topic, str(key.partition)), 1) for key in islice(sorted(found), MOST_PARTITIONS)]
+    partitions = state.all_partitions()
+    return [((each.topic, str(each.partition)), each.key in found) for each in partitions]
 
 
 KAFKA_METRICS = (
@@ -94,6 +110,14 @@ KAFKA_METRICS = (
         "kafka_server_replicamanager_underreplicatedpartitions",
         lambda r: r.counts.under_replicated,
         "Partitions with a replica that is not in the ISR, adding replicas not counted (KIP-352).",
+    ),
+    Metric(
+        "kafka_cluster_partition_underreplicated",
+        "gauge",
+        ("topic", "partition"),
+        _under_replicated,
+        "1 if a replica of the partition is not in the ISR, adding replicas not counted (KIP-352), else 0. In a cluster"
+        f" of more than {MOST_PARTITIONS:,} partitions only the first {MOST_PARTITIONS:,} that are 1.",
     ),
     gauge(
         "kafka_server_replicamanager_underminisrpartitioncount",

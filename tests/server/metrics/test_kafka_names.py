@@ -1,8 +1,9 @@
 import pytest
 
-from server.metrics.kafka_names import hidden_prefixes
+from server.metrics.kafka_names import MOST_PARTITIONS, hidden_prefixes
 from server.metrics.sources import Traffic
 from server.metrics.stats import Counters
+from tests.builders import InMemoryController, partition
 from tests.server.scraping import cluster, scrape, value
 
 
@@ -23,6 +24,24 @@ from tests.server.scraping import cluster, scrape, value
 )
 def test_the_cluster_is_shown_in_kafka_s_gauges(name: str, expected: float) -> None:
     assert value(scrape(cluster()), name) == expected
+
+
+UNDER_REPLICATED = "kafka_cluster_partition_underreplicated"
+
+
+def test_each_partition_tells_whether_it_is_under_replicated_and_adding_replicas_do_not_count() -> None:
+    samples = scrape(cluster())
+    found = [value(samples, UNDER_REPLICATED, topic="t", partition=number) for number in "012"]
+    assert found == [0, 1, 0]
+
+
+def test_a_large_cluster_shows_a_bounded_number_of_partitions_that_are_under_replicated() -> None:
+    def shown(lacking: int) -> list[float]:
+        rows = [partition(f"foo-{n}", [1, 2], isr=(1,) if n < lacking else (1, 2)) for n in range(1_101)]
+        samples = scrape(InMemoryController().with_partitions(*rows).state)
+        return [found for (name, _), found in samples.items() if name == UNDER_REPLICATED]
+
+    assert (shown(2), shown(1_101)) == ([1, 1], [1] * MOST_PARTITIONS)
 
 
 @pytest.mark.parametrize("active", [True, False])
