@@ -12,6 +12,9 @@ from typing import Any
 
 from protocol.schema import Message, version_range
 
+OTHER_API = -1
+"""Stands for all keys that no API has, where requests are counted."""
+
 
 class ApiKey(IntEnum):
     """The API keys that this package has messages for."""

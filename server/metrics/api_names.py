@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from protocol.apis import ApiKey
+from protocol.apis import OTHER_API, ApiKey
 
 OTHER_NAMES: Final = {
     8: "OffsetCommit",
@@ -48,6 +48,7 @@ OTHER_NAMES: Final = {
     90: "DescribeShareGroupOffsets",
     91: "AlterShareGroupOffsets",
     92: "DeleteShareGroupOffsets",
+    OTHER_API: "other",
 }
 """Those that `ApiKey` does not have (Kafka: ApiKeys)."""
 

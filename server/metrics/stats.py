@@ -6,8 +6,12 @@ counts several.
 
 from collections import Counter, defaultdict
 
+from common.error_codes import ErrorCode
 from controller.model.audit import AuditAction
 from server.api.services.throughput import Totals
+
+ERRORS = range(-1, 500)
+"""Error codes that are counted one by one: Kafka's, and room for further ones."""
 
 
 class Counters:
@@ -43,7 +47,8 @@ class Counters:
     def request(self, api_key: int, error_code: int, seconds: float | None = None) -> None:
         self.requests[api_key] += 1
         if error_code:
-            self.errors[api_key, error_code] += 1
+            # A broker's answer that passes here can have any number.
+            self.errors[api_key, error_code if error_code in ERRORS else ErrorCode.UNKNOWN_SERVER_ERROR] += 1
         if seconds is not None:
             self.timed[api_key] += 1
             self.request_seconds[api_key] += seconds

@@ -29,6 +29,9 @@ KINDS = {
 }
 """Kinds by path prefix; the first prefix that matches counts."""
 
+MOST_LOGGED = 1_000
+"""Paths of which it is known what was logged; those who can write znodes choose the paths."""
+
 
 class Rejections:
     """Counters and log lines for invalid znodes. One object serves all terms of the process."""
@@ -47,6 +50,8 @@ class Rejections:
             return
         if mzxid:
             self._logged[path] = mzxid
+            if len(self._logged) > MOST_LOGGED:
+                del self._logged[next(iter(self._logged))]
         self.documents[kind_of(path)] += 1
         log.log(level, "%s %s", path, reason)
 

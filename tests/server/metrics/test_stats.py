@@ -11,6 +11,13 @@ def test_requests_and_errors_are_counted_by_key() -> None:
     assert stats.errors == {(46, 31): 1}
 
 
+def test_errors_that_kafka_does_not_have_are_one_label() -> None:
+    stats = Counters()
+    for code in (31, 9999, -5000):
+        stats.request(46, code)
+    assert stats.errors == {(46, 31): 1, (46, -1): 2}
+
+
 def test_only_requests_with_a_measured_time_count_for_the_average() -> None:
     stats = Counters()
     stats.request(46, 0, 0.5)

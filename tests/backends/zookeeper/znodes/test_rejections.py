@@ -2,7 +2,7 @@ import pytest
 
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import decode_object
-from backends.zookeeper.znodes.rejections import Rejections, kind_of
+from backends.zookeeper.znodes.rejections import MOST_LOGGED, Rejections, kind_of
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,10 @@ def test_rows_are_counted_separately_and_the_first_are_logged(caplog: pytest.Log
     assert caplog.messages[0] == "/admin/reassign_partitions: foo-0 is not reassigned: why"
     assert caplog.messages[20:] == ["/admin/reassign_partitions: rejected 5 more rows"]
     assert (rejections.entries, rejections.documents) == ({"reassign_partitions": 25}, {})
+
+
+def test_only_the_last_paths_are_remembered(caplog: pytest.LogCaptureFixture) -> None:
+    rejections = Rejections()
+    for number in [*range(MOST_LOGGED + 1), 0, 1, MOST_LOGGED]:
+        rejections.reject(paths.broker(number), "is ignored", mzxid=5)
+    assert len(caplog.messages) == MOST_LOGGED + 3
