@@ -76,6 +76,7 @@ OF_MANY_MODULES = {
     "reassignd/test_secured_embedded.py",
     "controller/configs/test_static.py",
     "controller/test_cases.py",
+    "controller/test_determinism.py",
     "controller/test_gateway_properties.py",
     "controller/test_moves_of_others.py",
     "controller/test_properties.py",

@@ -67,7 +67,7 @@ def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
     after = understood(resource, event.values)
     if after == before:
         return
-    for key in before.keys() - after.keys():
+    for key in sorted(before.keys() - after.keys()):
         state.delete(Deleted(Config, (resource, name, key)))
     for key, value in after.items():
         if before.get(key) != value:

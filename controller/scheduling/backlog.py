@@ -107,8 +107,7 @@ class Backlog:
     @property
     def idle(self) -> bool:
         """Whether the limits allow no waiting step and no partition is to be planned."""
-        freed = self.usage.freed
-        return not self.to_plan and not self._ready and not any(map(self._parked.has_capacity, freed))
+        return not self.to_plan and not self._ready and self._parked.first is None
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
         """Count the step in flight of this partition; its earlier cost, if any, is given back."""
@@ -149,25 +148,25 @@ class Backlog:
     def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Set the limits. They apply to waiting steps; steps in flight continue."""
         self.usage.set_limits(limits, most_bytes, self.usage.held)
-        self.usage.freed.update(self._parked.heaps)
+        self.usage.freed.update(dict.fromkeys(self._parked.heaps))
 
     def pace(self, windows: Windows | None) -> None:
         """Set the limits of pace; None for none. Steps in flight continue."""
         if windows != self.usage.windows:
             self.usage.windows = windows
-            self.usage.freed.update(self._parked.heaps)
+            self.usage.freed.update(dict.fromkeys(self._parked.heaps))
 
     def throttle(self, throttled: bool) -> None:
         """Set whether steps need entries in throttle lists. Steps in flight continue."""
         if throttled != self.usage.throttled:
             self.usage.throttled = throttled
-            self.usage.freed.update(self._parked.heaps)
+            self.usage.freed.update(dict.fromkeys(self._parked.heaps))
 
     def hold(self, steps: int | None) -> None:
         """Limit the steps in flight that repair nothing, for the health guard; None removes this limit."""
         if steps != self.usage.held:
             self.usage.set_limits(self.usage.limits, self.usage.bytes, steps)
-            self.usage.freed.update(self._parked.heaps)
+            self.usage.freed.update(dict.fromkeys(self._parked.heaps))
 
     def bucket_of(self, key: TopicPartition) -> Bucket | None:
         """Return the bucket in which the partition's step waits; None if it is not planned."""
@@ -311,16 +310,10 @@ class Backlog:
         heappush(self._ready, Position(bucket.rank, bucket.wave, self._positions, bucket, planned))
 
     def _unpark(self) -> bool:
-        """Return one parked bucket whose steps fit to the heap. Return whether there was one."""
-        freed = self.usage.freed
-        while freed:
-            # The capacity stays in `freed` as long as a bucket parked there fits: each call releases only
-            # one.
-            capacity = freed.pop()
-            position = self._parked.take(capacity)
-            if position is not None:
-                freed.add(capacity)
-                position.bucket.parked_at = None
-                heappush(self._ready, position)
-                return True
-        return False
+        """Return the first of the parked buckets whose steps fit to the heap. Return whether there was one."""
+        position = self._parked.take()
+        if position is None:
+            return False
+        position.bucket.parked_at = None
+        heappush(self._ready, position)
+        return True

@@ -162,8 +162,9 @@ class Usage:
         self.windows: Windows | None = None
         """None while pace is off."""
         self.set_limits(limits, UNLIMITED_BYTES, None)
-        self.freed: set[Capacity] = set()
-        """Capacities of which something may be free again. The backlog removes those that it has used up."""
+        self.freed: dict[Capacity, None] = {}
+        """Capacities of which something may be free again, in order: a set would make the choice of the next step depend
+        on the hash seed. The backlog removes those that it has looked at."""
         self.ended: defaultdict[Capacity, int] = defaultdict(int)
         """By capacity, the used amounts of all steps that have ended since the start of the process."""
         self._taken: dict[Capacity, int] = {}
@@ -224,7 +225,7 @@ class Usage:
             else:
                 del self._taken[capacity]
             if steps < 0:
-                self.freed.add(capacity)
+                self.freed[capacity] = None
             if ended:
                 self.ended[capacity] -= steps * amount
         for broker in cost.incoming if cost.size else ():

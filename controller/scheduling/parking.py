@@ -5,7 +5,7 @@ it, but only `PASSES` times; then the capacity is kept for it. The cost depends 
 amounts that are waited for, not on the number of steps.
 """
 
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 
 from controller.scheduling.buckets import Position
 from controller.scheduling.limits import Capacity, Usage, capacities_of
@@ -21,23 +21,47 @@ class Parking:
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
         self.heaps: dict[Capacity, dict[int, list[Position]]] = {}
+        self._firsts: list[tuple[Position, Capacity]] = []
+        """A heap of the first positions that fitted when something of their capacity was freed."""
 
     def park(self, position: Position, capacity: Capacity) -> None:
         """Park the position at a capacity that its bucket's steps need."""
         amount = dict(capacities_of(position.bucket.cost))[capacity]
         heappush(self.heaps.setdefault(capacity, {}).setdefault(amount, []), position)
 
-    def has_capacity(self, capacity: Capacity) -> bool:
-        """Return whether the steps of a position parked there fit."""
-        return self._next(capacity) is not None
+    @property
+    def first(self) -> tuple[Position, Capacity] | None:
+        """The first position whose steps fit, and where it is parked; None if there is none.
 
-    def take(self, capacity: Capacity) -> Position | None:
-        """Remove and return the first position there whose steps fit; None if there is none."""
-        amount = self._next(capacity)
-        if amount is None:
+        Only capacities of which something was freed are looked at. The rank of the position decides, not the order in which
+        they were freed: else a step of a low priority could take what one of a high priority needs, too.
+        """
+        firsts, freed = self._firsts, self._usage.freed
+        for capacity in freed:
+            if (position := self._first_at(capacity)) is not None:
+                heappush(firsts, (position, capacity))
+        freed.clear()
+        while firsts:
+            known, capacity = firsts[0]
+            position = self._first_at(capacity)
+            if position is known:
+                return firsts[0]
+            if position is None:
+                heappop(firsts)
+            else:
+                heapreplace(firsts, (position, capacity))
+        return None
+
+    def take(self) -> Position | None:
+        """Remove and return the first position whose steps fit; None if there is none."""
+        first = self.first
+        if first is None:
             return None
-        position = heappop(self.heaps[capacity][amount])
+        heappop(self._firsts)
+        position, capacity = first
+        heappop(self.heaps[capacity][dict(capacities_of(position.bucket.cost))[capacity]])
         self._clear(capacity)
+        self._usage.freed[capacity] = None  # another position may fit there
         return position
 
     def kept_from(self, position: Position) -> Capacity | None:
@@ -61,13 +85,13 @@ class Parking:
                 if positions[0] < position and self._usage.exhausted(((capacity, amount),)):
                     positions[0].bucket.passed += 1
 
-    def _next(self, capacity: Capacity) -> int | None:
-        """Return the amount of the first position there that fits and is not kept out by an earlier one."""
+    def _first_at(self, capacity: Capacity) -> Position | None:
+        """Return the first position there that fits and is not kept out by an earlier one."""
         self._clear(capacity)
         heaps = self.heaps.get(capacity, {})
         for amount in sorted(heaps, key=lambda amount: heaps[amount][0]):
             if not self._usage.exhausted(((capacity, amount),)):
-                return amount
+                return heaps[amount][0]
             if heaps[amount][0].bucket.passed >= PASSES:
                 break
         return None

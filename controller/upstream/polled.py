@@ -118,7 +118,7 @@ def _brokers(d: Decision, event: UpstreamPolled) -> bool:
         record = Broker(broker, host, port, rack, 0)
         if state.brokers.get(broker) != record:
             d.put(record)
-    for gone in state.brokers.keys() - {broker.id for broker in event.brokers}:
+    for gone in sorted(state.brokers.keys() - {broker.id for broker in event.brokers}):
         d.delete(Broker, gone)
     alive = {broker.id for broker in event.brokers if broker.alive}
     returned = bool(alive - state.live)

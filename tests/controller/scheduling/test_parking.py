@@ -74,3 +74,19 @@ def test_released_capacity_is_given_to_a_later_step_that_fits() -> None:
     assert controller.in_flight() == ["foo-0", "foo-1"]
     controller.isr("foo-0", controller.replicas("foo-0"))
     assert controller.in_flight() == ["foo-1", "foo-3"]
+
+
+def test_of_the_steps_that_fit_the_one_with_the_highest_priority_starts() -> None:
+    controller = InMemoryController(range(1, 6)).with_partitions(
+        *(
+            partition(name, replicas)
+            for name, replicas in (("bar-0", (4,)), ("bar-1", (2,)), ("bar-2", (2,)))
+        ),
+        partition("foo-0", (1, 4, 2)),
+    )
+    controller.alter({"bar-0": (3, 2, 5), "bar-1": (3, 2)})
+    controller.with_limits(per_broker=2)
+    controller.alter({"foo-0": (5, 3, 1)}, priority=-1)  # waits for broker 3
+    controller.alter({"bar-2": (1, 5, 2)}, priority=0)  # waits for broker 2
+    controller.isr("bar-1", (2, 3))  # frees both
+    assert controller.in_flight() == ["bar-0", "bar-2"]
