@@ -39,7 +39,9 @@ def row_of(step: UpstreamStep) -> Replicas | None:
 
 
 def is_held(state: State, key: TopicPartition, row: Replicas | None, now_ms: int) -> bool:
-    """Whether the row must not be sent yet."""
+    """Whether the row must not be sent yet: the upstream is out of reach, or a late row may arrive."""
+    if state.unreachable and row is not None:
+        return True
     suspect = state.suspects.get(key)
     return suspect is not None and suspect.row != row and now_ms < suspect.claimed_ms + HELD_MS
 

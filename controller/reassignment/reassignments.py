@@ -31,6 +31,7 @@ from controller.reassignment.next_step import (
     preferred_leader,
     release,
 )
+from controller.reassignment.permission import may_start
 from controller.scheduling.buckets import Planned
 from controller.scheduling.limits import LEADS, Cost, capacities_of
 from controller.state.decision import Decision
@@ -94,16 +95,14 @@ def retarget(d: Decision, partition: Partition, reassignment: Reassignment, orde
 def redirect(d: Decision, partition: Partition, reassignment: Reassignment, order: Order) -> Outcome:
     """Replace the target while a step is in flight, and turn the step.
 
-    Replicas that only the old target needed are dropped.
+    Replicas that only the old target needed are dropped. Those that the new one needs too stay.
     """
     if order.target == reassignment.target and not reassignment.blocked:
         if reassignment.key in d.state.pending:
             _take_over(d, reassignment, order)
         return DONE
     current = reassignment.current_of(partition)
-    following = following_step(d.state, partition, current, order.target)
-    if following is None or not has_capacity(d.state, partition, following, order.target):
-        following = current
+    following = _continued(d, partition, current, order)
     if not turning.keeps_up(d.state, partition, following) and not turning.is_refused(
         d.state, partition, following
     ):
@@ -335,6 +334,21 @@ def _step_ended(d: Decision, before: Partition) -> None:
     if after.leader != before.leader:
         d.leader_changes += 1
         d.state.backlog.usage.count(LEADS, 1)
+
+
+def _continued(d: Decision, partition: Partition, current: Replicas, order: Order) -> Replicas:
+    """Return the list to which an order of another target turns the step in flight.
+
+    If no step may start, or its limits do not allow it, only the replicas on their way that the order needs are copied on.
+    """
+    target, state = order.target, d.state
+    coming = [r for r in partition.adding if r in target]
+    if may_start(d, order.job):
+        arrived = turning.extended(current, [r for r in coming if r in partition.isr], target)
+        following = following_step(state, partition, arrived, target)
+        if following and set(coming) <= set(following) and has_capacity(state, partition, following, target):
+            return following
+    return turning.extended(current, coming, target)
 
 
 def _is_undone(state: State, partition: Partition, reassignment: Reassignment) -> bool:

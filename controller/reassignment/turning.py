@@ -1,5 +1,7 @@
 """Which replica lists a step in flight can be turned to without losing replicas that are in sync."""
 
+from collections.abc import Sequence
+
 from controller.execution import direct_steps
 from controller.model.cluster import Partition, Replicas
 from controller.scheduling import steps
@@ -8,11 +10,15 @@ from controller.state.state import State
 
 def kept(partition: Partition, current: Replicas, target: Replicas) -> Replicas:
     """Return `current`, the list before the step in flight, plus the added replicas that are in sync."""
-    arrived = [r for r in partition.adding if r in partition.isr]
-    if not arrived:
+    return extended(current, [r for r in partition.adding if r in partition.isr], target)
+
+
+def extended(current: Replicas, more: Sequence[int], target: Replicas) -> Replicas:
+    """Return `current` with more replicas, those of the target first."""
+    if not more:
         return current
-    members = {*current, *arrived}
-    rest = [r for r in (*current, *arrived) if r not in target]
+    members = {*current, *more}
+    rest = [r for r in (*current, *more) if r not in target]
     return tuple([r for r in target if r in members] + rest)
 
 

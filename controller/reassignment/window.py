@@ -3,9 +3,8 @@
 Every decision ends with `fill`, because steps that ended in the decision have freed capacity for others.
 """
 
+from controller.reassignment.permission import is_stopped
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
-from controller.schedule.openings import opening_at
-from controller.schedule.periods import Schedule
 from controller.scheduling.limits import LEADS
 from controller.state.decision import Decision
 
@@ -22,9 +21,7 @@ def fill(d: Decision) -> None:
     """
     state = d.state
     backlog = state.backlog
-    if state.schedule is not None:
-        _follow_schedule(d, state.schedule)
-    stopped = state.paused or backlog.halted or not state.opening.is_open
+    stopped = is_stopped(d)
     if not stopped and (backlog.to_plan or backlog.size):
         for key, may_start in backlog.next_steps(STEPS_PER_DECISION - d.rows):
             partition = state.partition(*key)
@@ -41,11 +38,3 @@ def fill(d: Decision) -> None:
     if (more or state.deletable) and not state.woken:
         state.woken = True
         d.more = True
-
-
-def _follow_schedule(d: Decision, schedule: Schedule) -> None:
-    """Bring `State.opening` up to date, and request to be woken at the next change."""
-    state = d.state
-    if not state.opening.holds_at(d.now_ms):
-        state.opening = opening_at(schedule, d.now_ms)
-        d.wake_at_ms = state.opening.until_ms

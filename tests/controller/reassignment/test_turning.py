@@ -90,3 +90,17 @@ def test_a_new_order_loses_no_data_even_if_unclean_election_is_allowed() -> None
     controller.start(1)
     controller.start(2)
     assert controller.settle().replicas("foo-0") == (5, 6)
+
+
+def test_a_new_target_keeps_the_replicas_on_their_way_that_it_needs() -> None:
+    controller = InMemoryController(range(1, 10)).with_limits(per_partition=2)
+    controller.with_partitions(partition("foo-0", (1, 2, 3, 9)))
+    controller.alter({"foo-0": (4, 5, 6, 7)})
+    controller.isr("foo-0", (1, 2, 3, 9, 4))
+    controller.isr("foo-0", controller.replicas("foo-0"))
+    assert controller["foo-0"].adding == (6, 7)
+    controller.isr("foo-0", (*controller["foo-0"].isr, 6))
+    controller.alter({"foo-0": (8, 2, 6, 7)})
+    controller.settle()
+    assert controller.replicas("foo-0") == (8, 2, 6, 7)
+    assert not {6, 7} & set(controller.dropped("foo-0"))
