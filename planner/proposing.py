@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from common.counted import counted
 from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
-from planner.proposals.problem.goal import (
-    Goal,
-    MissingSolverError,
-    ProposalError,
-    Spread,
-    own_rack,
-    problem_from,
-)
+from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, Spread, problem_from
+from planner.proposals.problem.nodes import own_rack
 from planner.proposals.proposal import Proposal, propose
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 

@@ -73,6 +73,7 @@ OF_MANY_MODULES = {
     "backends/zookeeper/test_memory_tree.py",
     "backends/state_topic/test_simulation.py",
     "backends/test_crashes.py",
+    "planner/proposals/test_failing_brokers.py",
     "reassignd/test_secured_embedded.py",
     "controller/configs/test_static.py",
     "controller/test_cases.py",

@@ -61,7 +61,7 @@ _VALID = " and ".join(
     ]
 )
 
-COLUMNS = ("topic", "partition", "replicas", "bytes", "moving", "valid", "other")
+COLUMNS = ("topic", "partition", "replicas", "in_isr", "bytes", "moving", "valid", "other")
 """Of the result. `other` is the JSON text of a row that is not a partition; then the other columns have no meaning."""
 
 
@@ -125,6 +125,7 @@ def _selected(rows: "DataFrame") -> "DataFrame":
         "topic",
         "partition",
         "replicas",
+        "transform(replicas, id -> array_contains(isr, id)) as in_isr",
         "coalesce(bytes, 0) as bytes",
         "target is not null as moving",
         f"coalesce(usual and {_VALID}, false) as valid",

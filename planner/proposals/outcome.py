@@ -4,11 +4,12 @@ import numpy as np
 
 from controller.scheduling.steps import Replicas
 from planner.proposals.problem.arrays import Flags, Ints
-from planner.proposals.problem.goal import Problem, Row, own_rack
+from planner.proposals.problem.goal import Problem, Row
 from planner.proposals.problem.layout import Layout
-from planner.proposals.problem.table import Table, per_broker
+from planner.proposals.problem.nodes import own_rack
+from planner.proposals.problem.table import IN_SYNC, Table, per_broker
 from planner.proposals.problem.topic_counts import topic_excess
-from planner.proposals.result import BrokerChange, Load, Proposal
+from planner.proposals.result import BrokerChange, InSyncLoss, Load, Proposal
 from planner.proposals.solver.class_flow import new_replicas
 from planner.proposals.solver.solve import Solution
 
@@ -40,8 +41,18 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
         solution.bytes_bound,
         topic_excess(table.topic, before, len(table.brokers), len(problem.usable)),
         topic_excess(table.topic, after, len(table.brokers), len(problem.usable)),
+        _in_sync_loss(table, before[changed], after[changed], changed),
         solution.notes,
     )
+
+
+def _in_sync_loss(table: Table, before: Ints, after: Ints, changed: Flags) -> InSyncLoss:
+    state = np.pad(table.state[changed], ((0, 0), (0, before.shape[1] - table.state.shape[1])))
+    there, stays = before >= 0, (before[:, :, None] == after[:, None, :]).any(axis=2)
+    in_sync = there & (state == IN_SYNC)
+    kept, others = in_sync & stays, there & stays & ~in_sync
+    lost = kept.sum(axis=1) + new_replicas(before, after) < in_sync.sum(axis=1)
+    return InSyncLoss(int(lost.sum()), int((lost & others.any(axis=1)).sum()))
 
 
 def _padded(lists: Ints, width: int) -> Ints:
@@ -74,18 +85,19 @@ def _brokers(
     leaving = np.where((old[:, :, None] == new[:, None, :]).any(axis=2), -1, old)
     gains, losses = per_broker(arriving, None, size).tolist(), per_broker(leaving, None, size).tolist()
     loads_before, loads_after = _loads(table, before), _loads(table, after)
-    position = {broker: number for number, broker in enumerate(table.brokers.tolist())}
+    known = {node.id: node for node in problem.nodes}
     return tuple(
         BrokerChange(
-            node.id,
-            None if node.rack == own_rack(node.id) else node.rack,
-            loads_before[position[node.id]],
-            loads_after[position[node.id]],
-            gains[position[node.id]],
-            losses[position[node.id]],
-            solution.ranges.get(node.id),
+            broker,
+            None if broker not in known or known[broker].rack == own_rack(broker) else known[broker].rack,
+            loads_before[position],
+            loads_after[position],
+            gains[position],
+            losses[position],
+            solution.ranges.get(broker),
+            broker in known and known[broker].live,
         )
-        for node in problem.nodes
+        for broker, position in sorted(zip(table.brokers.tolist(), range(size), strict=True))
     )
 
 

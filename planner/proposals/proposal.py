@@ -1,9 +1,9 @@
 """Propose a plan: the entry point of this package."""
 
 from planner.proposals.problem.goal import MissingSolverError, Problem
-from planner.proposals.result import BrokerChange, Lists, Load, Proposal
+from planner.proposals.result import BrokerChange, InSyncLoss, Lists, Load, Proposal
 
-__all__ = ["BrokerChange", "Lists", "Load", "Proposal", "propose"]
+__all__ = ["BrokerChange", "InSyncLoss", "Lists", "Load", "Proposal", "propose"]
 
 
 def propose(problem: Problem) -> Proposal:

@@ -29,6 +29,15 @@ class BrokerChange(NamedTuple):
     losses: int
     wanted: CountRange | None
     """Range of replicas for even counts; None if the goal does not ask for them."""
+    live: bool = True
+
+
+class InSyncLoss(NamedTuple):
+    """Partitions that have fewer replicas in sync after the plan than before. New replicas are in sync by then."""
+
+    partitions: int
+    keeping_others: int
+    """Those of them that keep a replica that is not in sync, or whose broker is offline."""
 
 
 class Proposal(NamedTuple):
@@ -52,6 +61,7 @@ class Proposal(NamedTuple):
     topic_excess_before: int = 0
     """Replicas above the even share of their topic on a broker, rounded up; over all brokers that may hold replicas."""
     topic_excess_after: int = 0
+    in_sync_loss: InSyncLoss = InSyncLoss(0, 0)
     notes: tuple[str, ...] = ()
     """One line each: warnings, and goals that were relaxed for other goals."""
 

@@ -8,7 +8,7 @@ from common.counted import counted
 from common.grouping import grouped
 from controller.model.plan import Entry, plan_of
 from planner.proposals.problem.goal import LeftOut, Row
-from planner.proposals.proposal import BrokerChange, Lists, Proposal
+from planner.proposals.proposal import BrokerChange, InSyncLoss, Lists, Proposal
 from planner.report.units import in_bytes
 
 MOST_LINES = 20
@@ -40,6 +40,7 @@ def as_dict(proposal: Proposal) -> dict[str, Any]:
         "fewest_moves_proven": proposal.fewest_moves_proven,
         "fewest_bytes_proven": proposal.fewest_bytes_proven,
         "leader_changes": proposal.leader_changes,
+        "in_sync_loss": proposal.in_sync_loss._asdict(),
         "rack_excess": {"before": proposal.rack_excess_before, "after": proposal.rack_excess_after},
         "topic_excess": {"before": proposal.topic_excess_before, "after": proposal.topic_excess_after},
         "brokers": [_broker_dict(each) for each in proposal.brokers],
@@ -66,6 +67,8 @@ def summary(proposal: Proposal) -> list[str]:
     changed = counted(len(proposal.changes), "partition")
     leaders = counted(proposal.leader_changes, "preferred leader")
     lines = [moved, f"changes the replica lists of {changed}, and {leaders}"]
+    if (loss := proposal.in_sync_loss).partitions:
+        lines.append(f"{counted(loss.partitions, 'partition')} would lose a replica in sync{_others(loss)}")
     if proposal.rack_excess_before or proposal.rack_excess_after:
         lines.append(
             f"racks: {counted(proposal.rack_excess_before, 'replica')} against the rack rule before, "
@@ -79,12 +82,19 @@ def summary(proposal: Proposal) -> list[str]:
     return [*lines, *_notes(proposal)]
 
 
+def _others(loss: InSyncLoss) -> str:
+    if not loss.keeping_others:
+        return ""
+    keep = "keeps" if loss.keeping_others == 1 else "keep"
+    return f", {loss.keeping_others:,} of them {keep} one that is not in sync"
+
+
 def broker_rows(proposal: Proposal) -> Iterator[Sequence[str]]:
     """Yield the cells of HEAD for each broker."""
     for each in proposal.brokers:
         before, after = each.before, each.after
         yield (
-            str(each.broker),
+            f"{each.broker}" if each.live else f"{each.broker} (offline)",
             each.rack or "-",
             f"{before.replicas:,} → {after.replicas:,}",
             f"{before.leaders:,} → {after.leaders:,}",
@@ -121,6 +131,7 @@ def _broker_dict(change: BrokerChange) -> dict[str, Any]:
     return {
         "broker": change.broker,
         "rack": change.rack,
+        "live": change.live,
         "before": change.before._asdict(),
         "after": change.after._asdict(),
         "gains": change.gains,

@@ -45,7 +45,7 @@ const change = (name, format) => (each) => `${format(each.before[name])} → ${f
 // The table of the brokers, with more columns. `show` returns what is not shown.
 export function brokerTable(more = []) {
   const node = new Table("figures", [
-    { label: "broker", text: (each) => each.broker },
+    { label: "broker", text: (each) => (each.live === false ? `${each.broker} (offline)` : each.broker) },
     { label: "rack", text: (each) => each.rack ?? "" },
     ...MEASURES.map(([name, format]) => ({ label: name, number: true, text: change(name, format) })),
     { label: "gets", number: true, text: (each) => `+${count(each.gains)}` },

@@ -1,7 +1,7 @@
 """The partitions of a cluster as columns, in order of topic and partition: what readers of snapshots deliver."""
 
 from collections.abc import Container, Sequence
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from operator import attrgetter, itemgetter, le
 from typing import NamedTuple
 
@@ -23,6 +23,8 @@ class Columns(NamedTuple):
     """Number of replicas."""
     ids: Ints
     """Broker ids of the replicas of the first partition, then of the second one, …"""
+    in_isr: Flags
+    """Whether each of these replicas is in the ISR."""
     bytes: Ints
     """Size of one replica."""
     moving: Flags
@@ -45,9 +47,19 @@ def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Column
         np.fromiter(map(itemgetter(1), rows), np.int32, len(rows)),
         lengths,
         np.fromiter(chain.from_iterable(row.replicas for row in rows), np.int32, int(lengths.sum())),
+        _in_isr(rows, int(lengths.sum())),
         np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows)),
         np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows)),
     )
+
+
+def _in_isr(rows: Sequence[Partition], replicas: int) -> Flags:
+    flags = np.ones(replicas, np.bool_)
+    starts = accumulate((len(row.replicas) for row in rows), initial=0)
+    for row, start in zip(rows, starts, strict=False):
+        if row.isr != row.replicas:
+            flags[start : start + len(row.replicas)] = [each in row.isr for each in row.replicas]
+    return flags
 
 
 def _in_order(snapshot: Snapshot) -> list[Partition]:

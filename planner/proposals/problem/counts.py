@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.proposals.problem.goal import CountRange, Node, Problem
+from planner.proposals.problem.goal import CountRange, Problem
+from planner.proposals.problem.nodes import Node
 from planner.proposals.problem.rack_rule import RackRule
 
 LEAST_BYTE_TOLERANCE = Fraction(1, 20)
@@ -80,8 +81,9 @@ def _ranges(problem: Problem, rule: RackRule, amounts: Amounts, tolerance: Fract
         broker: CountRange(floor(ideal * (1 - tolerance)), ceil(ideal * (1 + tolerance)))
         for broker, ideal in ideal_shares(problem, rule, amounts).items()
     }
-    kept = {node.id: amounts.fixed[node.id] + amounts.held[node.id] for node in _keepers(problem)}
-    return even | {broker: CountRange(count, count) for broker, count in kept.items()}
+    kept = {node: amounts.fixed[node.id] + amounts.held[node.id] for node in _keepers(problem)}
+    # What is on an offline broker may leave it, if it is one of several replicas that could.
+    return even | {node.id: CountRange(count if node.live else 0, count) for node, count in kept.items()}
 
 
 def ideal_shares(problem: Problem, rule: RackRule, amounts: Amounts) -> dict[int, Fraction]:

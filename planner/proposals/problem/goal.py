@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from common.extras import missing
 from controller.scheduling.steps import Replicas
+from planner.proposals.problem.nodes import ONE, Node, own_rack
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 
 if TYPE_CHECKING:
     from planner.proposals.problem.arrays import Ints
     from planner.proposals.problem.columns import Columns
     from planner.proposals.problem.table import Table
-
-ONE = Fraction(1)
 
 Measure = Literal["replicas", "bytes", "both"]
 """What `add` and `balance` even out."""
@@ -36,18 +35,6 @@ class MissingSolverError(Exception):
 
     def __init__(self) -> None:
         super().__init__(missing("propose", "OR-tools", "propose"))
-
-
-class Node(NamedTuple):
-    """A broker. `usable`: may keep replicas. `receives`: may get new ones."""
-
-    id: int
-    rack: str
-    usable: bool
-    receives: bool
-    weight: Fraction = ONE
-    room: int | None = None
-    """Bytes that it can receive before its disks are full up to the headroom; None if their size is not known."""
 
 
 class Row(NamedTuple):
@@ -178,27 +165,26 @@ def problem_from(
 ) -> Problem:
     """Build the problem of a cluster. `topics` tells which topics may change.
 
-    Partitions that are moving already, or whose replicas are all offline, are left out. Raises ProposalError if the goal
+    Partitions that are moving already, or of which no replica in sync is online, are left out. Raises ProposalError if the goal
     contradicts the cluster, and MissingSolverError if numpy is not installed.
     """
     try:
-        from planner.proposals.problem.table import table_of
+        from planner.proposals.problem.dropping import leaving_offline
+        from planner.proposals.problem.layout import layout_of
+        from planner.proposals.problem.table import OFFLINE, table_of
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
     _check_brokers(cluster, goal)
     table, left_out = table_of(cluster, columns, goal.factor, topics)
     held = dict(zip(table.brokers.tolist(), table.sizes(table.factor >= 0).tolist(), strict=True))
     nodes = tuple(_node(cluster[broker], goal, held[broker]) for broker in sorted(cluster))
+    if (table.state == OFFLINE).any() and not goal.changes_order_only:
+        table = table._replace(leaves=leaving_offline(layout_of(nodes, table), table))
     problem = Problem(
         nodes, table, goal, tuple(LeftOut(*table.name(row), reason) for row, reason in left_out)
     )
     _check_rows(problem)
     return problem
-
-
-def own_rack(broker: int) -> str:
-    """Return the rack of a broker without one: each such broker is a rack of its own."""
-    return f"broker {broker}"
 
 
 def _node(broker: Broker, goal: Goal, held: int) -> Node:
@@ -207,7 +193,7 @@ def _node(broker: Broker, goal: Goal, held: int) -> Node:
     disk = broker.disk_bytes
     room = None if disk is None else max(0, floor(disk * (1 - goal.headroom)) - held)
     receives = usable and broker.live and broker.id not in goal.receive_nothing and (room is None or room > 0)
-    return Node(broker.id, rack, usable, receives, goal.weights.get(broker.id, ONE), room)
+    return Node(broker.id, rack, usable, receives, goal.weights.get(broker.id, ONE), room, broker.live)
 
 
 def _check_brokers(cluster: Mapping[int, Broker], goal: Goal) -> None:
@@ -233,11 +219,13 @@ def _check_rows(problem: Problem) -> None:
     usable = {node.id for node in problem.usable}
     receivers = {node.id for node in problem.usable if node.receives}
     keepers = np.isin(table.brokers, sorted(usable - receivers))
-    keep = (keepers[table.replicas] & (table.replicas >= 0)).sum(axis=1)
+    stays = (table.replicas >= 0) & ~table.leaves
+    keep = (keepers[table.replicas] & stays).sum(axis=1)
     reasons = []
     for number in np.flatnonzero(table.free & (keep + len(receivers) < table.factor)).tolist():
         row = problem.row(number)
-        allowed = receivers | (usable & set(row.replicas))
+        kept = table.brokers[table.replicas[number][stays[number]]].tolist()
+        allowed = receivers | (usable & set(kept))
         names = ", ".join(map(str, sorted(allowed))) or "none"
         reasons.append(
             f"{row.topic}-{row.partition} needs {row.factor} replicas, but the brokers that can hold it are: {names}"

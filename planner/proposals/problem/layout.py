@@ -7,8 +7,9 @@ from math import lcm
 import numpy as np
 
 from planner.proposals.problem.arrays import Flags, Ints, group_codes
-from planner.proposals.problem.goal import Node, own_rack
+from planner.proposals.problem.nodes import Node, own_rack
 from planner.proposals.problem.rack_rule import rack_bounds
+from planner.proposals.problem.table import Table
 
 CELLS = 2**22
 """Most cells of a matrix of lists and racks that is built at once."""
@@ -88,6 +89,12 @@ class Layout:
         codes = group_codes(list(ordered.T))
         _, first, counts = np.unique(codes, return_index=True, return_counts=True)
         return int((self.excess(ordered[first]) * counts).sum())
+
+
+def layout_of(nodes: Sequence[Node], table: Table) -> Layout:
+    """Return the brokers and racks of a problem."""
+    lengths = (table.replicas >= 0).sum(axis=1)
+    return Layout(nodes, table.brokers, np.unique(np.concatenate([table.factor, lengths])).tolist())
 
 
 def _integers(weights: Sequence[Fraction]) -> Ints:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from planner.proposals.problem.goal import Node, own_rack
+from planner.proposals.problem.nodes import Node, own_rack
 
 
 class RackBounds(NamedTuple):

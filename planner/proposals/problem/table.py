@@ -10,6 +10,9 @@ from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.columns import Columns
 from planner.snapshot import TOPIC_PARTITION, Broker
 
+IN_SYNC, BEHIND, OFFLINE = range(3)
+"""States of a replica: in the ISR of a live broker, on a live broker but not in the ISR, on a broker that is not live."""
+
 
 class Table(NamedTuple):
     """Partitions in order of topic and partition. Brokers are numbered by their position in `brokers`."""
@@ -22,6 +25,10 @@ class Table(NamedTuple):
     partition: Ints
     replicas: Ints
     """A row for each partition, padded with -1; the preferred leader is first."""
+    state: Ints
+    """IN_SYNC, BEHIND or OFFLINE for each replica; IN_SYNC where there is none."""
+    leaves: Flags
+    """Offline replicas that a plan drops, because the partition has enough live ones for its wanted factor."""
     factor: Ints
     """Wanted replication factor."""
     bytes: Ints
@@ -50,15 +57,22 @@ class Table(NamedTuple):
         replicas[:, : self.replicas.shape[1]] = self.replicas
         replicas[self.free] = -1
         replicas[self.free, : sets.shape[1]] = sets
-        return self._replace(replicas=replicas)
+        padding = ((0, 0), (0, width - self.replicas.shape[1]))
+        before, state = np.pad(self.replicas, padding, constant_values=-1), np.pad(self.state, padding)
+        state = np.where(replicas == before, state, np.int8(IN_SYNC))
+        return self._replace(replicas=replicas, state=state, leaves=np.zeros(replicas.shape, np.bool_))
 
     def counts(self, rows: Flags) -> Ints:
-        """Return the number of replicas of each broker in these rows."""
-        return _per_broker(self.replicas[rows], None, len(self.brokers))
+        """Return the number of replicas of each broker in these rows, without those that leave."""
+        return _per_broker(self._staying(rows), None, len(self.brokers))
 
     def sizes(self, rows: Flags) -> Ints:
-        """Return the bytes of each broker in these rows."""
-        return _per_broker(self.replicas[rows], self.bytes[rows], len(self.brokers))
+        """Return the bytes of each broker in these rows, in the same way."""
+        return _per_broker(self._staying(rows), self.bytes[rows], len(self.brokers))
+
+    def _staying(self, rows: Flags) -> Ints:
+        staying: Ints = np.where(self.leaves[rows], -1, self.replicas[rows])
+        return staying
 
 
 def per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
@@ -82,14 +96,16 @@ def table_of(
     """Return the table, and (row, reason) of the partitions of the chosen topics that cannot be changed now."""
     brokers, replicas = _lists(sorted(cluster), columns)
     chosen = np.fromiter(map(topics, columns.topics), np.bool_, len(columns.topics))[columns.topic]
-    left_out = [(row, why) for row, why in _obstacles(cluster, columns, brokers, replicas) if chosen[row]]
+    live = np.array([broker in cluster and cluster[broker].live for broker in brokers.tolist()], np.bool_)
+    state = _states(columns, replicas, live)
+    left_out = [(row, why) for row, why in _obstacles(columns, brokers, replicas, state) if chosen[row]]
     free = chosen.copy()
     free[[row for row, _ in left_out]] = False
     lengths = columns.lengths
     factors = lengths if factor is None else np.where(chosen, np.int32(factor), lengths)
-    table = Table(
-        brokers, columns.topics, columns.topic, columns.partition, replicas, factors, columns.bytes, free
-    )
+    names = (columns.topics, columns.topic, columns.partition)
+    leaves = np.zeros(replicas.shape, np.bool_)
+    table = Table(brokers, *names, replicas, state, leaves, factors, columns.bytes, free)
     return table, left_out
 
 
@@ -105,16 +121,26 @@ def _lists(known: list[int], columns: Columns) -> tuple[Ints, Ints]:
     return brokers, replicas
 
 
-def _obstacles(
-    cluster: Mapping[int, Broker], columns: Columns, brokers: Ints, replicas: Ints
-) -> list[tuple[int, str]]:
-    live = np.array(
-        [*(broker in cluster and cluster[broker].live for broker in brokers.tolist()), False], np.bool_
+def _states(columns: Columns, replicas: Ints, live: Flags) -> Ints:
+    """Return the state of each replica. Where none is in the ISR, the ISR is not known: those on live brokers are in sync."""
+    there = replicas >= 0
+    in_isr = np.zeros(replicas.shape, np.bool_)
+    in_isr[there] = columns.in_isr
+    in_isr |= ~in_isr.any(axis=1, keepdims=True)
+    return np.where(there & ~live[replicas], OFFLINE, np.where(there & ~in_isr, BEHIND, IN_SYNC)).astype(
+        np.int8
     )
-    found = {}
-    for row in np.flatnonzero(~live[replicas].any(axis=1)).tolist():
-        slots = replicas[row]
-        ids = ", ".join(map(str, brokers[slots[slots >= 0]].tolist()))
-        found[row] = f"all replicas are offline ({ids})"
+
+
+def _obstacles(columns: Columns, brokers: Ints, replicas: Ints, state: Ints) -> list[tuple[int, str]]:
+    """Return what keeps partitions from being changed. Without a live replica in sync there is no leader to copy from."""
+    there, found = replicas >= 0, {}
+    for row in np.flatnonzero(~(there & (state == IN_SYNC)).any(axis=1)).tolist():
+        offline = there[row] & (state[row] == OFFLINE)
+        ids = ", ".join(map(str, brokers[replicas[row][offline]].tolist()))
+        whole = bool(offline.sum() == there[row].sum())
+        found[row] = (
+            f"all replicas are offline ({ids})" if whole else f"no replica in sync is online (offline: {ids})"
+        )
     found |= dict.fromkeys(np.flatnonzero(columns.moving).tolist(), "being reassigned")
     return sorted(found.items())

@@ -3,7 +3,8 @@
 Partitions with the same leader, the same set of replicas and the same replication factor form a class. A unit of flow is a
 replica: class → rack of the class → broker → sink. The rack rule bounds the first arcs, even counts the last ones, and a
 replica on a new broker costs on the second ones. The costs of the criteria are graded, so that the cheapest flow is the
-lexicographic optimum: rack rule, deviation of counts, moves, racks filled on the way, highest counts, leaders that move.
+lexicographic optimum: rack rule, deviation of counts, moves, racks filled on the way, replicas that stay though they are not in
+sync, highest counts, leaders that move.
 
 Grading: two flows differ by simple cycles of the residual network. A simple cycle passes each broker once, so it changes a
 criterion that is counted on arcs to brokers, or between classes and racks, by at most two for each broker, and the sink's
@@ -17,6 +18,7 @@ import numpy as np
 from planner.proposals.problem.arrays import Flags, Ints, filled, group_codes, in_blocks
 from planner.proposals.problem.goal import ProposalError
 from planner.proposals.problem.layout import Layout
+from planner.proposals.problem.table import IN_SYNC, OFFLINE
 from planner.proposals.solver.network import Network
 
 UNBOUNDED = 2**60
@@ -47,6 +49,10 @@ class Input(NamedTuple):
     layout: Layout
     lists: Ints
     """Present replicas of each partition, the leader first, padded with -1."""
+    stays: Flags
+    """Whether each of them may stay where it is."""
+    state: Ints
+    """IN_SYNC, BEHIND or OFFLINE for each of them."""
     factor: Ints
     bytes: Ints
     fixed: Ints
@@ -59,6 +65,13 @@ class Input(NamedTuple):
     fewest_bytes: bool = False
     """Whether a plan is to copy few bytes rather than to have few moves."""
 
+    def at(self, sets: Ints, room: Ints) -> "Input":
+        """Return the input for partitions that have these replicas, with their kept ones at their positions in the lists."""
+        padding = ((0, 0), (0, sets.shape[1] - self.lists.shape[1]))
+        before = np.pad(self.lists, padding, constant_values=-1)
+        state = np.where(sets == before, np.pad(self.state, padding), np.int8(IN_SYNC))
+        return self._replace(lists=sets, stays=sets >= 0, state=state, room=room)
+
 
 class Classes(NamedTuple):
     """Partitions that are alike for the flow."""
@@ -69,7 +82,9 @@ class Classes(NamedTuple):
     leader: Ints
     """-1 if the leader does not distinguish classes."""
     members: Flags
-    """Which brokers (columns) have a replica."""
+    """Which brokers (columns) have a replica that may stay."""
+    state: Ints
+    """IN_SYNC, BEHIND or OFFLINE for the replicas of members."""
     units: Ints
     """Cost of a move; 0 for all if moves are counted, otherwise the size in steps."""
 
@@ -80,6 +95,8 @@ class Costs(NamedTuple):
     leader: int
     level: int
     """For each level of a broker's count."""
+    behind: int
+    """For a replica that stays although it is not in sync; twice that if its broker is offline."""
     lack: int
     move: int
     unit: int
@@ -88,22 +105,31 @@ class Costs(NamedTuple):
     rack: int
 
 
-def classes_of(
-    lists: Ints, factor: Ints, brokers: int, *, by_leader: bool, units: Ints | None = None
-) -> Classes:
-    """Group partitions by set of replicas, wanted factor and, if asked to, leader and size."""
+def classes_of(given: Input, *, by_leader: bool, units: Ints | None = None) -> Classes:
+    """Group partitions by set of replicas with their states, wanted factor and, if asked to, leader and size."""
+    lists, factor = given.lists, given.factor
     units = np.zeros(len(lists), np.int64) if units is None else units
     leader = lists[:, 0] if by_leader else np.full(len(lists), -1, lists.dtype)
-    of_row = group_codes([leader, factor, units, *np.sort(lists, axis=1).T])
+    of_row = group_codes([leader, factor, units, *_replica_codes(given).T])
     _, first, size = np.unique(of_row, return_index=True, return_counts=True)
-    members = np.zeros((len(first), brokers + 1), np.bool_)
-    members[np.arange(len(first))[:, None], lists[first]] = True
-    return Classes(of_row, size, factor[first], leader[first], members[:, :-1], units[first])
+    rows, columns = np.arange(len(first))[:, None], np.where(given.stays[first], lists[first], -1)
+    members = np.zeros((len(first), given.layout.size + 1), np.bool_)
+    members[rows, columns] = True
+    state = np.zeros(members.shape, np.int8)
+    state[rows, columns] = given.state[first]
+    return Classes(of_row, size, factor[first], leader[first], members[:, :-1], state[:, :-1], units[first])
+
+
+def _replica_codes(given: Input) -> Ints:
+    """Return a number for each replica that tells its broker, its state, and whether it may stay; in ascending order."""
+    status = np.where(given.stays, given.state, OFFLINE + 1)
+    codes: Ints = np.sort(np.where(given.lists >= 0, given.lists * (OFFLINE + 2) + status, -1), axis=1)
+    return codes
 
 
 def arcs_of(given: Input) -> int:
     """Return about how many arcs the network has if leaders do not distinguish classes."""
-    sets = group_codes([given.factor, *np.sort(given.lists, axis=1).T])
+    sets = group_codes([given.factor, *_replica_codes(given).T])
     return (int(sets.max(initial=-1)) + 1) * (int(given.layout.receives.sum()) + 4 * given.layout.racks)
 
 
@@ -140,9 +166,7 @@ class _ClassFlow:
 
     def __init__(self, given: Input, by_leader: bool, units: Ints | None = None) -> None:
         self._given, self._layout = given, given.layout
-        self._classes = classes_of(
-            given.lists, given.factor, given.layout.size, by_leader=by_leader, units=units
-        )
+        self._classes = classes_of(given, by_leader=by_leader, units=units)
         self._levels = self._level_steps()
         self._costs = self._graded()
         self._network = Network()
@@ -187,7 +211,7 @@ class _ClassFlow:
         lowest, highest = int(held[usable].min(initial=0)), max(int(highest), even) + 1
         if highest - lowest <= EXACT_LEVELS:
             return np.arange(lowest, highest + 1)
-        missing = np.maximum(0, given.factor - (usable[given.lists] & (given.lists >= 0)).sum(axis=1)).sum()
+        missing = np.maximum(0, given.factor - given.stays.sum(axis=1)).sum()
         receivers = np.flatnonzero(self._layout.receives)
         room = np.full(len(receivers), UNBOUNDED)
         gains = filled(held[receivers], int(missing), room, np.ones(len(receivers), np.int64))
@@ -205,12 +229,14 @@ class _ClassFlow:
         per_cycle = 2 * (int(self._layout.usable.sum()) + 1)
         leader = 1
         level = leader * per_cycle + 1
-        lack = level * 2 * (len(self._levels) + 2) + level
+        behind = level * 2 * (len(self._levels) + 2) + level
+        # On a cycle, each broker with such replicas loses one or gets one back, and each counts at most twice.
+        lack = behind * (4 * int(self._classes.state.any(axis=0).sum()) + 1)
         move = lack * (per_cycle + 1)
         unit = move * (per_cycle + 1)
         dearest = move + unit * int(self._classes.units.max(initial=0))
         deviation = dearest * (per_cycle + 1)
-        return Costs(leader, level, lack, move, unit, deviation, deviation * 3)
+        return Costs(leader, level, behind, lack, move, unit, deviation, deviation * 3)
 
     # ---- arcs -------------------------------------------------------------------------------------------------
 
@@ -219,7 +245,8 @@ class _ClassFlow:
         classes, costs, rack = self._classes, self._costs, self._layout.rack[broker]
         cost = np.where(
             classes.members[group, broker],
-            -costs.leader * (classes.leader[group] == broker),
+            costs.behind * classes.state[group, broker].astype(np.int64)
+            - costs.leader * (classes.leader[group] == broker),
             costs.move + costs.unit * classes.units[group],
         )
         tails = self._first_class + group

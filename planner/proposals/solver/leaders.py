@@ -14,47 +14,58 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.proposals.problem.arrays import Flags, Ints, group_codes
+from planner.proposals.problem.table import IN_SYNC
 from planner.proposals.solver.network import Network
 
 UNBOUNDED = 2**40
+NEW = 1
+"""The rank of a new replica as a leader: 0 is one in sync, and those that are not in sync are behind both."""
 MANY = 50_000
 """From this number of partitions, the small network is tried first."""
 
 
-def taken_over(lists: Ints, sets: Ints, leaders: Ints) -> Ints:
+def taken_over(lists: Ints, sets: Ints, states: Ints, leaders: Ints) -> Ints:
     """Return the leader of each partition: the old one if it keeps its replica, else the member with the fewest leaders.
 
-    Replicas that a partition had before come before new ones. `leaders` counts the leaders of other partitions.
+    Replicas in sync that a partition had before come before new ones, which will be in sync, and these before others. `states` are
+    those of the old replicas. `leaders` counts the leaders of other partitions.
     """
     old = lists[:, 0]
     stays = (sets == old[:, None]).any(axis=1)
     counts = (leaders + np.bincount(old[stays], minlength=len(leaders))).tolist()
     result = np.where(stays, old, -1)
     gone = np.flatnonzero(~stays)
-    had = {broker: set(row) for broker, row in zip(gone.tolist(), lists[gone].tolist(), strict=True)}
-    for row, members in zip(gone.tolist(), sets[gone].tolist(), strict=True):
-        candidates = [each for each in members if each >= 0]
-        kept = [each for each in candidates if each in had[row]]
-        chosen = min(kept or candidates, key=lambda broker: (counts[broker], broker))
+    had = lists[gone], np.where(states[gone] == IN_SYNC, 0, NEW + states[gone])
+    for row, members, old_members, ranks in zip(
+        gone.tolist(), sets[gone].tolist(), *(each.tolist() for each in had), strict=True
+    ):
+        rank = dict(zip(old_members, ranks, strict=True))
+        candidates = ((rank.get(each, NEW), counts[each], each) for each in members if each >= 0)
+        chosen = min(candidates)[-1]
         counts[chosen] += 1
         result[row] = chosen
     return result
 
 
-def even_leaders(lists: Ints, sets: Ints, leaders: Ints, brokers: Flags) -> tuple[Ints, int]:
+def even_leaders(lists: Ints, sets: Ints, states: Ints, leaders: Ints, brokers: Flags) -> tuple[Ints, int]:
     """Return the leader of each partition with leaders spread evenly over `brokers`, and the least number of changes.
 
     No other choice of leaders for these sets deviates less from the even share, or needs fewer changes for that. Partitions that
-    are led by other brokers keep their leaders. `leaders` counts the leaders of other partitions.
+    are led by other brokers keep their leaders, and replicas that are not in sync do not become leaders. `states` are those of the
+    old replicas, of which the kept ones are at their positions in `sets`. `leaders` counts the leaders of other partitions.
     """
-    result = taken_over(lists, sets, leaders)
+    result = taken_over(lists, sets, states, leaders)
     old = lists[:, 0]
     stays = (sets == old[:, None]).any(axis=1)
-    mine = np.flatnonzero(np.where(stays, brokers[old], ((sets >= 0) & brokers[sets]).any(axis=1)))
+    padding = ((0, 0), (0, sets.shape[1] - lists.shape[1]))
+    kept = sets == np.pad(lists, padding, constant_values=-1)
+    in_sync = ~kept | (np.pad(states, padding) == IN_SYNC) | (sets == old[:, None])
+    may_lead = (sets >= 0) & brokers[sets] & in_sync
+    mine = np.flatnonzero(np.where(stays, brokers[old], may_lead.any(axis=1)))
     others = np.setdiff1d(np.arange(len(lists)), mine)
     leaders = leaders + np.bincount(result[others], minlength=len(leaders))
     if len(mine):
-        problem = _Leaders(lists[mine], sets[mine], stays[mine], leaders, brokers)
+        problem = _Leaders(lists[mine], sets[mine], may_lead[mine], stays[mine], leaders, brokers)
         chosen = problem.solve_between_brokers() if len(mine) >= MANY else None
         result[mine] = problem.solve() if chosen is None else chosen
     return result, int((result != old).sum())
@@ -78,10 +89,12 @@ class _Classes(NamedTuple):
 class _Leaders:
     """Nodes of the networks: sink, brokers, classes."""
 
-    def __init__(self, lists: Ints, sets: Ints, stays: Flags, leaders: Ints, brokers: Flags) -> None:
+    def __init__(
+        self, lists: Ints, sets: Ints, may_lead: Flags, stays: Flags, leaders: Ints, brokers: Flags
+    ) -> None:
         self._leaders, self._brokers = leaders, brokers
         had = (sets[:, :, None] == lists[:, None, :]).any(axis=2)
-        candidates = np.where((sets >= 0) & brokers[sets], sets * 2 + ~had, -1)
+        candidates = np.where(may_lead, sets * 2 + ~had, -1)
         self._candidates = np.sort(candidates.astype(np.int32), axis=1)
         """Twice the position of each broker that may lead; one more if its replica is new."""
         self._leader = np.where(stays, lists[:, 0], -1)

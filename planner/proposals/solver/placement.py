@@ -3,7 +3,7 @@
 import numpy as np
 
 from planner.proposals.problem.arrays import Ints
-from planner.proposals.problem.table import per_broker
+from planner.proposals.problem.table import IN_SYNC, per_broker
 from planner.proposals.solver.class_flow import Input
 
 
@@ -75,7 +75,9 @@ class Placement:
         entries = np.flatnonzero(self.sets.ravel() >= 0)
         brokers = self.sets.ravel()[entries]
         moving = brokers != self._old.ravel()[entries]
-        order = np.lexsort((entries, self.sizes(entries), moving, brokers))
+        padding = ((0, 0), (0, self._width - self._given.lists.shape[1]))
+        in_sync = (np.pad(self._given.state, padding) == IN_SYNC).ravel()[entries]
+        order = np.lexsort((entries, in_sync, self.sizes(entries), moving, brokers))
         keys = (brokers * 2 + moving)[order]
         ends = np.searchsorted(keys, np.arange(2 * self._layout.size + 1))
         entries = entries[order]

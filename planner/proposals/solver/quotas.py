@@ -6,14 +6,15 @@ is true of each rack on its own. A plan that reaches the bound, and keeps all co
 It is not always found; then the class flow decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 
 from planner.proposals.problem.arrays import Flags, Ints, filled, lowered
-from planner.proposals.problem.table import per_broker
+from planner.proposals.problem.dropping import first_to_drop
+from planner.proposals.problem.table import IN_SYNC, per_broker
 from planner.proposals.solver.class_flow import UNBOUNDED, Input, Ranges
 
 CHUNKS = 64
@@ -68,8 +69,9 @@ class _Quotas:
         width = max(given.lists.shape[1], int(given.factor.max(initial=1)))
         self._old = np.full((rows, width), -1, np.int64)
         self._old[:, : given.lists.shape[1]] = given.lists
-        there = (self._old >= 0) & self._layout.usable[self._old]
-        self._new = np.where(there, self._old, -1)
+        padding = ((0, 0), (0, width - given.lists.shape[1]))
+        self._new = np.where(np.pad(given.stays, padding), self._old, -1)
+        self._state = np.pad(given.state, padding)
         self._counts = given.fixed + per_broker(self._new, None, self._layout.size)
         self._present, self._kept = self._counts.copy(), self._new.copy()
         self._drop()
@@ -162,20 +164,12 @@ class _Quotas:
         return excess
 
     def _drop_one(self, rows: Ints) -> None:
-        """Remove a replica of each row: from the fullest rack, then the fullest broker; the leader last."""
+        """Remove a replica of each row."""
         if not len(rows):
             return
-        sets, layout, factor = self._new[rows], self._layout, self._given.factor[rows]
-        there = sets >= 0
-        held = np.take_along_axis(layout.held(sets), layout.rack[sets], axis=1)
-        most = np.take_along_axis(layout.most[factor], layout.rack[sets], axis=1)
-        least = np.take_along_axis(layout.least[factor], layout.rack[sets], axis=1)
-        urgency = 2 * (held > most) + (held > least) if layout.shared else np.zeros(sets.shape, np.int64)
-        follower = np.ones(sets.shape, np.int64)
-        follower[:, 0] = 0
-        score = (urgency * 2**40 + self._counts[sets]) * 2 + follower
-        slot = np.where(there, score, -1).argmax(axis=1)
-        self._counts -= np.bincount(sets[np.arange(len(rows)), slot], minlength=layout.size)
+        sets, factor = self._new[rows], self._given.factor[rows]
+        slot = first_to_drop(self._layout, sets, sets >= 0, self._state[rows], factor, self._counts)
+        self._counts -= np.bincount(sets[np.arange(len(rows)), slot], minlength=self._layout.size)
         self._new[rows, slot] = -1
 
     def _racks_are_fixed(self) -> bool:
@@ -242,7 +236,7 @@ class _Quotas:
     def _chosen(self, slots: Ints, count: int, wanted: int | None, leaders: int) -> Ints:
         """Choose `count` of the replicas at these slots, with `wanted` bytes in all if given, else the smallest.
 
-        Leaders beyond `leaders` come last.
+        Leaders beyond `leaders` come last. Those that are not in sync come first, unless that is farther from the wanted bytes.
         """
         rows, position = np.divmod(slots, self._new.shape[1])
         sizes = self._given.bytes[rows]
@@ -251,16 +245,31 @@ class _Quotas:
         pool = np.flatnonzero(rank <= leaders)
         if len(pool) < count:
             pool = np.arange(len(slots))[np.argsort(rank, kind="stable")][:count]
-        pool = pool[np.lexsort((slots[pool], sizes[pool]))]
+        behind = self._state.ravel()[slots] != IN_SYNC
+        pool = pool[np.lexsort((slots[pool], ~behind[pool], sizes[pool]))]
         if wanted is None:
+            if not self._given.fewest_bytes:
+                pool = pool[np.argsort(~behind[pool], kind="stable")]
             return slots[pool[:count]]
-        chosen = _window(sizes[pool], count, wanted)
-        if abs(int(sizes[pool[chosen]].sum()) - wanted) * 50 > wanted:
-            every = np.lexsort((slots, sizes))
-            other = _window(sizes[every], count, wanted)
-            if abs(int(sizes[every[other]].sum()) - wanted) < abs(int(sizes[pool[chosen]].sum()) - wanted):
-                return slots[every[other]]
-        return slots[pool[chosen]]
+        # Whatever is nearest to the wanted bytes; the first one that misses them by at most 2 %.
+        best, missed = pool[:0], UNBOUNDED
+        for candidates in self._candidates(slots, sizes, pool, behind, count):
+            chosen = _nearest(sizes, *candidates, count, wanted)
+            distance = abs(int(sizes[chosen].sum()) - wanted)
+            if distance < missed:
+                best, missed = chosen, distance
+            if missed * 50 <= wanted:
+                break
+        return slots[best]
+
+    def _candidates(
+        self, slots: Ints, sizes: Ints, pool: Ints, behind: Flags, count: int
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Yield positions that are chosen in any case, and those that the rest is chosen from, in order of size."""
+        if behind[pool].any():
+            yield pool[behind[pool]][:count], pool[~behind[pool]]
+        yield pool[:0], pool
+        yield pool[:0], np.lexsort((slots, sizes))
 
     def _shed_bytes(self, shares: Shares, leaving: Flags) -> Ints:
         """Return how many bytes these brokers should shed: down to their most, or further if other brokers lack more."""
@@ -284,7 +293,7 @@ class _Quotas:
         for broker in np.flatnonzero(targets).tolist():
             slots = np.flatnonzero((self._new == broker).ravel())
             sizes = self._given.bytes[slots // self._new.shape[1]]
-            order = np.lexsort((slots, -sizes))
+            order = np.lexsort((slots, self._state.ravel()[slots] == IN_SYNC, -sizes))
             self._new.ravel()[slots[order[_largest(sizes[order], int(targets[broker]))]]] = -1
         self._counts = self._given.fixed + per_broker(self._new, None, self._layout.size)
 
@@ -357,6 +366,14 @@ def _window(sizes: Ints, count: int, wanted: int) -> Ints:
     totals = sums[count:] - sums[:-count]
     first = int(np.abs(totals - wanted).argmin())
     return np.arange(first, first + count)
+
+
+def _nearest(sizes: Ints, certain: Ints, others: Ints, count: int, wanted: int) -> Ints:
+    """Return `count` positions: the certain ones, and adjacent others with which the sum is nearest to `wanted`."""
+    if len(certain) == count:
+        return certain
+    rest = _window(sizes[others], count - len(certain), wanted - int(sizes[certain].sum()))
+    return np.concatenate([certain, others[rest]])
 
 
 class _Filler:

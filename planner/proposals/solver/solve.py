@@ -9,7 +9,7 @@ from planner.proposals.notes import byte_notes, disk_notes, least_bytes_note, ra
 from planner.proposals.problem.arrays import Ints
 from planner.proposals.problem.counts import byte_ranges, count_ranges
 from planner.proposals.problem.goal import CountRange, Problem, ProposalError
-from planner.proposals.problem.layout import Layout
+from planner.proposals.problem.layout import layout_of
 from planner.proposals.problem.rack_rule import RackRule
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.byte_balance import Budget, even_bytes
@@ -72,7 +72,7 @@ def solve(problem: Problem) -> Solution:
 class _Solver:
     def __init__(self, problem: Problem) -> None:
         self._problem, self._goal = problem, problem.goal
-        self._layout = layout_of(problem)
+        self._layout = layout_of(problem.nodes, problem.table)
         self._rule = RackRule(problem.nodes)
         self._counted = self._goal.even_counts and self._goal.by != "bytes"
         self._ranges = count_ranges(problem, self._rule) if self._counted else {}
@@ -187,8 +187,7 @@ class _Solver:
 
     def _required(self, given: Input) -> Ints:
         """Return how many replicas of each partition have to be new, whatever the rack rule and even counts ask for."""
-        kept = ((given.lists >= 0) & self._layout.usable[given.lists]).sum(axis=1)
-        required: Ints = np.maximum(0, given.factor - kept)
+        required: Ints = np.maximum(0, given.factor - given.stays.sum(axis=1))
         return required
 
     def _is_optimal(self, given: Input, plan: QuotaPlan) -> bool:
@@ -212,8 +211,14 @@ class _Solver:
         if given.repair_racks:
             return not self._layout.excess(sets).any()
         changed = differing(given.lists, sets)
-        before = self._layout.excess(given.lists[changed])
+        before = self._layout.excess(self._without_leaving(given)[changed])
         return bool((self._layout.excess(sets[changed]) <= before).all())
+
+    def _without_leaving(self, given: Input) -> Ints:
+        """Return the lists without offline replicas that leave usable brokers: the rack rule does not keep them."""
+        leaving = (given.lists >= 0) & ~given.stays & self._layout.usable[given.lists]
+        lists: Ints = np.where(leaving, -1, given.lists)
+        return lists
 
     # ---- budgets --------------------------------------------------------------------------------------------------
 
@@ -311,7 +316,7 @@ class _Solver:
                     return aligned(given.lists, better), shares
                 shares = after
             sets = better
-            start = given._replace(lists=sets, room=self._room_left(given, sets))
+            start = given.at(sets, self._room_left(given, sets))
 
     @property
     def _keeps(self) -> bool:
@@ -340,7 +345,7 @@ class _Solver:
             better = spread_topics(start, better, topics, further)
             if np.array_equal(better, start.lists):
                 break
-            start = given._replace(lists=better, room=self._room_left(given, better))
+            start = given.at(better, self._room_left(given, better))
         better = aligned(given.lists, better)
         if (more := moves_of(given.lists, better) - before) > 0:
             self._notes.append(f"{counted(more, 'further move')}, for topics that are spread evenly")
@@ -385,10 +390,11 @@ class _Solver:
         sets = placed.sets
         table = self._problem.table
         fixed = np.bincount(table.replicas[~table.free][:, 0], minlength=self._layout.size)
+        states = table.state[table.free]
         if self._goal.even_leaders:
-            leaders, _ = even_leaders(lists, sets, fixed, self._layout.receives)
+            leaders, _ = even_leaders(lists, sets, states, fixed, self._layout.receives)
         else:
-            leaders = taken_over(lists, sets, fixed)
+            leaders = taken_over(lists, sets, states, fixed)
         return Solution(
             ordered(lists, sets, leaders),
             self._ranges,
@@ -399,19 +405,15 @@ class _Solver:
         )
 
 
-def layout_of(problem: Problem) -> Layout:
-    """Return the brokers and racks of a problem."""
-    table = problem.table
-    lengths = (table.replicas >= 0).sum(axis=1)
-    return Layout(problem.nodes, table.brokers, np.unique(np.concatenate([table.factor, lengths])).tolist())
-
-
 def input_of(problem: Problem, ranges: Ranges | None = None) -> Input:
     """Return the partitions that may change as arrays."""
-    table = problem.table
+    table, layout = problem.table, layout_of(problem.nodes, problem.table)
+    lists = table.replicas[table.free].astype(np.int64)
     return Input(
-        layout_of(problem),
-        table.replicas[table.free].astype(np.int64),
+        layout,
+        lists,
+        (lists >= 0) & layout.usable[lists] & ~table.leaves[table.free],
+        table.state[table.free],
         table.factor[table.free].astype(np.int64),
         table.bytes[table.free],
         table.counts(~table.free),

@@ -82,6 +82,8 @@ class _Spread:
         self._old = np.full(sets.shape, -1, np.int64)
         self._old[:, : given.lists.shape[1]] = given.lists
         self._home = self._old.reshape(-1)
+        padding = ((0, 0), (0, sets.shape[1] - given.lists.shape[1]))
+        self._behind = np.pad(given.state, padding).reshape(-1).astype(np.int64)
         self._count(topics)
         self._held = bounds.fixed + per_broker(sets, given.bytes, given.layout.size)
         self._room = given.room - arriving_bytes(given, sets)
@@ -244,7 +246,7 @@ class _Spread:
         allowed &= self._may_change(source, more) & self._may_change(target, -more)
         cost = self._cost(first, second)
         if not self._bounds.further_moves:
-            allowed &= (cost.moves <= 0) & (cost.leaders <= 0)
+            allowed &= (cost.moves <= 0) & (cost.leaders <= 0) & (cost.behind <= 0)
         return allowed
 
     def _may_change(self, brokers: Ints, more: Ints) -> Flags:
@@ -275,6 +277,7 @@ class _Spread:
             moves[0] + moves[1],
             moves[0] * sizes[0] + moves[1] * sizes[1],
             moves[0] * leads[0] + moves[1] * leads[1],
+            -moves[0] * self._behind[first] - moves[1] * self._behind[second],
         )
 
     def _within_bounds(self, first: Ints, second: Ints) -> tuple[Ints, Ints]:
@@ -335,11 +338,13 @@ class _Spread:
 
 
 class _Cost(NamedTuple):
-    """What exchanges add to the plan: moves, bytes, and replicas of leaders that move."""
+    """What exchanges add to the plan: moves, bytes, replicas of leaders that move, and replicas that stay behind."""
 
     moves: Ints
     bytes: Ints
     leaders: Ints
+    behind: Ints
+    """Replicas that stay though they are not in sync."""
 
 
 def _rank(keys: Ints) -> Ints:

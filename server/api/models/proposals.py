@@ -104,11 +104,19 @@ class ProposedBroker(Struct):
 
     broker: int
     rack: str | None
+    live: bool
     before: ProposedLoad
     after: ProposedLoad
     gains: int
     losses: int
     wanted: ProposedRange | None
+
+
+class InSyncLoss(Struct):
+    """Partitions that have fewer replicas in sync after the plan than before."""
+
+    partitions: int
+    keeping_others: Annotated[int, Meta(description="Those that keep a replica that is not in sync.")]
 
 
 class RackExcess(Struct):
@@ -163,6 +171,7 @@ class ProposalFigures(Struct):
     bytes_bound: Annotated[int, Meta(description="No plan can do with fewer bytes.")]
     fewest_bytes_proven: bool
     leader_changes: int
+    in_sync_loss: InSyncLoss
     rack_excess: RackExcess
     topic_excess: TopicExcess
     brokers: list[ProposedBroker]

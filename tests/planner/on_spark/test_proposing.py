@@ -34,6 +34,8 @@ GOALS = (
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_snapshot_gives_the_same_proposal(spark: "SparkSession", tmp_path: Path, seed: int) -> None:
     snapshot, path = random_cluster(seed), tmp_path / "snapshot.jsonl"
+    if seed:
+        snapshot.brokers[3] = snapshot.brokers[3]._replace(live=False)
     write_snapshot(shuffled(snapshot, seed), path)
     for goal in GOALS:
         spread = "topic" if seed == 2 and ("add" in goal or "balance" in goal) else "cluster"

@@ -33,6 +33,22 @@ def cluster(racks: str, *lists: Sequence[int], sizes: Mapping[int, int] | None =
     return Snapshot(brokers(racks), partitions)
 
 
+def failing(
+    snapshot: Snapshot, offline: Container[int] = (), behind: Mapping[int, Container[int]] | None = None
+) -> Snapshot:
+    """Return the cluster with brokers that are offline, and with replicas of partitions foo-N that are not in the ISR.
+
+    As in Kafka, offline brokers are not in the ISR.
+    """
+    nodes = {each: node._replace(live=each not in offline) for each, node in snapshot.brokers.items()}
+    partitions = {}
+    for key, row in snapshot.partitions.items():
+        out = (behind or {}).get(row.partition, ())
+        isr = tuple(each for each in row.isr if each not in offline and each not in out)
+        partitions[key] = row._replace(isr=isr or row.isr[-1:])
+    return Snapshot(nodes, partitions)
+
+
 def table_of(
     snapshot: Snapshot,
     factor: int | None,

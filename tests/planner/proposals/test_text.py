@@ -5,7 +5,7 @@ from planner.proposals.problem.goal import Goal, problem_of
 from planner.proposals.proposal import Proposal, propose
 from planner.proposals.text import as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.snapshot import Snapshot
-from tests.planner.proposals.builders import cluster
+from tests.planner.proposals.builders import cluster, failing
 
 DRAIN = Goal(drain=frozenset({1}))
 
@@ -55,6 +55,18 @@ def test_racks_are_counted_before_and_after() -> None:
 def test_each_broker_is_shown_before_and_after() -> None:
     rows = list(broker_rows(drained(cluster("---", (1, 2)))))
     assert rows[0] == ("1", "-", "1 → 0", "1 → 0", "1 B → 0 B", "+0 −1")
+
+
+def test_offline_brokers_are_marked_and_lost_replicas_in_sync_are_counted() -> None:
+    state = failing(cluster("aab", (1, 2, 3), (1, 2, 3)), behind={0: {3}})
+    proposal = propose(problem_of(failing(state, {2}), Goal(factor=1)))
+    assert [row[0] for row in broker_rows(proposal)] == ["1", "2 (offline)", "3"]
+    assert not any("in sync" in line for line in summary(propose(problem_of(state, Goal(repair_racks=True)))))
+    lost = propose(problem_of(state, Goal(factor=2)))
+    assert "2 partitions would lose a replica in sync, 1 of them keeps one that is not in sync" in summary(
+        lost
+    )
+    assert as_dict(lost)["in_sync_loss"] == {"partitions": 2, "keeping_others": 1}
 
 
 def test_the_json_has_all_figures() -> None:

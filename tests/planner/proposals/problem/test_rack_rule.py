@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.proposals.problem.goal import Node
+from planner.proposals.problem.nodes import Node
 from planner.proposals.problem.rack_rule import RackRule, rack_bounds
 
 counts = st.dictionaries(st.sampled_from("abcde"), st.integers(1, 6), min_size=1)

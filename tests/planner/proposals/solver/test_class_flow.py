@@ -29,9 +29,9 @@ def placed(snapshot: Snapshot, goal: Goal, ranges: list[tuple[int, int]] | None 
 
 
 def test_partitions_with_the_same_leader_and_replicas_are_a_class() -> None:
-    lists, factor = padded((0, 1, 2), (0, 2, 1), (1, 0, 2)), np.full(3, 3)
-    assert classes_of(lists, factor, 3, by_leader=True).size.tolist() == [2, 1]
-    assert classes_of(lists, factor, 3, by_leader=False).size.tolist() == [3]
+    three = given(cluster("---", (1, 2, 3), (1, 3, 2), (2, 1, 3)), Goal())
+    assert classes_of(three, by_leader=True).size.tolist() == [2, 1]
+    assert classes_of(three, by_leader=False).size.tolist() == [3]
 
 
 def test_rows_differ_by_more_than_padding() -> None:
@@ -41,7 +41,8 @@ def test_rows_differ_by_more_than_padding() -> None:
 
 
 def test_a_wanted_factor_makes_a_class() -> None:
-    assert len(classes_of(padded((0, 1), (0, 1)), np.array([2, 3]), 3, by_leader=True).size) == 2
+    same = given(cluster("---", (1, 2), (1, 2)), Goal())
+    assert len(classes_of(same._replace(factor=np.array([2, 3])), by_leader=True).size) == 2
 
 
 def test_nothing_moves_without_a_reason() -> None:
