@@ -7,6 +7,7 @@ from controller.execution.executor import executor_of
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
 from controller.model.configs import MAX_VALUE_BYTES
 from controller.model.names import step_lists
+from controller.reassignment.step_waits import leader_waits, replicas_wait
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
 from controller.scheduling.limits import LEADS, Cost, capacities_of, shared_cost
@@ -33,14 +34,21 @@ def plan_step(state: State, partition: Partition, reassignment: Reassignment) ->
     rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
     waits_for = ""
     if partition.leader == NO_LEADER and set(partition.replicas) != set(target):
-        waits_for = "the partition has no leader"
+        waits_for = leader_waits(state, partition)
     elif following is None:
-        missing = [r for r in target if r not in partition.replicas and r not in state.live]
-        too_few = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
-        waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing) if missing else too_few
+        waits_for = _why_no_step(state, partition, target)
     else:
         waits_for = executor_of(state).obstacle(state, partition, following)
     return Plan(following or partition.replicas, rank, cost, waits_for)
+
+
+def _why_no_step(state: State, partition: Partition, target: Replicas) -> str:
+    missing = [r for r in target if r not in partition.replicas and r not in state.live]
+    if missing:
+        return "offline: " + ", ".join(f"broker {r}" for r in missing)
+    staying = tuple(r for r in target if r in partition.replicas)
+    too_few = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
+    return replicas_wait(state, partition, staying) or too_few
 
 
 def charge(state: State, partition: Partition, reassignment: Reassignment) -> None:

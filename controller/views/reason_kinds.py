@@ -41,6 +41,7 @@ _BEGINNINGS = {
     "offline: ": BROKER,
     "the partition has no leader": NO_LEADER,
     "too few replicas are in sync": MIN_ISR,
+    "not in sync: ": MIN_ISR,
     "broker ": DISK,
     "cancelled by another client": BLOCKED,
     "another client changed": BLOCKED,
@@ -51,6 +52,7 @@ _BEGINNINGS = {
     PartState.PENDING.value: EARLIER,
     "target broker": STALLED,
     "all data is copied": STALLED,
+    "all replicas are in sync": STALLED,
     "the adding replicas receive no data": STALLED,
     "data is produced as fast": STALLED,
 }

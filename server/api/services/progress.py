@@ -334,7 +334,7 @@ class Progress:
                 copied = jobs[reassignment.job]
                 copied.moving = copied.moving or key in self._state.in_flight
                 self._add_ongoing(key, reassignment, partition, copied)
-                if partition.adding:
+                if key in self._state.in_flight:
                     self._stalled.check(partition)
             yield
         for pending in list(self._state.pending.values()):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from controller.model.cluster import Partition, Replicas, TopicPartition
 from controller.model.rows import row_maker
+from controller.reassignment.step_waits import step_waits
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from controller.throttle.others import rate_of_others
@@ -58,20 +59,17 @@ class StalledSteps:
         self._new_marks, self._new_reasons = {}, {}
 
     def check(self, partition: Partition) -> None:
-        """Check a partition with a step in flight that adds replicas."""
+        """Check a partition with a step in flight. What brokers and the ISR show is reported without delay."""
         key, adding = partition.key, partition.adding
-        down = [str(broker) for broker in adding if broker not in self._state.live]
-        if down:
-            many = len(down) > 1
-            self._new_reasons[key] = (
-                f"target broker{'s' * many} {', '.join(down)} {'are' if many else 'is'} down"
-            )
+        waits = step_waits(self._state, partition)
+        if waits:
+            self._new_reasons[key] = waits
             return
-        mark = self._measure(key, adding)
+        mark = self._measure(key, adding) if adding else None
         if mark is not None:
             self._new_marks[key] = mark
             if mark.measured - mark.since >= STALLED_SECONDS:
-                self._new_reasons[key] = self._reason(mark, partition.leader)
+                self._new_reasons[key] = self._reason(mark, partition)
 
     def end_round(self) -> None:
         """Publish the round's results. Steps that were not checked in it are forgotten."""
@@ -89,10 +87,13 @@ class StalledSteps:
         since, _, left, had, _, _ = mark
         return _new_mark((since, adding, left, had, now, received - had))
 
-    def _reason(self, mark: _Mark, leader: int) -> str:
+    def _reason(self, mark: _Mark, partition: Partition) -> str:
         if not mark.missing:
-            return "all data is copied, but the replicas do not join the ISR"
-        throttle = self._throttle((leader, *mark.adding))
+            late = [str(broker) for broker in mark.adding if broker not in partition.isr]
+            if not late:
+                return "all replicas are in sync, but the step has not ended"
+            return f"all data is copied, but not in the ISR: broker{'s' * (len(late) > 1)} {', '.join(late)}"
+        throttle = self._throttle((partition.leader, *mark.adding))
         if mark.received_since <= 0:
             return f"the adding replicas receive no data{throttle}"
         return f"data is produced as fast as it is copied{throttle}"

@@ -77,7 +77,7 @@ def test_an_order_that_waits_for_a_leader_begins_with_an_unclean_election(
     controller.put(controller["foo-1"]._replace(leader=NO_LEADER, isr=(2,)))
     controller.state.live.discard(2)
     controller.alter({"foo-1": (3, 4)})
-    assert controller.waiting_reason("foo-1") == "the partition has no leader"
+    assert controller.waiting_reason("foo-1") == "the partition has no leader: broker 2 down"
     elect(controller, "foo-1", election=ElectionType.UNCLEAN)
     assert controller.replicas("foo-1") == (3, 4, 2)
 

@@ -228,7 +228,7 @@ def test_a_step_waits_until_the_partition_has_a_leader() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2), isr=(1,)))
     controller.stop(1)
     ordered(controller, (2, 3))
-    assert controller.waiting_reason("foo-0") == "the partition has no leader"
+    assert controller.waiting_reason("foo-0") == "the partition has no leader: broker 1 down"
     controller.start(1)
     assert controller.phase("foo-0") is Phase.MOVING
 

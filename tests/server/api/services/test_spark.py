@@ -17,4 +17,5 @@ async def test_status_shows_the_spark_planner() -> None:
         "partitions": 20,
         "since_ms": 5,
         "forecast": None,
+        "steps": {"same": 0, "differs": 0, "replanned": 0},
     }

@@ -100,7 +100,7 @@ async def test_a_complete_replica_outside_the_isr_is_a_reason() -> None:
     slow = await Slow().begin()
     await slow.pass_minute(more=1_000)
     await slow.pass_minute()
-    assert await slow.why() == {"all data is copied, but the replicas do not join the ISR"}
+    assert await slow.why() == {"all data is copied, but not in the ISR: brokers 4, 5, 6"}
 
 
 async def test_an_offline_target_broker_is_a_reason_at_once() -> None:
@@ -111,6 +111,14 @@ async def test_an_offline_target_broker_is_a_reason_at_once() -> None:
     slow.controller.state.live.discard(5)
     await slow.progress.measure()
     assert await slow.why() == {"target brokers 4, 5 are down"}
+
+
+async def test_a_dead_source_is_a_reason_at_once() -> None:
+    slow = await Slow().begin()
+    slow.controller.state.live.difference_update({1, 2, 3})
+    await slow.progress.measure()
+    [reason] = await slow.why()
+    assert reason == "offline: broker 1, which leads the partition"
 
 
 async def test_unknown_sizes_give_no_reason() -> None:
