@@ -12,6 +12,8 @@ from controller.state.state import State
 from controller.views.reassignments import effective_min_isr
 
 _STEPS = {"hold": 0, "slow": 1, "off": None}
+SCANNED = 20_000
+"""Partitions in one slice of a search through all of them; it takes some milliseconds."""
 NAMED = 3
 """Partitions named in the reason: those that have been in trouble for longest."""
 
@@ -40,13 +42,37 @@ def unlisted_brokers(state: State) -> set[int]:
     } - state.brokers.keys()
 
 
+def find_idle_brokers(state: State) -> Iterator[None]:
+    """Find the offline brokers that hold no replica and get none, slice by slice.
+
+    KRaft keeps a broker registered after it was stopped for good, until it is unregistered.
+    """
+    idle = state.brokers.keys() - state.live
+    targets = (each.target for each in state.reassignments.values())
+    queued = (each.target for each in state.pending.values())
+    for target in chain(targets, queued) if idle else ():
+        idle.difference_update(target)
+    for seen, partition in enumerate(state.all_partitions() if idle else ()):
+        idle.difference_update(partition.replicas)
+        if not idle:
+            break
+        if seen % SCANNED == SCANNED - 1:
+            yield
+    state.idle_brokers = idle
+
+
 def offline_brokers(state: State) -> list[int]:
     """Return the brokers that are not alive, those included that only replica lists name."""
     return sorted((state.brokers.keys() - state.live) | state.unlisted_brokers)
 
 
+def missing_brokers(state: State) -> list[int]:
+    """Return the offline brokers that something depends on: they hold replicas, or are to get some."""
+    return [broker for broker in offline_brokers(state) if broker not in state.idle_brokers]
+
+
 def _troubles(state: State) -> Iterator[str]:
-    if missing := offline_brokers(state):
+    if missing := missing_brokers(state):
         yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
     if state.under_min_isr:
         named = ", ".join(_weakness(state, key) for key in sorted(islice(state.under_min_isr, NAMED)))

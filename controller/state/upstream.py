@@ -100,6 +100,8 @@ class UpstreamState(ConfigValues):
     unlisted_brokers: set[int] = field(default_factory=set)
     """Brokers that are not listed and that hold replicas of partitions that are not in sync. In ZooKeeper mode: that were
     not registered when the term began."""
+    idle_brokers: set[int] = field(default_factory=set)
+    """Brokers that were offline at the last complete poll, hold no replica and are to get none: nothing waits for them."""
     under_min_isr: dict[TopicPartition, None] = field(default_factory=dict)
     """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which
     they became so."""

@@ -7,7 +7,7 @@ copied.
 from collections.abc import Iterator
 from itertools import islice
 
-from controller.cluster.health import evaluate_health, unlisted_brokers
+from controller.cluster.health import evaluate_health, find_idle_brokers, unlisted_brokers
 from controller.cluster.removed_topics import PARTITIONS_PER_SLICE, is_removed, topic_removed
 from controller.messages.upstream_events import (
     Measured,
@@ -44,6 +44,7 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
     state = d.state
     was_unreachable = bool(state.unreachable)
     state.unreachable = ""
+    before = set(state.live)
     returned = _brokers(d, event)
     if event.whole:
         # A broker that lags may not know a new topic yet that the controller already lists as reassigned.
@@ -58,16 +59,23 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
         if seen >= PARTITIONS_PER_SLICE:
             seen = 0
             yield
-    if event.whole:
-        state.unlisted_brokers = unlisted_brokers(state)
-    else:
+    if not event.whole:
         _follow_moves(d, event)
+    yield from _note_offline(state, event, before)
     if returned:
         yield from _retry_all(d)
     elif event.whole:
         _retry_some(d)
     if was_unreachable or event.topics or event.brokers is not None:
         evaluate_health(d)
+
+
+def _note_offline(state: State, event: UpstreamPolled, before: set[int]) -> Iterator[None]:
+    """Find the offline brokers that are not listed, and those that nothing depends on. `before` were live."""
+    if event.whole:
+        state.unlisted_brokers = unlisted_brokers(state)
+    if event.whole or not before <= state.live:
+        yield from find_idle_brokers(state)
 
 
 def active_topics(state: State) -> set[str]:

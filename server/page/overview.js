@@ -76,7 +76,7 @@ function numbers({ brokers, partitions, reassignments: moves, throttle, incoming
     ["throttle", throttle.bytes_per_second === null ? "none" : rate(throttle.bytes_per_second)],
     ...(throttle.unlisted ? [["not throttled", `${counted(throttle.unlisted, "replica")}: full lists`, true]] : []),
     ...(throttle.set_by_others.length ? [["throttle of others", othersThrottles(throttle.set_by_others)]] : []),
-    ["brokers", `${count(brokers.live)} of ${count(brokers.registered)}`, brokers.live < brokers.registered],
+    ["brokers", `${count(brokers.live)} of ${count(brokers.registered)}`, brokers.offline.length > brokers.idle.length],
     ["offline", count(partitions.offline), partitions.offline > 0],
     ["under-replicated", count(partitions.under_replicated), partitions.under_replicated > 0],
     ["under min ISR", count(partitions.under_min_isr), partitions.under_min_isr > 0],

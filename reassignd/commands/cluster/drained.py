@@ -21,6 +21,14 @@ MOST_NAMES = 5
 """Most partitions that a line names."""
 
 
+UNREGISTER = ". KRaft keeps it registered until `kafka-cluster.sh unregister --id {}`"
+
+
+def stays_registered(client: "Client") -> bool:
+    """Whether the server is a gateway: KRaft keeps a broker that was stopped registered, and offline."""
+    return client.get("/v1/status")["brokers"]["excluded"] is None
+
+
 class Held(NamedTuple):
     """Partitions that have a replica on a broker, or get one by an ongoing or queued reassignment."""
 
@@ -53,13 +61,16 @@ def held_by(cluster: Snapshot, brokers: Collection[int]) -> list[Held]:
     return [Held(broker, partitions) for broker, partitions in found.items()]
 
 
-def report(held: Sequence[Held], output_format: str) -> int:
-    """Print what the brokers hold; return exit code 0 if they hold nothing, else 1."""
+def report(held: Sequence[Held], output_format: str, *, registered: bool = False) -> int:
+    """Print what the brokers hold; return exit code 0 if they hold nothing, else 1.
+
+    `registered`: a broker stays registered when it is stopped.
+    """
     if output_format == JSON:
         echo(as_json({"brokers": [each.as_dict() for each in held]}))
     else:
         for each in held:
-            echo(each.line)
+            echo(each.line + (UNREGISTER.format(each.broker) if registered and not each.partitions else ""))
     return 1 if any(each.partitions for each in held) else 0
 
 
@@ -95,4 +106,6 @@ def drained(
 
     Exit codes: 0 if all of them are empty, 1 if one is not, 2 for errors.
     """
-    return report(held_by(source.read(client), brokers), output_format)
+    held = held_by(source.read(client), brokers)
+    registered = source.of_server and output_format != JSON and stays_registered(client)
+    return report(held, output_format, registered=registered)

@@ -122,10 +122,14 @@ def _cluster(status: dict[str, Any]) -> str:
         )
         if partitions[name]
     ]
-    names = {"offline": "offline", "excluded": "excluded", "hidden": "hidden from clients"}
-    notes = [
-        f"{words}: {', '.join(map(str, brokers[name]))}" for name, words in names.items() if brokers[name]
-    ]
+    idle = brokers.get("idle", [])  # an older server does not say
+    flaws = {
+        "offline": [broker for broker in brokers["offline"] if broker not in idle],
+        "offline and empty": idle,
+        "excluded": brokers["excluded"],
+        "hidden from clients": brokers["hidden"],
+    }
+    notes = [f"{flaw}: {', '.join(map(str, ids))}" for flaw, ids in flaws.items() if ids]
     gone = f" ({'; '.join(notes)})" if notes else ""
     unseen_since = status["health"]["unseen_since_ms"]
     return (

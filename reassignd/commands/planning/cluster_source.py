@@ -59,6 +59,11 @@ class Source(NamedTuple):
         if self.command_config is not None and self.bootstrap_server is None:
             raise click.UsageError("--command-config needs --bootstrap-server")
 
+    @property
+    def of_server(self) -> bool:
+        """The cluster is that of the running server."""
+        return self.snapshot is None and self.bootstrap_server is None
+
     def read(self, client: "Client") -> Snapshot:
         """Return the cluster. Raises CommandError, PlanError."""
         if self.bootstrap_server is not None:

@@ -11,7 +11,7 @@ from planner.proposals.proposal import Proposal
 from planner.proposals.text import plan_json
 from planner.proposing import GoalOptions, propose_for
 from planner.snapshot import Snapshot
-from reassignd.commands.cluster.drained import held_by, report
+from reassignd.commands.cluster.drained import held_by, report, stays_registered
 from reassignd.commands.jobs.execute import Shown, WaitOptions, submit
 from reassignd.commands.options import JSON
 from reassignd.commands.planning.cluster_source import Source, read_server
@@ -99,7 +99,8 @@ def execute(
         code = submit_plan(client, proposal, execution, output_format)
     if not (execution.wait and drained):
         return code
-    return max(code, report(held_by(read_server(client), drained), output_format))
+    held = held_by(read_server(client), drained)
+    return max(code, report(held, output_format, registered=stays_registered(client)))
 
 
 def submit_plan(client: "Client", proposal: Proposal, execution: Execution, output_format: str) -> int:
@@ -149,13 +150,14 @@ def watch(
     before: int | None = None
     while True:
         cluster = read_server(client)
-        held = sum(len(each.partitions) for each in held_by(cluster, drain))
+        held = held_by(cluster, drain)
+        replicas = sum(len(each.partitions) for each in held)
         left = None if deadline is None else deadline - now()
-        if not held or (left is not None and left <= 0):
-            return report(held_by(cluster, drain), output_format)
-        if before is not None and held >= before:
+        if not replicas or (left is not None and left <= 0):
+            return report(held, output_format, registered=stays_registered(client))
+        if before is not None and replicas >= before:
             sleep(WATCH_SECONDS)
-        before = held
+        before = replicas
         proposal = propose_for(cluster, goal_options)
         if proposal.changes:
             show(proposal)

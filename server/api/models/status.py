@@ -38,6 +38,13 @@ class BrokerCounts(Struct):
     registered: int
     live: int
     offline: Annotated[list[int], Meta(description="The ids of the offline brokers.")]
+    idle: Annotated[
+        list[int],
+        Meta(
+            description="The offline brokers of a gateway that hold no replica and get none. Nothing waits for them;"
+            " KRaft lists them until they are unregistered."
+        ),
+    ]
     excluded: Annotated[
         list[int] | None,
         Meta(description="The brokers that get no new partitions; null where Kafka places partitions."),

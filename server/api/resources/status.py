@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from common.counted import counted
-from controller.cluster.health import offline_brokers
+from controller.cluster.health import missing_brokers, offline_brokers
 from controller.messages.job_events import Pause
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
@@ -83,7 +83,9 @@ def _broker_counts(call: Call) -> BrokerCounts:
     brokers, live = call.state.brokers, call.state.live
     excluded = None if call.state.profile.has_upstream else sorted(call.state.excluded_brokers)
     hidden = sorted(call.services.hidden_brokers())
-    return BrokerCounts(len(brokers), len(live), offline_brokers(call.state), excluded, hidden)
+    offline, missing = offline_brokers(call.state), missing_brokers(call.state)
+    idle = [broker for broker in offline if broker not in missing]
+    return BrokerCounts(len(brokers), len(live), offline, idle, excluded, hidden)
 
 
 def _partition_counts(call: Call) -> PartitionCounts:
@@ -101,7 +103,7 @@ def problems(state: State, brokers: BrokerCounts) -> list[str]:
     )
     return [
         *([state.unreachable] if state.unreachable else []),
-        *_first(brokers.offline, "broker {} is offline", "{} are offline in total"),
+        *_first(missing_brokers(state), "broker {} is offline", "{} are offline in total"),
         *(f"{counted(number, 'partition')} {how}" for number, how in partitions if number),
         *_first(
             brokers.hidden,

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +39,39 @@ def test_no_step_starts_while_the_cluster_is_unhealthy_and_the_reason_is_shown()
     assert wanted is not None
     reason = waiting_reason(gateway.state, wanted)
     assert reason.startswith("the cluster is unhealthy: missing: broker 8")
+
+
+def stopped(*more: tuple[str, tuple[int, ...]]) -> Gateway:
+    """Return a gateway whose broker 8 was drained and stopped, and stays registered."""
+    gateway = Gateway(FOO, *more)
+    gateway.kafka.down.add(8)
+    gateway.poll()
+    return gateway
+
+
+def test_a_stopped_broker_that_holds_nothing_does_not_hold_steps() -> None:
+    gateway = stopped()
+    assert (gateway.state.health_problem, gateway.state.idle_brokers) == ("", {8})
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.in_flight() == ["foo-0"]
+
+
+def test_a_stopped_broker_that_holds_a_replica_or_is_to_get_one_holds_steps() -> None:
+    assert stopped(("bar-0", (7, 8))).state.health_problem == "missing: broker 8"
+    gateway = stopped()
+    gateway.alter({"foo-0": (4, 8)})
+    gateway.poll()
+    assert gateway.state.health_problem == "missing: broker 8"
+
+
+def test_a_broker_that_fails_after_it_got_replicas_holds_steps() -> None:
+    gateway = stopped()
+    gateway.kafka.down.clear()
+    gateway.kafka.create("new-0", (8, 1))
+    gateway.poll()
+    gateway.kafka.down.add(8)
+    gateway.do(replace(gateway.kafka.poll(), whole=False, topics=[]))
+    assert gateway.state.health_problem == "missing: broker 8"
 
 
 def test_a_repairing_move_starts_in_an_unhealthy_cluster() -> None:

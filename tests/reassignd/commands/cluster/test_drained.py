@@ -5,7 +5,7 @@ import pytest
 
 from planner.snapshot import Snapshot, write_snapshot
 from reassignd import cli
-from reassignd.commands.cluster.drained import held_by
+from reassignd.commands.cluster.drained import held_by, report
 from reassignd.errors import CommandError
 from tests.planner.proposals.builders import cluster
 
@@ -19,6 +19,13 @@ def moving(snapshot: Snapshot, number: int, *target: int) -> Snapshot:
 def test_a_broker_without_replicas_can_be_stopped() -> None:
     [held] = held_by(cluster("---", (1, 2)), [3])
     assert held.line == "broker 3 holds nothing; it can be stopped"
+
+
+def test_the_registration_that_remains_in_kraft_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert report(held_by(cluster("---", (1, 2)), [1, 3]), "text", registered=True) == 1
+    [one, three] = capsys.readouterr().out.splitlines()
+    assert one == "broker 1 holds 1 replica: foo-0"
+    assert three.endswith("stopped. KRaft keeps it registered until `kafka-cluster.sh unregister --id 3`")
 
 
 def test_the_first_partitions_are_named() -> None:

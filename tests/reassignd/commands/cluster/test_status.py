@@ -116,6 +116,12 @@ def test_brokers_with_a_flaw_are_listed() -> None:
     assert "2 of 4 brokers (offline: 3, 4; hidden from clients: 1), 100,000 partitions" in first
 
 
+def test_a_stopped_broker_that_holds_nothing_is_told_from_others_that_are_offline() -> None:
+    brokers = {"live": 2, "registered": 4, "offline": [3, 4], "idle": [4], "excluded": None, "hidden": []}
+    (first, *_) = lines(status() | {"brokers": brokers})
+    assert "2 of 4 brokers (offline: 3; offline and empty: 4), " in first
+
+
 def test_a_cluster_that_does_not_answer_is_not_called_in_sync() -> None:
     shown = lines(status(unseen_since_ms=0, trouble="connection refused", holds=0))
     assert re.match(r"Cluster   NOT SEEN for .+; as of 1970-01-01 .+: 20 of 20 brokers", shown[0])

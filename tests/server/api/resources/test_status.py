@@ -11,7 +11,14 @@ from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 async def test_an_idle_cluster() -> None:
     answer = await ApiClient().get("/v1/status")
-    assert answer["brokers"] == {"registered": 6, "live": 6, "offline": [], "excluded": [], "hidden": []}
+    assert answer["brokers"] == {
+        "registered": 6,
+        "live": 6,
+        "offline": [],
+        "idle": [],
+        "excluded": [],
+        "hidden": [],
+    }
     assert answer["partitions"] == {"total": 3, "offline": 0, "under_replicated": 0, "under_min_isr": 0}
     assert (answer["jobs"], answer["paused"], answer["spark"]["state"]) == ([], False, "off")
 
