@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from backends.client.errors import BrokerError
+from backends.client.errors import BrokerError, RequestLostError
 from backends.measuring.canary_topic import REFUSED, CreateCanary, problem
 from backends.measuring.probes import Taken
 from common.clock import Clock
@@ -232,8 +232,11 @@ class Canary:
         request = ProduceRequest(
             None, -1, round(LATE_SECONDS * 1000), (TopicProduceData(partition.topic, topic_id, rows),)
         )
-        answer = (await self._client.ask(request, broker)).responses[0].partition_responses[0]
-        return int(answer.error_code)
+        answer = await self._client.ask(request, broker)
+        for topic_answer in answer.responses:
+            for row in topic_answer.partition_responses:
+                return int(row.error_code)
+        raise RequestLostError(f"the answer of broker {broker} to Produce has no partition")
 
     def _is_accepted(self, broker: int, topic: str, code: int) -> bool:
         """Return whether a record was accepted; note why not."""

@@ -242,7 +242,11 @@ class KafkaStateLog:
         """
         try:
             result = await attempt()
-        except (BrokerError, OSError) as error:
+        except (BrokerError, OSError, IndexError, ValueError) as error:
+            if isinstance(error, IndexError | ValueError):
+                error = OSError(
+                    f"the answer to {api} on the state topic {self._topic} makes no sense: {error}"
+                )
             self._leader = self._coordinator = -1
             if isinstance(error, BrokerError):
                 self._outdated |= {self._reads, self._writes}

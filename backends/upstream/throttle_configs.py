@@ -186,6 +186,8 @@ class ThrottleConfigs:
             return {}
         values = {}
         for row in response.results:
+            if row.resource_name not in names:
+                continue  # nobody has asked for it
             # A deleted topic has no throttle.
             if row.error_code in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
                 values[kind, row.resource_name] = {

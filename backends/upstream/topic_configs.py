@@ -9,6 +9,7 @@ from backends.client.ports import BrokerClient
 from common.clock import Clock
 from common.counted import counted, some
 from common.error_codes import ErrorCode, error_name
+from controller.configs.keys import TOPIC_KEYS
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
 from controller.messages.upstream_events import TopicConfigsSeen
 from controller.model.configs import ConfigSource, ResourceType
@@ -71,7 +72,14 @@ class TopicConfigs:
         for result in response.results:
             if result.error_code == ErrorCode.NONE:
                 values = {c.name: c.value for c in result.configs if c.config_source != ConfigSource.DEFAULT}
-                configs_by_topic[result.resource_name] = {config: values.get(config) for config in CONFIGS}
+                configs = {config: values.get(config) for config in CONFIGS}
+                wrong = [
+                    c for c, value in configs.items() if value is not None and TOPIC_KEYS[c].check(value)
+                ]
+                if wrong:
+                    refused[result.resource_name] = f"{wrong[0]} has a value that makes no sense"
+                else:
+                    configs_by_topic[result.resource_name] = configs
             elif result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 refused[result.resource_name] = result.error_message or error_name(result.error_code)
         self._log(topics, refused)

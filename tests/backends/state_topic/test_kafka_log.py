@@ -137,6 +137,13 @@ async def test_a_fetch_returns_the_end_of_the_log() -> None:
     assert (await Cluster().log().fetch(0)).end_offset == 5
 
 
+async def test_an_answer_without_the_partition_is_no_answer() -> None:
+    cluster = Cluster()
+    cluster.answers[FetchRequest] = lambda *_: FetchResponse()
+    with pytest.raises(OSError, match="the answer to Fetch on the state topic s makes no sense"):
+        await cluster.log().fetch(0)
+
+
 async def test_a_log_that_was_cut_off_is_another_one() -> None:
     with pytest.raises(TopicReplacedError, match="OFFSET_OUT_OF_RANGE"):
         await Cluster(fetch=ErrorCode.OFFSET_OUT_OF_RANGE).log().fetch(9)

@@ -26,6 +26,8 @@ from controller.model.profile import GATEWAY
 from controller.state.decision import Decision
 from controller.state.state import State
 from controller.throttle.desired import NO_THROTTLE, Throttle
+from protocol.messages.describe_configs_request import DescribeConfigsRequest
+from protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from tests.backends.upstream.configured import Configured
 
@@ -155,6 +157,17 @@ async def test_a_change_that_kafka_finds_invalid_is_no_success(
     rig.upstream.shown = {(ResourceType.BROKER, str(broker)): SET for broker in (1, 2)}
     assert not await rig.apply(FOO)
     assert "the throttle of topic foo cannot be set: * stands alone" in caplog.text
+
+
+async def test_configs_that_were_not_asked_for_are_ignored(rig: Rig) -> None:
+    honest = rig.upstream.answers[DescribeConfigsRequest]
+
+    def answer(request: DescribeConfigsRequest, broker: int | None) -> DescribeConfigsResponse:
+        given: DescribeConfigsResponse = honest(request, broker)
+        return given._replace(results=[*given.results, DescribeConfigsResult(0, None, 4, "x", [])])
+
+    rig.upstream.answers[DescribeConfigsRequest] = answer
+    assert await rig.apply(FOO)
 
 
 async def test_an_existing_rate_of_others_is_not_changed(rig: Rig) -> None:

@@ -48,6 +48,16 @@ async def test_topics_with_reassignments_are_read_from_time_to_time(rig: Rig) ->
     assert rig.asked() == [["foo"], ["foo"]]
 
 
+async def test_a_value_that_makes_no_sense_is_left_out_and_logged(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.having("foo")
+    rig.upstream.topic("foo")[MIN_ISR] = "many"
+    await rig.configs.read()
+    assert rig.events == []
+    assert f"{MIN_ISR} has a value that makes no sense" in caplog.text
+
+
 async def test_under_replicated_and_offline_topics_are_read(rig: Rig) -> None:
     rig.having("foo", isr=(1,), wanted=False)
     await rig.configs.read()

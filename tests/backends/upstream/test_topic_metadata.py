@@ -25,6 +25,34 @@ def test_only_the_requested_partitions_of_a_topic_are_returned() -> None:
     assert len(polled_topics(response, None)[0].partitions) == 3
 
 
+@pytest.mark.parametrize("numbers", [(0, -1), (-1,), (0, 2), (0, 0), (1,), (0, 2**31 - 1)], ids=str)
+def test_partitions_that_are_not_numbered_from_0_without_gaps_make_no_sense(numbers: tuple[int, ...]) -> None:
+    rows = [MetadataResponsePartition(0, n, 1, 7, (1, 2), (1,), ()) for n in numbers]
+    response = MetadataResponse(topics=[MetadataResponseTopic(0, "foo", b"x" * 16, False, rows)])
+    for keys in (None, {key("foo-0")}):
+        with pytest.raises(BrokerError, match="the partitions of topic foo are not numbered from 0"):
+            polled_topics(response, keys)
+
+
+def test_a_partition_without_replicas_makes_no_sense() -> None:
+    rows = [MetadataResponsePartition(0, 0, 1, 7, (), (), ())]
+    with pytest.raises(BrokerError, match="a partition of topic foo has no replicas"):
+        polled_topics(MetadataResponse(topics=[MetadataResponseTopic(0, "foo", partitions=rows)]), None)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [OngoingPartitionReassignment(-1, (4,), (4,), ()), OngoingPartitionReassignment(0, (), (), ())],
+    ids=str,
+)
+def test_a_reassignment_without_a_partition_or_replicas_makes_no_sense(
+    row: OngoingPartitionReassignment,
+) -> None:
+    response = ListPartitionReassignmentsResponse(topics=[OngoingTopicReassignment("foo", [row])])
+    with pytest.raises(BrokerError, match="the list of reassignments makes no sense: topic foo"):
+        ongoing_moves(response)
+
+
 def test_a_topic_with_incomplete_metadata_is_left_out() -> None:
     response = MetadataResponse(topics=[MetadataResponseTopic(error_code=5, name="new")])
     assert polled_topics(response, None) == []
