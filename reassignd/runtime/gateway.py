@@ -1,6 +1,7 @@
 """Gateway mode: a running Kafka as the upstream, and the relay in front of it."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from backends.client.errors import AuthenticationError
 from backends.client.handshake import Caller
@@ -9,6 +10,7 @@ from backends.datadir import StoreError
 from backends.upstream.old_throttles import import_leases
 from backends.upstream.records import OwnRecords
 from common.address import Address
+from controller.cluster.holders import holders
 from controller.ports import Store
 from controller.state.state import State
 from reassignd import __version__
@@ -55,7 +57,7 @@ class GatewayAdapter(UpstreamAdapter):
         """See `ClusterAdapter.serve`."""
         settings = self._settings
         try:
-            ports = PortAssignments(settings.data_dir)
+            ports = PortAssignments(settings.data_dir, partial(holders, self._state))
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
         listening = gateway_settings(settings, self._security)

@@ -8,13 +8,12 @@ from functools import partial
 from ssl import SSLContext
 
 from common.address import Address
-from common.counted import counted
 from common.off_loop import OffLoop
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.gateway.interceptors import gateway_interceptors
-from server.gateway.port_assignments import PortAssignmentError, PortPendingError, Ports
+from server.gateway.port_assignments import Claim, PortAssignmentError, PortPendingError, Ports
 from server.gateway.services import GatewayServices, for_named_clients
 from server.ports import Stats
 from server.relay.counters import RelayCounters
@@ -72,6 +71,10 @@ class Gateway:
         )
         self._open: dict[int, Address] = {}
         """Broker -> its address for clients."""
+        self._positions: dict[int, int] = {}
+        """Broker -> the position of its open port."""
+        self._listed: Mapping[int, Address] = {}
+        """The brokers of the last `update`."""
         self._opening: dict[int, asyncio.Task[None]] = {}
         self._changing = asyncio.Lock()
         self._closed = False
@@ -105,10 +108,10 @@ class Gateway:
                 self.bootstrap = await self._listen(ANY, 0)
             self._upstreams.update(brokers)
             self.counts.hidden_brokers.intersection_update(brokers)
+            self._listed = dict(brokers)
             for removed in self._open.keys() - brokers.keys():
-                del self._open[removed]
-                await self._listeners.close(removed)
-            for broker in sorted(brokers.keys() - self._open.keys()):
+                await self._close_port(removed)
+            for broker in sorted(brokers):
                 await self._listen_for(broker)
 
     async def close(self, grace: float) -> None:
@@ -119,6 +122,7 @@ class Gateway:
         async with self._changing:
             await self._listeners.close_all(grace)
             self._open.clear()
+            self._positions.clear()
             self.bootstrap = None
 
     async def _add_broker(self, broker: int, address: Address) -> None:
@@ -130,23 +134,30 @@ class Gateway:
 
     async def _listen_for(self, broker: int) -> None:
         hidden = self.counts.hidden_brokers
+        present = {broker, *self._listed, *self._open}
         try:
-            position = self._ports.position(broker)
-            if position > self._settings.ports:
-                raise PortAssignmentError(
-                    f"it would be number {position}, and brokers have {counted(self._settings.ports, 'port')}"
-                )
+            position = await self._ports.position(Claim(broker, self._settings.ports, present))
+            if self._positions.get(broker) == position:
+                return
+            # The broker has moved, or another instance has given it the port of one that is gone.
+            for former in [b for b, at in self._positions.items() if b == broker or at == position]:
+                await self._close_port(former)
             self._open[broker] = await self._listen(broker, position)
+            self._positions[broker] = position
         except PortPendingError:
             return  # the next update asks again
         except (OSError, PortAssignmentError) as error:
-            if broker not in hidden:
+            if broker not in hidden and broker not in self._open:
                 hidden.add(broker)
                 log.error("broker %d is hidden from clients, it has no port: %s", broker, error)
             return
         if broker in hidden:
             hidden.remove(broker)
             log.info("broker %d has its port, clients see it: %s", broker, self._open[broker])
+
+    async def _close_port(self, broker: int) -> None:
+        del self._open[broker], self._positions[broker]
+        await self._listeners.close(broker)
 
     async def _listen(self, broker: int, position: int) -> Address:
         """Open the port; return its address for clients."""

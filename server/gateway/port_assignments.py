@@ -4,11 +4,13 @@ The first port leads to any broker. Clients keep brokers' addresses while they r
 same broker after a restart.
 """
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from common.counted import counted
 from common.durable_file import replace_file
 
 FILE = "gateway-ports.json"
@@ -22,19 +24,53 @@ class PortPendingError(Exception):
     """The broker has no position yet; it is being assigned."""
 
 
+Holders = Callable[[], Collection[int] | None]
+"""Returns the brokers that hold replicas or are to get some; None while that is not known."""
+
+
+class Claim(NamedTuple):
+    """A broker that needs a position, up to `limit`. `present` are the brokers of the cluster."""
+
+    broker: int
+    limit: int
+    present: Collection[int]
+
+
 class Ports(Protocol):
     """Positions of brokers, from 1 on."""
 
-    def position(self, broker: int) -> int:
+    async def position(self, claim: Claim) -> int:
         """Return the broker's position, which is durable. Raises PortAssignmentError and PortPendingError."""
         ...
+
+
+def assign(positions: Mapping[int, int], claim: Claim, holders: Holders) -> dict[int, int]:
+    """Return the positions with one for the broker: a free one, else that of a broker that is gone.
+
+    Clients may still use the former address of a broker that is gone for good; they learn there that it does not lead.
+    Raises PortAssignmentError if all positions are in use, and PortPendingError while that is not known.
+    """
+    kept = {b: at for b, at in positions.items() if at <= claim.limit and b != claim.broker}
+    free = set(range(1, claim.limit + 1)).difference(kept.values())
+    if not free:
+        gone = kept.keys() - set(claim.present)
+        held = holders() if gone else ()
+        if held is None:
+            raise PortPendingError
+        former = min(gone.difference(held), key=kept.__getitem__, default=None)
+        if former is None:
+            raise PortAssignmentError(
+                f"brokers have {counted(claim.limit, 'port')}, and all of them are in use"
+            )
+        free = {kept.pop(former)}
+    return kept | {claim.broker: min(free)}
 
 
 class PortAssignments:
     """Implements `Ports` in a file of the data directory."""
 
-    def __init__(self, directory: Path) -> None:
-        self._path = directory / FILE
+    def __init__(self, directory: Path, holders: Holders = tuple) -> None:
+        self._path, self._holders = directory / FILE, holders
         self._positions = self._read()
 
     @property
@@ -42,13 +78,13 @@ class PortAssignments:
         """The assigned positions, by broker."""
         return self._positions
 
-    def position(self, broker: int) -> int:
-        """Return the broker's position; a new one is durable when this returns."""
-        if broker not in self._positions:
-            position = max(self._positions.values(), default=0) + 1
-            self._write(self._positions | {broker: position})
-            self._positions[broker] = position
-        return self._positions[broker]
+    async def position(self, claim: Claim) -> int:
+        """See `Ports.position`. A new one is durable when this returns; calls must not overlap."""
+        if self._positions.get(claim.broker, claim.limit + 1) > claim.limit:
+            positions = assign(self._positions, claim, self._holders)
+            await asyncio.to_thread(self._write, positions)
+            self._positions = positions
+        return self._positions[claim.broker]
 
     def _read(self) -> dict[int, int]:
         try:

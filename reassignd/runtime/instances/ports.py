@@ -10,7 +10,7 @@ from backends.state_topic.history import History
 from backends.state_topic.meta import PORTS_KEY, encode_ports, read_ports
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchRecord
-from server.gateway.port_assignments import PortAssignmentError, PortPendingError
+from server.gateway.port_assignments import Claim, Holders, PortAssignmentError, PortPendingError, assign
 
 Write = Callable[[BatchRecord], None]
 """Writes the row in the term of this instance."""
@@ -25,13 +25,14 @@ class TopicPorts:
         self._positions: Mapping[int, int] = {}
         self._damage = ""
         """Why the row cannot be read; empty if it can."""
-        self._assigned: dict[int, int] = {}
-        """Positions that this instance has written in its term."""
+        self._written: Mapping[int, int] | None = None
+        """The positions that this instance has written last in its term; the row may not have been read yet."""
         self._write: Write | None = None
+        self._holders: Holders = tuple
 
-    def begin_term(self, write: Write) -> None:
-        """Assign positions by `write` from now on."""
-        self._write, self._assigned = write, {}
+    def begin_term(self, write: Write, holders: Holders) -> None:
+        """Assign positions by `write` from now on, those of brokers that are gone and hold nothing again."""
+        self._write, self._written, self._holders = write, None, holders
 
     def end_term(self) -> None:
         """Only read positions from now on."""
@@ -49,18 +50,16 @@ class TopicPorts:
             self._damage = str(error)
         return True
 
-    def position(self, broker: int) -> int:
+    async def position(self, claim: Claim) -> int:
         """See `Ports.position`. An active instance assigns a missing position; it is valid when it has been read."""
         self.changed()
         if self._damage:
             raise PortAssignmentError(self._damage)
-        if broker not in self._positions:
-            if self._write is not None and broker not in self._assigned:
-                self._assign(broker, self._write)
-            raise PortPendingError
-        return self._positions[broker]
-
-    def _assign(self, broker: int, write: Write) -> None:
-        positions = {**self._positions, **self._assigned}
-        self._assigned[broker] = positions[broker] = max(positions.values(), default=0) + 1
-        write(encode_ports(positions))
+        if self._positions.get(claim.broker, claim.limit + 1) <= claim.limit:
+            return self._positions[claim.broker]
+        if self._write is not None:
+            known = self._positions if self._written is None else self._written
+            if known.get(claim.broker, claim.limit + 1) > claim.limit:
+                self._written = assign(known, claim, self._holders)
+                self._write(encode_ports(self._written))
+        raise PortPendingError

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
@@ -24,6 +25,7 @@ from backends.upstream.records import OwnRecords
 from common.clock import Clock, wall_clock
 from common.garbage_collector import gc_paused
 from common.tasks import cancel
+from controller.cluster.holders import holders
 from controller.execution.suspects import name_suspects
 from controller.ports import Store, StoreLostError
 from controller.state.state import State
@@ -117,7 +119,7 @@ class ActiveTerm:
         stack.push_async_callback(cancel, self._spawn(reading, "state-topic-reader"))
         outbox = await context.audit.begin_term(store, self._history.rows)
         stack.push_async_callback(cancel, self._spawn(outbox.run(), "audit-outbox"))
-        context.ports.begin_term(self._write)
+        context.ports.begin_term(self._write, partial(holders, state))
         stack.callback(context.ports.end_term)
         stack.callback(self._keep_late_rows, state)
         assembly, adapter = self._assembly(state, outbox, meta.cluster_id)

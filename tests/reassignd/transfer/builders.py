@@ -12,7 +12,7 @@ from controller.model.cluster import ControllerEpoch, Paused, Pending, Record
 from protocol.record_batch import BatchRecord, Producer
 from reassignd.runtime.storage import identity
 from reassignd.transfer.topic import Topic
-from server.gateway.port_assignments import PortAssignments
+from server.gateway.port_assignments import Claim, PortAssignments
 from tests.backends.state_topic.builders import Log
 
 TIMINGS = Timings(session=0.6)
@@ -83,7 +83,7 @@ async def a_directory(path: Path, *, records: Sequence[Record] = (), entries: in
     store = SqliteStore(path)
     await store.commit([*(records or RECORDS), *(an_entry(number) for number in range(1, entries + 1))])
     store.close()
-    PortAssignments(path).position(4)
+    await PortAssignments(path).position(Claim(4, 9, {4}))
     identity.cluster_id(path)
     identity.claim(path, "backend", "upstream")
     identity.claim(path, "upstream.cluster.id", CLUSTER)

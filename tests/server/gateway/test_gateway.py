@@ -21,12 +21,25 @@ from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from server.connections.limits import ConnectionLimits
 from server.gateway.gateway import Gateway
+from server.gateway.port_assignments import Claim, PortPendingError
 from server.relay.upstream_brokers import ANY
 from tests.server.gateway.sockets import FakeKafka, connect, gateway
 from tests.server.sockets import until
 from tools.ports import free_ports
 
 CERTIFICATES = Path(__file__).parents[2] / "reassignd" / "tls"
+
+
+class Given:
+    """Positions that others assign."""
+
+    def __init__(self, positions: dict[int, int]) -> None:
+        self.positions = positions
+
+    async def position(self, claim: Claim) -> int:
+        if claim.broker not in self.positions:
+            raise PortPendingError
+        return self.positions[claim.broker]
 
 
 @pytest.fixture
@@ -155,8 +168,30 @@ async def test_a_broker_without_a_free_port_is_hidden_and_logged_once(
         await running.update({1: kafka[0].brokers[1]})
         assert hidden == set()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
-        "broker 3 is hidden from clients, it has no port: it would be number 3, and brokers have 2 ports"
+        "broker 3 is hidden from clients, it has no port: brokers have 2 ports, and all of them are in use"
     ]
+
+
+async def test_a_new_broker_gets_the_port_of_one_that_is_gone(kafka: list[FakeKafka], tmp_path: Path) -> None:
+    first = free_ports(3)
+    listener, at = Address("127.0.0.1", first), kafka[0].brokers
+    async with gateway(tmp_path, {1: at[1], 2: at[2]}, listener=listener, ports=2) as running:
+        await running.update({1: at[1], 3: at[3]})
+        assert {broker: own.port - first for broker, own in running.addresses.items()} == {1: 1, 3: 2}
+        await running.update({1: at[1], 2: at[2], 3: at[3]})
+        assert running.counts.hidden_brokers == {2}
+        assert await cluster_id(running.addresses[3]) == at[3].port
+
+
+async def test_a_port_that_another_instance_has_given_to_another_broker_is_opened_for_that(
+    kafka: list[FakeKafka], tmp_path: Path
+) -> None:
+    first, at = free_ports(3), kafka[0].brokers
+    async with gateway(tmp_path, {1: at[1], 2: at[2]}, listener=Address("127.0.0.1", first)) as running:
+        running._ports = Given({1: 2, 3: 1})  # of the state topic
+        await running.update(at)
+        assert {broker: own.port - first for broker, own in running.addresses.items()} == {1: 2, 3: 1}
+        assert await cluster_id(running.addresses[1]) == at[1].port
 
 
 async def test_a_port_in_use_hides_its_broker_until_it_is_free(
