@@ -183,6 +183,14 @@ def stopped_reason(state: State) -> str:
     return "" if state.opening.is_open else closed_reason(state.schedule, state.opening)
 
 
+def held_reason(state: State) -> str:
+    """Return why no step of any job starts, the health guard included, which lets repairs start; empty if steps start."""
+    stopped = stopped_reason(state)
+    if stopped or state.backlog.usage.held != 0:
+        return stopped
+    return f"the cluster is unhealthy: {state.health_problem}"
+
+
 def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
     """Return why steps of the job in this bucket of the backlog do not start; None if not planned yet."""
     stopped = stopped_reason(state)

@@ -168,14 +168,16 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 def endings(job: Row) -> str:
-    """Return how the partitions ended: `done`, or `480 done, 20 rolled back`."""
+    """Return how the partitions ended: `done`, or `480 done, 20 rolled back`; or which job has taken all of it back."""
     ended = job["endings"]
+    if job.get("rolled_back_by") and job["outcome"] == "rolled back":
+        return f"rolled back by job {job['rolled_back_by']}"
     return next(iter(ended)) if len(ended) == 1 else ", ".join(f"{n:,} {how}" for how, n in ended.items())
 
 
 def _job_cells(job: Row) -> Row:
     ranked = job["priority"] and job["state"] != "ended"
-    state = endings(job) if job["state"] == "ended" else job["state"]
+    state = endings(job) if job["state"] == "ended" else "held" if job.get("held") else job["state"]
     who = job["principal"].removeprefix("User:") + (f" ({job['client_id']})" if job["client_id"] else "")
     counts = f"{job['done']:,}/{job['total']:,}"
     return {

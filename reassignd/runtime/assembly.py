@@ -118,7 +118,7 @@ class Assembly:
         """The first failure of a part; pending as long as there is none."""
         self._audit = parts.audit
         self._trail = self._new_trail()
-        self._events = EventHub(state, cluster_id)
+        self._events = EventHub(state, self._shown_cluster_id)
         self._driver = self._new_driver(store, cluster_id)
         self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
         self.router = self._new_router(cluster_id)
@@ -178,6 +178,10 @@ class Assembly:
         await self._proposals.close()
         await self.adapter.stop()
         await self._driver.stop()
+
+    def _shown_cluster_id(self) -> str:
+        """The id that clients of the brokers see. A gateway has an id of its own beside it, for its records."""
+        return self.adapter.upstream_cluster_id or self._cluster_id
 
     def _report_failure(self, part: str, error: BaseException) -> None:
         self.is_serving = False
@@ -249,10 +253,9 @@ class Assembly:
         """What the API answers from."""
         from server.api.call import ApiServices
 
-        cluster_id = self._cluster_id
         return ApiServices(
             __version__,
-            cluster_id,
+            self._shown_cluster_id,
             self.state,
             self.adapter,
             self._parts.off_loop,
@@ -262,7 +265,6 @@ class Assembly:
             self._spark.view,
             self.adapter.brokers,
             self._proposals,
-            lambda: self.adapter.upstream_cluster_id or cluster_id,
             None if self._audit is None else self._audit.reader,
             self._events,
             lambda: self.adapter.relayed.hidden_brokers,

@@ -64,7 +64,8 @@ class ApiServices:
     """The data and services that the API's answers are made from."""
 
     version: str
-    cluster_id: str
+    cluster_id: Callable[[], str]
+    """Returns the id of the cluster that clients of its brokers see; before a running Kafka that is Kafka's."""
     state: State
     driver: Submitter
     off_loop: WorkerThread
@@ -76,8 +77,6 @@ class ApiServices:
     brokers: OwnedBrokers | None = None
     """The embedded cluster's brokers; None with other backends."""
     proposals: ProposalStore | None = None
-    brokers_cluster_id: Callable[[], str] | None = None
-    """Returns the id of the cluster that clients of its brokers see. A gateway has an id of its own, `cluster_id`."""
     audit: AuditLog | None = None
     """The audit log; None in ZooKeeper mode without `audit.dir`."""
     events: EventHub | None = None

@@ -86,7 +86,7 @@ class Reader:
 class EventHub:
     """Passes the events of decisions to all readers."""
 
-    def __init__(self, state: State, cluster_id: str) -> None:
+    def __init__(self, state: State, cluster_id: Callable[[], str]) -> None:
         self._state, self._cluster_id = state, cluster_id
         self.readers: set[Reader] = set()
         """If it is empty, `publish` need not be called."""
@@ -103,7 +103,7 @@ class EventHub:
         """Return a new reader. Raises TooManyReadersError."""
         if len(self.readers) >= MAX_READERS:
             raise TooManyReadersError
-        reader = Reader(_frame(Start(self._cluster_id)))
+        reader = Reader(_frame(Start(self._cluster_id())))
         self.readers.add(reader)
         if self._stopped:
             reader.end(STOPPED)

@@ -22,10 +22,11 @@ export function howFar(job) {
 }
 
 export function stateOf(job, allPaused) {
+  if (job.outcome === "rolled back" && job.rolled_back_by) return `rolled back by job ${job.rolled_back_by}`;
   if (job.ended_ms) return Object.keys(job.endings).length > 1 ? `${job.outcome}: ${endings(job)}` : job.outcome;
   const others = Object.entries(job.endings).filter(([ending]) => ending !== "done");
   const ended = others.map(([ending, number]) => `, ${count(number)} ${ending}`).join("");
-  return `${allPaused && job.state === "running" ? "paused with everything" : job.state}${ended}`;
+  return `${allPaused && job.state === "running" ? "paused with everything" : job.held ? "held" : job.state}${ended}`;
 }
 
 const kind = (job) => (job.undoes ? `rollback of ${job.undoes}` : job.kind);

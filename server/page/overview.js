@@ -35,13 +35,14 @@ function unseen(health) {
   return `The Kafka cluster has not answered since ${since}: no steps start, and what is shown of it is of that time. ${health.trouble}`;
 }
 
-function showHealth({ health, paused, reassignments: moves }) {
+function showHealth({ health, paused, jobs, reassignments: moves }) {
   const guard = health.trouble ? [`${GUARD[health.holds] ?? GUARD_OFF} It found: ${health.trouble}`] : [];
   const lines = health.unseen_since_ms ? [unseen(health)] : [...health.problems, ...guard];
   keyed(element("problems"), lines, () => document.createElement("li")).forEach((node, place) => setText(node, lines[place]));
   setHidden(element("problems"), !lines.length);
   if (lines.length) pill(health.trouble && health.holds === 0 ? "unhealthy, holding" : "unhealthy", "bad");
   else if (paused) pill("paused", "warn");
+  else if (jobs.some((job) => job.held)) pill("held", "warn");
   else pill(moves.moving ? "moving" : "healthy", "good");
 }
 

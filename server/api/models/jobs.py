@@ -62,6 +62,13 @@ class Job(Struct):
     id: int
     kind: JobKindName
     state: JobState
+    held: Annotated[
+        str | None,
+        Meta(
+            description="Why nothing of a running job moves, if that holds for every job: a pause, the schedule, or the"
+            " health guard."
+        ),
+    ]
     created_ms: Annotated[int, Meta(description="Milliseconds since 1970.")]
     ended_ms: int | None
     principal: str
@@ -84,6 +91,7 @@ class Job(Struct):
         str | None,
         Meta(
             description="The ending of all partitions, or `partly done`, or `not done`; null until the job ends."
+            " `rolled back` too if rollbacks have taken back all that was done."
         ),
     ]
     endings: Endings

@@ -170,7 +170,7 @@ async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterat
     yield json.dumps(request).encode() + b"\n"
 
     def counted() -> Iterator[Struct]:
-        for row in snapshot.rows(call.services.cluster_id, call.state, call.services.sizes):
+        for row in snapshot.rows(call.services.cluster_id(), call.state, call.services.sizes):
             kept.read += isinstance(row, SnapshotPartition)
             yield row
 

@@ -70,7 +70,7 @@ def _head(state: State, entries: Sequence[Entry], bandwidth: int) -> bytes:
 
 async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:
     yield head
-    async for piece in encoded_lines(rows(call.services.cluster_id, call.state, call.services.sizes)):
+    async for piece in encoded_lines(rows(call.services.cluster_id(), call.state, call.services.sizes)):
         yield piece
 
 

@@ -16,9 +16,7 @@ from server.ports import Sizes
 async def snapshot(call: Call) -> Response:
     """Return the cluster, the brokers, then the partitions as they are now, after their last completed step."""
     await call.look()
-    services = call.services
-    cluster_id = services.cluster_id if services.brokers_cluster_id is None else services.brokers_cluster_id()
-    return json_lines(rows(cluster_id, call.state, services.sizes))
+    return json_lines(rows(call.services.cluster_id(), call.state, call.services.sizes))
 
 
 def rows(

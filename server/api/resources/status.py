@@ -44,7 +44,7 @@ async def status(call: Call) -> Status:
     brokers = _broker_counts(call)
     return Status(
         version=call.services.version,
-        cluster_id=call.services.cluster_id,
+        cluster_id=call.services.cluster_id(),
         paused=state.paused,
         brokers=brokers,
         partitions=_partition_counts(call),

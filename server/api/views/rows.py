@@ -38,23 +38,40 @@ async def tally(call: Call) -> Tally:
 async def job_rows(call: Call, jobs: Iterable[cluster.Job]) -> list[Job]:
     """Return the jobs as the API shows them."""
     counts = await tally(call)
-    rollbacks = {job.undoes: job.id for job in call.state.jobs.values()}
+    rollbacks: dict[int, list[cluster.Job]] = {}
+    for job in call.state.jobs.values():
+        rollbacks.setdefault(job.undoes, []).append(job)
     rows = []
     for job in jobs:
         row = _job_row(call, job, counts, await call.services.counts.endings(job))
-        row.rolled_back_by = rollbacks.get(job.id)
+        if job.id in rollbacks:
+            row.rolled_back_by = rollbacks[job.id][-1].id
+            if row.done and await _undone(call, job, rollbacks) >= row.done:
+                row.outcome = PartState.ROLLED_BACK.value
         rows.append(row)
     return rows
+
+
+async def _undone(call: Call, job: cluster.Job, rollbacks: Mapping[int, Sequence[cluster.Job]]) -> int:
+    """Return how many partitions rollbacks of the job have taken back, without those that were rolled back themselves."""
+    undone = 0
+    for rollback in rollbacks.get(job.id, ()):
+        endings = await call.services.counts.endings(rollback)
+        done = endings.get(PartState.DONE.value, 0)
+        undone += done - min(done, await _undone(call, rollback, rollbacks)) if rollback.ended_ms else 0
+    return undone
 
 
 def _job_row(call: Call, job: cluster.Job, counts: Tally, endings: dict[str, int]) -> Job:
     left = call.state.open.get(job.id, 0)
     moving = min(left, counts.moving[job.id])
     waiting = min(left - moving, counts.waiting[job.id])
+    runs = views.job_state(job) is views.JobState.RUNNING
     return Job(
         id=job.id,
         kind=KINDS[job.kind],
         state=views.job_state(job),
+        held=(views.held_reason(call.state) or None) if runs and not moving else None,
         created_ms=job.created_ms,
         ended_ms=job.ended_ms or None,
         principal=job.principal,

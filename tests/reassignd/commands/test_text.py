@@ -108,6 +108,12 @@ def test_a_job_that_has_ended_shows_its_outcome() -> None:
     assert "  done  " in list(job_lines([job(state="ended", endings={"done": 4})]))[1]
 
 
+def test_a_job_that_was_taken_back_or_is_held_is_not_called_done_or_running() -> None:
+    undone = job(state="ended", endings={"done": 4}, outcome="rolled back", rolled_back_by=2)
+    assert "  rolled back by job 2  " in list(job_lines([undone]))[1]
+    assert "  held  " in list(job_lines([job(held="all reassignments are paused")]))[1]
+
+
 def test_reasons_that_are_not_listed_are_counted() -> None:
     assert list(reason_lines([{"reason": "no", "partitions": 1_980}], 3)) == [
         "    1,980  no",

@@ -56,6 +56,15 @@ async def test_the_metrics_show_an_active_controller_between_start_and_stop() ->
     assert [active in page for page in pages] == [False, True, False]
 
 
+async def test_the_id_that_the_api_shows_is_that_of_the_cluster_whose_brokers_clients_see() -> None:
+    async with assembled(MemoryStore()) as assembly:
+        own = assembly.api.cluster_id()
+        assembly.adapter.upstream_cluster_id = "kafka's"  # type: ignore[misc]
+        assert (own != "kafka's", assembly.api.cluster_id()) == (True, "kafka's")
+        assert assembly.api.events is not None
+        assert b"kafka's" in await anext(assembly.api.events.open().frames(str))
+
+
 async def test_the_first_start_creates_the_demo_topics() -> None:
     store = MemoryStore()
     async with assembled(store) as assembly:

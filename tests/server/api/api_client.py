@@ -82,7 +82,7 @@ class ApiClient:
         self.api = Api(self.health, Access() if access is None else access)
         self.api.services = ApiServices(
             "1.2.3",
-            "cluster-1",
+            lambda: "cluster-1",
             self.controller.state,
             self.driver,
             WorkerThread(),

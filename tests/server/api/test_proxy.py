@@ -225,7 +225,7 @@ async def test_a_stream_that_is_passed_on_outlives_its_signature(monkeypatch: py
     monkeypatch.setattr(hubs, "HEARTBEAT_SECONDS", 0.01)
     client = ApiClient()
     assert client.api.services is not None
-    hub = EventHub(client.controller.state, "cluster-1")
+    hub = EventHub(client.controller.state, lambda: "cluster-1")
     client.api.services = replace(client.api.services, events=hub)
     client.api.peers = proxy = PeerProxy(FakeActive(here=True), SIGNER)
     signed = {HEADER: SIGNER.sign(ANN, "GET", "/v1/events")}

@@ -243,7 +243,7 @@ async def test_a_decision_is_logged_after_its_commit() -> None:
 
 async def test_decisions_are_published_to_readers_only() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
-    hub = EventHub(controller.state, "cluster-1")
+    hub = EventHub(controller.state, lambda: "cluster-1")
     journal = Journal(controller.state, hub)
     pauses = [Pause(None, True), Pause(None, False)]
     journal.log_decision(pauses[0], controller.decide(pauses[0]))

@@ -14,7 +14,7 @@ from server.events.hub import COMMENT, EventHub, Reader, TooManyReadersError
 
 @pytest.fixture
 def hub() -> EventHub:
-    return EventHub(State(), "cluster-1")
+    return EventHub(State(), lambda: "cluster-1")
 
 
 def pause(hub: EventHub, *, paused: bool = True) -> None:

@@ -17,7 +17,7 @@ class Streaming:
     def __init__(self, access: Access | None = None) -> None:
         self.client = ApiClient(access=access)
         assert self.client.api.services is not None
-        self.hub = EventHub(self.client.controller.state, "cluster-1")
+        self.hub = EventHub(self.client.controller.state, lambda: "cluster-1")
         self.client.api.services = replace(self.client.api.services, events=self.hub)
 
 

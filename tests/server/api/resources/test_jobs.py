@@ -130,8 +130,29 @@ async def test_listed_jobs_show_their_endings() -> None:
     await client.post("/v1/jobs/2/rollback")
     client.controller.settle()
     listed = (await client.get("/v1/jobs"))["jobs"]
-    assert [job["outcome"] for job in listed] == ["done", "done", "rolled back"]
+    assert [job["outcome"] for job in listed] == ["done", "rolled back", "rolled back"]
     assert [job["rolled_back_by"] for job in listed] == [None, 3, None]
+
+
+async def test_a_job_whose_rollback_was_rolled_back_is_done_again() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    for rolled_back in (1, 2):
+        client.controller.settle()
+        await client.post(f"/v1/jobs/{rolled_back}/rollback")
+    client.controller.settle()
+    listed = (await client.get("/v1/jobs"))["jobs"]
+    assert [job["outcome"] for job in listed] == ["done", "rolled back", "done"]
+
+
+async def test_a_running_job_says_why_nothing_of_it_moves() -> None:
+    client = ApiClient()
+    await client.post("/v1/pause")
+    await client.post("/v1/jobs", MOVE)
+    job = (await client.get("/v1/jobs/1"))["job"]
+    assert (job["state"], job["held"]) == ("running", "all reassignments are paused")
+    await client.post("/v1/resume")
+    assert (await client.get("/v1/jobs/1"))["job"]["held"] is None
 
 
 async def test_cancelled_partitions_are_not_done() -> None:
