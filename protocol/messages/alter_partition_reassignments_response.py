@@ -24,6 +24,7 @@ class AlterPartitionReassignmentsResponse(NamedTuple):
     error_code: int = 0
     error_message: str | None = None
     responses: Sequence[ReassignableTopicResponse] = ()
+    job_id: int = 0
 
 
 SCHEMA = Message(
@@ -48,6 +49,7 @@ SCHEMA = Message(
             Field("error_code", "int16", "0+"),
             Field("error_message", "string", "0+", nullable="0+"),
             Field("responses", "[]ReassignableTopicResponse", "0+"),
+            Field("job_id", "int64", "0+", tagged="0+", tag=236, ignorable=True),
         ),
     },
 )

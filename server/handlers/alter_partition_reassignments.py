@@ -1,6 +1,6 @@
 """AlterPartitionReassignments (45), versions 0-1.
 
-KIP: 455, 860 (v1). Null topics cancel all reassignments. Null partitions cancel all reassignments of the
+KIP: 455, 860 (v1), 236 (tagged field 236: the job). Null topics cancel all reassignments. Null partitions cancel all reassignments of the
 topic.
 ACL: ALTER on the cluster.
 Errors: top-level REQUEST_TIMED_OUT, CLUSTER_AUTHORIZATION_FAILED, each repeated for every partition;
@@ -109,4 +109,4 @@ def _response(
         topics.append(ReassignableTopicResponse(topic, cast("list[ReassignablePartitionResponse]", answered)))
     error, message = reply.outcome
     allowed = request.allow_replication_factor_change
-    return AlterPartitionReassignmentsResponse(0, allowed, error, message, topics)
+    return AlterPartitionReassignmentsResponse(0, allowed, error, message, topics, reply.job)

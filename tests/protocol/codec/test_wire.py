@@ -15,6 +15,7 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from protocol.messages.list_partition_reassignments_response import (
     CurrentBatchPartition,
     CurrentBatchTopic,
@@ -80,6 +81,8 @@ def test_bytes_equal_those_of_kafka_python_and_decode_to_the_same_message(
     message = data.draw(a_message(schema, version))
     if isinstance(message, ListPartitionReassignmentsResponse):
         message = message._replace(current_batch=None)  # ours alone
+    if isinstance(message, AlterPartitionReassignmentsResponse):
+        message = message._replace(job_id=0)  # ours alone, too
     encoded = codec(schema.root, version).encode(message)
     assert encoded == peer_bytes(schema, version, message)
     assert codec(schema.root, version).decode(encoded) == message

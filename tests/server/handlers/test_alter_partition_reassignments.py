@@ -9,14 +9,17 @@ from common.worker_thread import WorkerThread
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.errors import DONE, Outcome
+from protocol.codec.wire import codec
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
 )
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from server.dispatch.context import LARGE_ROWS
 from server.handlers import alter_partition_reassignments
 from server.handlers.alter_partition_reassignments import handle, refuse
+from tests.protocol.oracle import peer_class
 from tests.server.fakes import FakeDriver, answer, context, decoded, encodable
 
 REQUEST = AlterPartitionReassignmentsRequest(
@@ -54,6 +57,18 @@ async def test_each_row_is_answered_with_its_outcome() -> None:
     assert (response.error_code, response.error_message) == (0, None)
     assert response.allow_replication_factor_change is False
     assert [tuple(row) for row in response.responses[0].partitions] == [(0, 0, None), (1, 39, "no")]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+async def test_the_job_is_in_a_tagged_field_that_kafka_python_skips(version: int) -> None:
+    reply = AlterReply(DONE, [TopicOutcomes("foo", [(0, DONE)])], job=7)
+    response = await answer(handle, REQUEST, context(version, driver=FakeDriver(reply)))
+    wire = codec(AlterPartitionReassignmentsResponse, version)
+    assert wire.decode(wire.encode(response)).job_id == 7
+    theirs = peer_class("AlterPartitionReassignmentsResponse").decode(wire.encode(response), version=version)
+    assert [row.error_code for topic in theirs.responses for row in topic.partitions] == [0]
+    without = wire.encode(response._replace(job_id=0))
+    assert len(wire.encode(response)) - len(without) == 11  # tag, length and number, only if there is a job
 
 
 async def test_an_error_of_the_whole_request_is_at_top_level() -> None:

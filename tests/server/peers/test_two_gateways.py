@@ -147,6 +147,7 @@ async def test_an_order_at_a_standby_becomes_a_job_of_the_active_instance(site: 
     site.first.lead(site.second)
     response = await site.ask(order(2, 3), 1)
     assert response.responses[0].partitions[0].error_code == 0
+    assert response.job_id == 1
     (event,) = site.first.driver.events
     assert (event.principal, event.client_id, event.via) == ("User:ANONYMOUS", "me", "second")  # type: ignore[attr-defined]
     listed = await site.ask(ListPartitionReassignmentsRequest(), 0)
