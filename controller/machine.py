@@ -16,7 +16,7 @@ from controller.cluster.brokers import (
     controller_started,
     log_dir_failed,
 )
-from controller.cluster.deletions import delete_topics, resume_deletions
+from controller.cluster.deletions import delete_topics, replicas_deleted, resume_deletions
 from controller.cluster.external_changes import (
     broker_changed,
     configs_stored,
@@ -122,6 +122,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(zookeeper_events.TopicStored, topic_stored),
         _handler(zookeeper_events.ConfigsStored, configs_stored),
         _handler(events.BrokerChanged, broker_changed),
+        _handler(zookeeper_events.ReplicasDeleted, replicas_deleted),
         _handler(zookeeper_events.Halt, halt),
     ]
 )

@@ -237,6 +237,7 @@ class InMemoryController:
         """Start another controller on the records of this one. By default the same brokers are live."""
         other = InMemoryController(())
         other.now_ms = self.now_ms
+        other.state.profile = self.state.profile
         other.put(*records(self.state))
         brokers = sorted(self.state.live) if live is None else live
         other.do(ControllerStarted([registration(broker) for broker in brokers]))

@@ -70,7 +70,7 @@ class BrokerLinks:
         }
         self.partitions, self.brokers = partitions, brokers
         self.on_dropped: Callable[[int, Sequence[DropReplica]], None] = lambda _broker, _drops: None
-        """Callback with the drops that a broker has confirmed."""
+        """Callback with the drops that a broker has confirmed, or does not need."""
         self._open = Batch()
         self._links: dict[int, _Link] = {}
 
@@ -155,6 +155,9 @@ class _Link:
         self.pending = self.pending or PendingChanges(self._broker.id)
         while self.queue:
             self.pending.add(self.queue.popleft(), maybe_known=self._sends_state)
+        if needless := self.pending.needless:
+            self.pending.needless = []
+            self._links.on_dropped(self._broker.id, needless)
 
     async def _run(self) -> None:
         try:

@@ -37,6 +37,9 @@ class PendingChanges:
         """Drops of this broker's replicas of existing topics."""
         self._unknown: set[TopicPartition] = set()
         """Partitions in `_published` that the broker has never been told of."""
+        self.needless: list[DropReplica] = []
+        """Drops of this broker's replicas that are not sent, because it has never been told of them. The caller takes
+        them."""
 
     def __bool__(self) -> bool:
         return bool(self._deleted or self._published or self._dropped or self._brokers_changed)
@@ -100,6 +103,8 @@ class PendingChanges:
         self._unknown.discard(key)
         if unknown and earlier == (None, None):
             self._published.pop(key, None)
+            if self._broker in effect.brokers:
+                self.needless.append(effect)
             return
         owed = any(drop is not None and self._broker in drop.brokers for drop in earlier)
         if owed and self._broker not in effect.brokers:

@@ -1,7 +1,9 @@
 """Deletion of topics (KIP-4; Kafka's ZooKeeper controller: TopicDeletionManager).
 
 The deletion of a topic is postponed while partitions of it move, and, if a broker that is down would keep its
-replicas, until all its brokers are alive.
+replicas, until all its brokers are alive. In such a cluster the topic stays, marked as deleted, until all its
+brokers have confirmed that their replicas are gone (`State.dropping`). A broker that leaves before it has
+confirmed is asked again when it is back. A new controller asks all of them again.
 """
 
 from collections.abc import Iterator
@@ -9,6 +11,7 @@ from collections.abc import Iterator
 from common.error_codes import ErrorCode
 from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicDeleted
 from controller.messages.events import DeleteTopics
+from controller.messages.zookeeper_events import ReplicasDeleted
 from controller.model.cluster import Config, Ending, Partition, ResourceType, Topic
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.reassignments import end_reassignment
@@ -27,6 +30,8 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
             answers.append((name, Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
             continue
         answers.append((name, DONE))
+        if name in d.state.dropping:
+            continue
         if is_held_back(d.state, name):
             d.put(topic._replace(deleting=True))
             for _ in _end_what_waits(d, name):
@@ -73,19 +78,51 @@ def resume_deletions(d: Decision) -> Iterator[None]:
         name = deletable.popleft()
         topic = d.state.topics.get(name)
         # A rollback may have ordered a partition again since the topic became deletable.
-        if topic is not None and topic.deleting and not is_held_back(d.state, name):
+        begins = topic is not None and topic.deleting and name not in d.state.dropping
+        if begins and not is_held_back(d.state, name):
             for _ in _delete(d, name):
                 yield
         yield
 
 
+def replicas_deleted(d: Decision, event: ReplicasDeleted) -> Iterator[None]:
+    """Delete the topics of which no replica is left."""
+    gone = []
+    for topic, partition in event.partitions:
+        left = d.state.dropping.get(topic)
+        if left is not None:
+            left.discard((partition, event.broker))
+            if not left:
+                gone.append(topic)
+    for name in dict.fromkeys(gone):
+        for _ in _remove(d, name):
+            yield
+
+
 def _delete(d: Decision, name: str) -> Iterator[None]:
+    """Let the brokers delete the replicas; delete the topic at once, or when all of them are gone."""
+    state = d.state
+    left: set[tuple[int, int]] = set()
+    for partition in reversed(state.partitions[name]):
+        d.effects.append(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
+        left.update((partition.partition, broker) for broker in partition.replicas)
+        if partition.partition % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+    if state.profile.drops_when_back or not left:
+        for _ in _remove(d, name):
+            yield
+        return
+    state.dropping[name] = left
+    if not state.topics[name].deleting:
+        d.put(state.topics[name]._replace(deleting=True))
+
+
+def _remove(d: Decision, name: str) -> Iterator[None]:
+    """Delete the records of the topic."""
     state = d.state
     partitions = state.partitions[name]
     while partitions:
-        partition = partitions[-1]
-        d.delete(Partition, partition.key)
-        d.effects.append(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
+        d.delete(Partition, partitions[-1].key)
         if len(partitions) % PARTITIONS_PER_SLICE == 0:
             yield
     for key in list(state.configs.get((ResourceType.TOPIC, name), ())):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.messages.event import Event
-from controller.model.cluster import Partition, ResourceType
+from controller.model.cluster import Partition, ResourceType, TopicPartition
 from controller.model.errors import Outcome
 
 
@@ -34,6 +34,14 @@ class ConfigsStored(Event[None]):
     resource: ResourceType
     name: str
     values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasDeleted(Event[None]):
+    """The broker has deleted its replicas of these partitions, whose topics are being deleted."""
+
+    broker: int
+    partitions: Sequence[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)

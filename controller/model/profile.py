@@ -13,7 +13,7 @@ class ClusterProfile:
     """A topic that moves may get more partitions. Kafka's ZooKeeper controller refuses that."""
     drops_when_back: bool = True
     """A broker that was down drops its replicas of deleted topics when it is back. Where nothing makes it do
-    so, the deletion waits for the broker."""
+    so, a deletion waits for the answers of all brokers: a topic of that name would get the old logs."""
 
 
 EMBEDDED = ClusterProfile()

@@ -124,6 +124,8 @@ class State(UpstreamState):
     waiting: dict[TopicPartition, str] = field(default_factory=dict)
     """Reassignments whose next step cannot start, with the reason to show to users."""
     deletable: deque[str] = field(default_factory=deque)
+    dropping: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
+    """Topics whose replicas are being deleted: partition and broker of those that are not deleted yet."""
     """Topics whose deletion was postponed and may be possible now."""
     woken: bool = False
     """A `Continue` event was requested and has not been decided yet."""
@@ -416,6 +418,7 @@ class State(UpstreamState):
 
     def _delete_topic(self, key: str) -> None:
         topic = self.topics.pop(key)
+        self.dropping.pop(key, None)
         self.topic_names.pop(topic.id, None)
         self.partitions.pop(key, None)
         self.listed_at.pop(key, None)

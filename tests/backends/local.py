@@ -1,6 +1,7 @@
 """Brokers that are called instead of connected to: the bytes are real, the sockets are not, and time stands still."""
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from backends.client.channel import Channel
@@ -33,6 +34,8 @@ class LocalNetwork:
         self.listening: dict[int, EmbeddedBroker] = {}
         self.requests: list[tuple[int, Any]] = []
         self.refused = 0
+        self.loses: Callable[[int, Any], bool] = lambda _port, _message: False
+        """Whether the connection breaks before the request arrives."""
 
     async def listen(self, broker: EmbeddedBroker) -> Listener:
         port = FIRST_PORT + broker.id - 1
@@ -53,6 +56,8 @@ class LocalNetwork:
         broker = self.broker_at(port)
         route = ROUTES[schema_of(type(message)).api_key or 0]
         assert version in route.versions
+        if self.loses(port, message):
+            raise ConnectionResetError("lost")
         self.requests.append((port, message))
         context = Context(
             self._services,

@@ -61,7 +61,13 @@ from controller.messages.upstream_events import (
     UpstreamPolled,
     UpstreamTopic,
 )
-from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
+from controller.messages.zookeeper_events import (
+    ConfigsStored,
+    Halt,
+    PartitionsStored,
+    ReplicasDeleted,
+    TopicStored,
+)
 from controller.model.access import Acl, Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import ConfigChange, ConfigOp, Lease
@@ -106,6 +112,7 @@ EVENTS: list[AnyEvent] = [
     *(AlterReassignments([row, row]) for row in rows()),
     CreateTopics([NewTopic(name, name.encode().ljust(16, b"n"), 2, 1) for name in ("bar", "new")]),
     DeleteTopics(["foo", "bar", "new"]),
+    *(ReplicasDeleted(broker, KEYS) for broker in range(1, 4)),
     CreatePartitions([NewPartitions("foo", 4), NewPartitions("bar", 4)]),
     AlterConfigs(
         [

@@ -16,6 +16,7 @@ from backends.zookeeper.session.tree import Tree, Watch, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, ZkStore
 from backends.zookeeper.term.broker_protocol import BrokerProtocol
 from backends.zookeeper.term.brokers import BrokerDirectory, metadata_broker
+from backends.zookeeper.term.deletions import TopicDeletions
 from backends.zookeeper.term.election import Candidate, is_controller
 from backends.zookeeper.term.isr_refresh import refresh_isrs
 from backends.zookeeper.term.observer import Observer
@@ -97,6 +98,7 @@ class ZookeeperCluster:
         self._admin = AdminWatcher(
             context.tree, context.store, state, submit, context.plan_format, context.rejections
         )
+        self._deletions = TopicDeletions(state, submit)
         self._tasks: list[asyncio.Task[None]] = []
 
     def _broker_links(self, connect: Connect, clock: Clock | None) -> BrokerLinks:
@@ -124,15 +126,21 @@ class ZookeeperCluster:
         commands: list[BrokerCommand] = []
         for effect in effects:
             match effect:
+                case Publish() if effect.partition.topic in self._deletions.topics:
+                    pass  # It would create the replicas again.
                 case Publish():
                     # Brokers get the partition as it is stored.
                     stored = self._store.stored(effect.partition)
                     self._follow(stored)
                     commands.append(effect._replace(partition=stored))
-                case DropReplica() | BrokerJoined() | BrokerLeft():
+                case BrokerJoined():
+                    commands += [effect, *self._deletions.left_at(effect.broker)]
+                case DropReplica() | BrokerLeft():
                     commands.append(effect)
+                    self._deletions.began(effect)
                 case TopicDeleted():
                     self._observer.forget(effect.topic)
+                    self._deletions.topics.discard(effect.topic)
                 case ConfigsChanged():
                     pass  # The configs are in ZooKeeper, where brokers read them.
                 case _:
@@ -143,7 +151,7 @@ class ZookeeperCluster:
 
     async def start(self) -> None:
         """Take over the cluster: submit the registered brokers, watch what moves, and start all watches."""
-        self._links.on_dropped = self._store.confirm
+        self._links.on_dropped = self._dropped
         await self._admin.begin()
         brokers = await self._observer.registered_brokers()
         self._directory.update(brokers)
@@ -162,8 +170,12 @@ class ZookeeperCluster:
 
     async def stop(self) -> None:
         """Stop watching, and close the connections to brokers."""
-        await cancel(*self._tasks)
+        await cancel(*self._tasks, *self._deletions.tasks)
         await self._links.close()
+
+    def _dropped(self, broker: int, drops: Sequence[DropReplica]) -> None:
+        self._store.confirm(broker, drops)
+        self._deletions.confirm(broker, drops)
 
     def _on_written(self) -> None:
         self._observer.release_delayed()
@@ -198,6 +210,8 @@ class ZookeeperCluster:
         topics = self._store.cache.topics
         for name in list(topics):
             index = 0
+            if name in self._deletions.topics:
+                continue
             while (topic := topics.get(name)) is not None and index < len(topic.partitions):
                 partition = topic.partitions[index]
                 if partition.leader_epoch >= 0:

@@ -93,6 +93,8 @@ def test_a_deleted_topic_that_the_broker_never_knew_is_forgotten() -> None:
     both = PendingChanges(BROKER)
     both.add(batch_of(CREATED, drop(TOPIC_DELETED, 1, 2)))
     assert not both
+    assert both.needless == [drop(TOPIC_DELETED, 1, 2)]  # nothing is left there, as if it had confirmed
+    assert pending(CREATED, drop(TOPIC_DELETED, 2)).needless == []
 
 
 def test_the_successor_of_a_deleted_topic_leaves_only_the_drop_of_the_first() -> None:

@@ -12,6 +12,7 @@ from controller.messages.events import (
     NewTopic,
 )
 from controller.messages.job_events import RollBackJob
+from controller.messages.zookeeper_events import ReplicasDeleted
 from controller.model.cluster import NO_LEADER
 from controller.model.errors import DONE
 from controller.model.profile import ZOOKEEPER
@@ -115,13 +116,60 @@ def lives(controller: InMemoryController, broker: int) -> None:
     controller.do(BrokerStarted(BrokerRegistration(broker, "host", 9092, None)))
 
 
+def confirm(controller: InMemoryController, *brokers: int, topic: str = "foo") -> None:
+    """Let the brokers confirm that they have deleted their replicas of all partitions of the topic."""
+    for broker in brokers:
+        keys = [each.key for each in controller.state.partitions.get(topic, ()) if broker in each.replicas]
+        controller.do(ReplicasDeleted(broker, keys))
+
+
+def test_a_deletion_waits_until_all_brokers_have_confirmed_it() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("foo-1", [2, 3]))
+    controller.state.profile = ZOOKEEPER
+    assert [delete(controller), delete(controller)] == [DONE, DONE]
+    drops = [DropReplica("foo", 1, (2, 3), -2), DropReplica("foo", 0, (1, 2), -2)]
+    assert controller.effects == drops
+    confirm(controller, 1, 3)
+    controller.do(ReplicasDeleted(2, [key("foo-0")]))
+    again = create(controller, partitions=1, replication_factor=1)
+    assert again.outcome.error is ErrorCode.TOPIC_ALREADY_EXISTS
+    assert controller.state.dropping == {"foo": {(1, 2)}}
+    controller.do(ReplicasDeleted(2, [key("foo-1")]))
+    assert (controller.state.topics, controller.state.dropping) == ({}, {})
+    assert controller.effects == [*drops, TopicDeleted("foo")]
+
+
+def test_a_deletion_waits_for_a_broker_that_stops_before_it_has_confirmed() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
+    controller.state.profile = ZOOKEEPER
+    delete(controller)
+    controller.do(BrokerStopped(2))
+    confirm(controller, 1)
+    assert "foo" in controller.state.topics
+    lives(controller, 2)
+    confirm(controller, 2)
+    assert controller.state.topics == {}
+
+
+def test_the_next_controller_asks_all_brokers_again() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
+    controller.state.profile = ZOOKEEPER
+    delete(controller)
+    confirm(controller, 1)
+    again = controller.restart()
+    assert again.state.topics["foo"].deleting
+    assert DropReplica("foo", 0, (1, 2), -2) in again.effects
+
+
 def test_a_deletion_waits_for_offline_brokers_that_would_keep_replicas() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 3]))
     controller.state.profile = ZOOKEEPER
     controller.do(BrokerStopped(2))
     assert [delete(controller), delete(controller, "bar")] == [DONE, DONE]
+    confirm(controller, 1, 3, topic="bar")
     assert [(topic.name, topic.deleting) for topic in controller.state.topics.values()] == [("foo", True)]
     lives(controller, 2)
+    confirm(controller, 1, 2)
     assert controller.state.topics == {}
     assert controller.effects[-1] == TopicDeleted("foo")
 
@@ -144,4 +192,5 @@ def test_a_deletion_also_waits_for_a_broker_in_controlled_shutdown() -> None:
     controller.do(BrokerStopped(2))
     assert "foo" in controller.state.topics
     lives(controller, 2)
+    confirm(controller, 1, 2)
     assert controller.state.topics == {}
