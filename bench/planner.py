@@ -9,6 +9,7 @@ import argparse
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ def differing(spark: "SparkSession", count: int) -> int:
             isr=move.isr,
             live={*range(12)}.difference(gone),
             leader=move.leader,
+            original=move.current,
             min_isr=move.min_isr,
             limit=limit,
         )
@@ -95,8 +97,9 @@ def inline_microseconds(moves: list[Move], brokers: int) -> float:
     live = set(range(brokers))
 
     def work() -> None:
-        for _, _, current, target, isr, leader, min_isr, _ in moves:
-            next_step(current, target, isr=isr, live=live, leader=leader, min_isr=min_isr, limit=1)
+        rule = partial(next_step, live=live, limit=1)
+        for _, _, now, target, isr, leader, min_isr, *_ in moves:
+            rule(now, target, isr=isr, leader=leader, original=now, min_isr=min_isr)
 
     return best(3, work) / len(moves) * 1e6
 

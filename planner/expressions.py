@@ -17,27 +17,33 @@ NEXT_STEP: Sequence[Stage] = (
         "excess": "array_except(current, target)",
         "synced": "array_except(array_intersect(current, isr), offline)",
         "floor": "greatest(1, least(min_isr, size(target)))",
-        "spare": "size(target) - size(current)",
     },
     {
         "ready": "array_except(missing, offline)",
         "leaving": "concat(array_except(excess, synced), array_except(array_intersect(excess, synced), array(leader)),"
         " array_intersect(array_intersect(excess, synced), array(leader)))",
         "fits": "size(missing) <= max_step and size(excess) <= max_step"
-        " and not arrays_overlap(missing, offline)"
-        " and (size(excess) = 0 or size(missing) + size(array_intersect(target, synced)) >= floor)",
+        " and not arrays_overlap(missing, offline)",
         "leads": "not array_contains(current, target[0]) and not array_contains(offline, target[0])",
+        # Replicas that the reassignment has added and that are no longer in sync: nothing is dropped.
+        "fallen": "size(array_except(array_except(array_intersect(target, current), original), synced)) > 0",
+        # Replicas that a list must have that drops some: a lower factor needs the whole target in sync.
+        "lasting": "if(size(array_except(target, synced)) > 0, greatest(size(original), size(target)), size(target))",
     },
     {
         "turns": f"max_step < {UNLIMITED} and size(ready) > 0 and leader != target[0]"
         " and array_contains(synced, target[0])",
+        "ends": "fits and (size(excess) = 0 or not fallen"
+        " and size(missing) + size(array_intersect(target, synced)) >= floor and (size(target) >="
+        " least(size(current), size(original)) or size(array_except(array_except(target, missing), synced)) = 0))",
         # As many `added` as `dropped`, and the difference of the two lists.
         "wanted": "slice(leaving, 1, if(leads, 0, max_step))",
+        "spare": "lasting - size(current)",
     },
     {
         "added": "least(size(ready), greatest(0, if(leads, 1, least(size(wanted) + spare, max_step))))",
     },
-    # The new list is not shorter than the shorter one of `current` and `target`.
+    # The new list is not shorter than the shorter one of `current` and `lasting`.
     {"dropped": "slice(wanted, 1, greatest(0, added + greatest(0, -spare)))"},
     # Min ISR: add more replicas, or drop fewer.
     {"staying": "size(array_except(synced, dropped))"},
@@ -52,7 +58,7 @@ NEXT_STEP: Sequence[Stage] = (
         "lacking": "greatest(floor - left, if(losing = 0 or left >= least(min_isr, members), 0, min_isr - left))"
     },
     {
-        "dropped": "case when lacking <= 0 then dropped"
+        "dropped": "case when fallen then slice(dropped, 1, 0) when lacking <= 0 then dropped"
         " when lacking < losing then slice(dropped, 1, lagging + losing - lacking)"
         " else slice(dropped, 1, if(left + losing >= floor, lagging, 0)) end",
         "adding": "slice(ready, 1, added)",
@@ -60,12 +66,12 @@ NEXT_STEP: Sequence[Stage] = (
     # No replica can be dropped until more are in sync: add as many as the limit allows.
     {"adding": "if(size(adding) = 0 and size(dropped) = 0, slice(ready, 1, max_step), adding)"},
     {
-        "next": "case when turns then concat(array_intersect(target, current), excess) when fits then target"
-        " when size(adding) = 0 and size(dropped) = 0 then null else concat("
+        "next": "case when turns then concat(array_intersect(target, current), excess) when ends then target"
+        " when fits then if(size(missing) = 0, null, concat(target, excess)) when size(adding) = 0 and size(dropped) = 0 then null else concat("
         "array_intersect(target, concat(current, adding)), array_except(excess, dropped)) end"
     },
 )
-"""From `current, target, isr, offline` (arrays of broker ids), `leader`, `min_isr` and `max_step` to `next`.
+"""From `current, target, original, isr, offline` (arrays of broker ids), `leader`, `min_isr` and `max_step` to `next`.
 
 `max_step` is the limit R; `next` is null when nothing can change now.
 """
@@ -74,18 +80,24 @@ CALM = (
     "size(array_except(current, isr)) = 0 and least(min_isr, size(target)) <= size(current)"
     " and array_contains(current, leader)"
     " and not arrays_overlap(current, offline) and not arrays_overlap(target, offline)"
+    " and (size(target) >= size(original) or size(current) = size(original))"
 )
-"""Condition of an unobstructed move: all brokers are online, all replicas in sync, and at least min ISR of them."""
+"""Condition of an unobstructed move: all brokers are online, all replicas in sync, and at least min ISR of them.
+
+A reassignment to a lower factor has not begun yet.
+"""
 
 
 def _added(step: str) -> str:
     """SQL for the replicas added by the end of a step that is neither the first nor the last."""
     left = f"if(e >= m, greatest(e - {step} * r, 0) - greatest(e - m - {step} * r, 0), greatest(m - {step} * r, 0))"
-    return f"(first + m - ({left}))"
+    return f"if(lowers, greatest(first, least({step} * r, first + m)), first + m - ({left}))"
 
 
 def _dropped(step: str) -> str:
-    return f"(e - greatest(e - {step} * r, 0))"
+    # A lower factor first exchanges replicas, in `swaps` steps, and then drops the others.
+    rest = f"least(greatest({step} - swaps, 0) * r, e - first - m)"
+    return f"if(lowers, least({step} * r, first + m) + {rest}, e - greatest(e - {step} * r, 0))"
 
 
 SWAPS: Sequence[Stage] = (
@@ -94,6 +106,7 @@ SWAPS: Sequence[Stage] = (
         "excess": "array_except(current, target)",
     },
     {
+        "lowers": "size(target) < size(original)",
         "r": "least(max_step, size(target) + size(current))",
         "e": "size(excess)",
         "leaving": "concat(array_except(excess, array(leader)), array_intersect(excess, array(leader)))",
@@ -106,14 +119,20 @@ SWAPS: Sequence[Stage] = (
     {
         "lead": "first + turn",
         "m": "size(missing) - first",
-        # The first step keeps the leader as the source of the data. Later steps may drop it: its successor leads.
-        "leaving": "if(first + turn = 1, excess,"
-        " concat(slice(leaving, 1, r), array_except(excess, slice(leaving, 1, r))))",
+        "swaps": "cast(ceil(size(missing) / r) as int)",
+        "begun": "if(lowers and size(missing) > 0, least(r, size(missing)), r)",
     },
-    {"n": "lead + greatest(1, cast(ceil(greatest(m, e) / r) as int))"},
+    {
+        # The first step keeps the leader as the source of the data. Later steps may drop it: its successor leads.
+        "leaving": "if(lead = 1, excess,"
+        " concat(slice(leaving, 1, begun), array_except(excess, slice(leaving, 1, begun))))",
+        "n": "lead + greatest(1, if(lowers and e > swaps * r, swaps + cast(ceil((e - size(missing)) / r) as int),"
+        " cast(ceil(greatest(m, e) / r) as int)))",
+    },
 )
 """The numbers of the closed form. `lead` steps (0 or 1) for a new leader come first; they add `first` replicas. Each
-further step adds and drops up to `r` replicas, until `m` are added and `e` are dropped. `n` is the number of all steps."""
+further step adds and drops up to `r` replicas, until `m` are added and `e` are dropped. `n` is the number of all steps.
+`begun` replicas are dropped by the first step that drops any."""
 
 CLOSED_FORM: Sequence[Stage] = (
     {

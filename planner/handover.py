@@ -63,8 +63,7 @@ def read_request(lines: Iterator[str]) -> Request | None:
         if line == "\n":
             limits, bandwidth, live = json.loads(first)
             return Request(PlanLimits(*limits), bandwidth, set(live), moves)
-        topic, partition, current, target, isr, *others = json.loads(line)
-        moves.append(Move(topic, partition, tuple(current), tuple(target), tuple(isr), *others))
+        moves.append(Move(*(tuple(value) if isinstance(value, list) else value for value in json.loads(line))))
     raise PlanError("the request is incomplete")
 
 

@@ -103,7 +103,7 @@ def _loads(steps: StepTable) -> Iterator[Load]:
 
 
 def _waiting(move: Move, reached: Replicas, live: Collection[int]) -> dict[str, object]:
-    reason = why_short(reached, move.target, live=live, leader=move.leader)
+    reason = why_short(move.target, live=live, leader=move.leader)
     return {"topic": move.topic, "partition": move.partition, "replicas": list(reached), "reason": reason}
 
 

@@ -49,6 +49,7 @@ def steps_of(move: Move, live: Container[int], limit: int = UNLIMITED) -> Iterat
         isr=move.isr,
         live=live,
         leader=move.leader,
+        original=move.original or move.current,
         min_isr=move.min_isr,
         limit=limit,
     )

@@ -49,7 +49,7 @@ CONNECT = "sc://"
 CONNECT_PORT = 15002
 REACH_SECONDS = 5.0
 
-MOVES = ("id", "current", "target", "isr", "leader", "min_isr", "offline", "max_step")
+MOVES = ("id", "current", "target", "original", "isr", "leader", "min_isr", "offline", "max_step")
 
 
 def moves_frame(
@@ -68,6 +68,7 @@ def moves_frame(
             "id": pa.array(range(len(moves)), pa.int64()),
             "current": pa.array([move.current for move in moves], ids),
             "target": pa.array([move.target for move in moves], ids),
+            "original": pa.array([move.original or move.current for move in moves], ids),
             "isr": pa.array([move.isr for move in moves], ids),
             "leader": pa.array([move.leader for move in moves], pa.int32()),
             "min_isr": pa.array([move.min_isr for move in moves], pa.int32()),

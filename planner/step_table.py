@@ -28,7 +28,10 @@ PLANNED = (
 
 
 class Move(NamedTuple):
-    """The state of a partition and its target. `bytes` is the size of one replica."""
+    """The state of a partition and its target. `bytes` is the size of one replica.
+
+    `original` is the list before the reassignment; if it is empty, the reassignment begins at `current`.
+    """
 
     topic: str
     partition: int
@@ -38,6 +41,7 @@ class Move(NamedTuple):
     leader: int
     min_isr: int = 1
     bytes: int = 0
+    original: Replicas = ()
 
 
 class StepTable(Protocol):

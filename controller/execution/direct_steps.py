@@ -115,17 +115,15 @@ def _survivor(current: Replicas, state: State) -> Replicas:
 
 
 def _complete(state: State, step: Partition, target: Replicas) -> bool:
-    """Whether the added replicas are in sync, and enough of the next list to drop the others and to lead."""
+    """Whether the added replicas are in sync, and the replicas to drop `may_drop`, with a leader for the others."""
     if any(r not in step.isr for r in step.adding):
         return False
-    if not step.removing:
-        return True
     following = step.next
-    in_sync = [r for r in following if r in step.isr]
-    if not any(r in state.live for r in in_sync):
+    if step.removing and not any(r in state.live and r in step.isr for r in following):
         return False
-    loses = any(r in step.isr for r in step.removing)
-    return may_drop(len(in_sync), len(following), len(target), state.min_isr(step.topic), loses=loses)
+    wanted = state.reassignments.get(step.key)
+    original = step.current if wanted is None else wanted.original
+    return may_drop(step.current, following, target, original, step.isr, state.min_isr(step.topic))
 
 
 def _finish(

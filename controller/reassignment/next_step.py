@@ -27,7 +27,7 @@ class Plan(NamedTuple):
 def plan_step(state: State, partition: Partition, reassignment: Reassignment) -> Plan:
     """Plan the next step of a partition that has none in flight."""
     target = reassignment.target
-    following = following_step(state, partition, partition.current, target)
+    following = following_step(state, partition, partition.current, reassignment)
     healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
     cost = _step_cost(state, partition, following or partition.replicas, target)
     job = state.jobs.get(reassignment.job)
@@ -74,15 +74,17 @@ def release(state: State, key: TopicPartition) -> None:
 
 
 def following_step(
-    state: State, partition: Partition, current: Replicas, target: Replicas
+    state: State, partition: Partition, current: Replicas, reassignment: Reassignment
 ) -> Replicas | None:
     """Return the list after the next step from `current`; None if no step is possible now."""
+    target = reassignment.target
     step_led_by = partial(
         steps.next_step,
         current,
         target,
         isr=partition.isr,
         live=state.live,
+        original=reassignment.original,
         min_isr=state.min_isr(partition.topic),
         limit=state.backlog.usage.step,
     )

@@ -102,7 +102,7 @@ def redirect(d: Decision, partition: Partition, reassignment: Reassignment, orde
             _take_over(d, reassignment, order)
         return DONE
     current = reassignment.current_of(partition)
-    following = _continued(d, partition, current, order)
+    following = _continued(d, partition, current, reassignment._replace(target=order.target), order.job)
     if not turning.keeps_up(d.state, partition, following) and not turning.is_refused(
         d.state, partition, following
     ):
@@ -336,16 +336,18 @@ def _step_ended(d: Decision, before: Partition) -> None:
         d.state.backlog.usage.count(LEADS, 1)
 
 
-def _continued(d: Decision, partition: Partition, current: Replicas, order: Order) -> Replicas:
-    """Return the list to which an order of another target turns the step in flight.
+def _continued(
+    d: Decision, partition: Partition, current: Replicas, wanted: Reassignment, job: int
+) -> Replicas:
+    """Return the list to which an order of another target turns the step in flight. `wanted` has that target.
 
     If no step may start, or its limits do not allow it, only the replicas on their way that the order needs are copied on.
     """
-    target, state = order.target, d.state
+    target, state = wanted.target, d.state
     coming = [r for r in partition.adding if r in target]
-    if may_start(d, order.job):
+    if may_start(d, job):
         arrived = turning.extended(current, [r for r in coming if r in partition.isr], target)
-        following = following_step(state, partition, arrived, target)
+        following = following_step(state, partition, arrived, wanted)
         if following and set(coming) <= set(following) and has_capacity(state, partition, following, target):
             return following
     return turning.extended(current, coming, target)

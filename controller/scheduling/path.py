@@ -5,6 +5,7 @@ that offline brokers stay offline.
 """
 
 from collections.abc import Container, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from controller.scheduling.steps import (
@@ -40,15 +41,15 @@ def steps_to(
     isr: Replicas,
     live: Container[int],
     leader: int,
+    original: Replicas,
     min_isr: int = 1,
     limit: int = UNLIMITED,
 ) -> Iterator[Step]:
     """Yield the steps, with at most `limit` replicas each. They end before the target if the partition has to wait."""
+    rule = partial(next_step, live=live, original=original, min_isr=min_isr, limit=limit)
     number = 0
     while current != target and (leader != NO_LEADER or set(current) == set(target)):
-        following = next_step(
-            current, target, isr=isr, live=live, leader=leader, min_isr=min_isr, limit=limit
-        )
+        following = rule(current, target, isr=isr, leader=leader)
         if following is None:
             return
         number += 1
@@ -61,8 +62,8 @@ def steps_to(
         current = following
 
 
-def why_short(reached: Replicas, target: Replicas, *, live: Container[int], leader: int) -> str:
-    """Return why the steps end at `reached` and not at the target. `leader` is that of the partition now."""
-    if offline := [broker for broker in target if broker not in reached and broker not in live]:
+def why_short(target: Replicas, *, live: Container[int], leader: int) -> str:
+    """Return why the steps end before the target. `leader` is that of the partition now."""
+    if offline := [broker for broker in target if broker not in live]:
         return "offline: " + ", ".join(f"broker {broker}" for broker in offline)
     return "the partition has no leader" if leader == NO_LEADER else "too few replicas would be in sync"

@@ -4,7 +4,7 @@ Pure functions over broker ids. docs/how-it-works.md defines what the KIP leaves
 controller share the rule: what a step is, when it may drop replicas, and who leads after it.
 """
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import NamedTuple
 
 Replicas = tuple[int, ...]
@@ -25,14 +25,15 @@ def next_step(
     isr: Container[int],
     live: Container[int],
     leader: int,
+    original: Replicas,
     min_isr: int = 1,
     limit: int = UNLIMITED,
 ) -> Replicas | None:
     """Return the next replica list, `target` itself for the last step, or None if no step is possible now.
 
-    `limit` bounds the replicas added, and those dropped, in one step. The result never has fewer members than
-    the smaller of `current` and `target`. It drops replicas only if it `may_drop` them once the added ones
-    are in sync. A step that only changes the leader has the members of `current`, in the order of `target`.
+    `original` is the list before the reassignment. `limit` bounds the replicas added, and those dropped, in one
+    step. The step drops replicas only if it `may_drop` them once the added ones are in sync. A step that only
+    changes the leader has the members of `current`, in the order of `target`.
     """
     missing = [r for r in target if r not in current]
     excess = [r for r in current if r not in target]
@@ -41,18 +42,17 @@ def next_step(
     if ready and preferred_leader(target, limit) in in_sync - {leader}:
         swap = _Swap(add=[], drop=[])  # Unload the old leader before more data is copied.
     else:
-        if max(len(missing), len(excess)) <= limit:
-            in_target = len(missing) + sum(r in in_sync for r in target)
-            if ready == missing and (not excess or keeps_up(in_target, len(target), min_isr)):
+        if ready == missing and max(len(missing), len(excess)) <= limit:
+            if may_drop(current, target, target, original, in_sync.union(missing), min_isr):
                 return target
-        if target[0] in ready:
+            swap = _Swap(add=missing, drop=[])  # As in Kafka: nothing is dropped before the rest may be.
+        elif target[0] in ready:
             swap = _Swap(add=ready[:1], drop=[])  # It takes over as soon as it is in sync.
         else:
-            swap = _swap(current, target, ready, _leaving_order(excess, in_sync, leader), limit)
-        swap = _keep_floor(current, target, in_sync, ready, swap, min_isr)
-        if not swap.add and not swap.drop:
-            # No replica may be dropped before more are in sync: add what is possible.
-            swap = _Swap(add=ready[:limit], drop=[])
+            leaving = _leaving_order(excess, in_sync, leader)
+            swap = _swap(current, _least(target, original, in_sync), ready, leaving, limit)
+        swap = _keep_floor(current, target, original, in_sync, ready, swap, min_isr)
+        swap = swap if swap.add or swap.drop else _Swap(add=ready[:limit], drop=[])  # what is possible
         if not swap.add and not swap.drop:
             return None
     members = {*current, *swap.add}.difference(swap.drop)
@@ -65,13 +65,43 @@ def keeps_up(in_sync: int, members: int, min_isr: int) -> bool:
     return in_sync >= max(1, min(min_isr, members))
 
 
-def may_drop(in_sync: int, members: int, target: int, min_isr: int, *, loses: bool) -> bool:
-    """Return whether a step may drop replicas when `in_sync` of the `members` of its list are in sync.
+def may_drop(
+    current: Replicas,
+    following: Collection[int],
+    target: Replicas,
+    original: Replicas,
+    in_sync: Container[int],
+    min_isr: int,
+) -> bool:
+    """Return whether a step from `current` may end at `following`, without the replicas that it drops.
 
-    They must satisfy min ISR for a list of the length of the target. If the step `loses` a replica in sync,
-    they must also satisfy it for its own list, which may be longer.
+    The rule is that of Kafka 4.3 (PartitionReassignmentReplicas, KAFKA-19975) for the reassignment from
+    `original` to `target`: all replicas that it adds are in sync, and if it lowers the replication factor, all of
+    the target. So no replica in sync is dropped without another one for it. A dead replica that was there before
+    and stays does not delay the others. A step may have added a part of the target only; the list is then not
+    shorter than before.
+
+    In addition, the step keeps min ISR (KIP-435): for a list of the length of the target, and if it loses a
+    replica in sync, for its own list.
     """
-    return keeps_up(in_sync, target, min_isr) and (not loses or keeps_up(in_sync, members, min_isr))
+    dropped = [r for r in current if r not in following]
+    if not dropped:
+        return True
+    if any(r in following and r not in original and r not in in_sync for r in target):
+        return False
+    if len(following) < min(len(current), _least(target, original, in_sync)):
+        return False
+    staying = sum(r in in_sync for r in following)
+    loses = any(r in in_sync for r in dropped)
+    return keeps_up(staying, len(target), min_isr) and (
+        not loses or keeps_up(staying, len(following), min_isr)
+    )
+
+
+def _least(target: Replicas, original: Replicas, in_sync: Container[int]) -> int:
+    """Return how many replicas a list must have that drops some."""
+    lowers = len(target) < len(original)
+    return len(original) if lowers and any(r not in in_sync for r in target) else len(target)
 
 
 def preferred_leader(target: Replicas, limit: int) -> int:
@@ -107,34 +137,31 @@ def _leaving_order(excess: list[int], in_sync: Container[int], leader: int) -> l
     return sorted(excess, key=lambda r: r in in_sync and 1 + (r == leader))
 
 
-def _swap(current: Replicas, target: Replicas, ready: list[int], excess: list[int], limit: int) -> _Swap:
-    """Add as many replicas as are dropped: the list never becomes shorter than the shorter of the two."""
+def _swap(current: Replicas, least: int, ready: list[int], excess: list[int], limit: int) -> _Swap:
+    """Add as many replicas as are dropped. The list becomes shorter only if it has more than the `least` members."""
     drop = excess[:limit]
-    add = ready[: max(0, min(len(drop) + len(target) - len(current), limit))]
-    spare = len(current) + len(add) - min(len(current), len(target))
+    add = ready[: max(0, min(len(drop) + least - len(current), limit))]
+    spare = len(current) + len(add) - min(len(current), least)
     return _Swap(add, drop[: max(0, spare)])
 
 
 def _keep_floor(
     current: Replicas,
     target: Replicas,
-    in_sync: Container[int],
+    original: Replicas,
+    in_sync: set[int],
     ready: list[int],
     swap: _Swap,
     min_isr: int,
 ) -> _Swap:
-    """Add more or drop less, so that the replicas in sync that stay and the added ones satisfy min ISR.
-
-    This may add more than the limit. A list that is still longer than the target keeps the full min ISR, even
-    if the target is shorter than that.
-    """
+    """Add more or drop less, so that the step may drop its replicas. This may add more than the limit."""
     floor = max(1, min(min_isr, len(target)))
     drop = list(swap.drop)
     staying = sum(r in in_sync and r not in drop for r in current)
     add = ready[: max(len(swap.add), floor - staying)]
     while drop:
-        left, members = staying + len(add), len(current) + len(add) - len(drop)
-        if may_drop(left, members, len(target), min_isr, loses=any(r in in_sync for r in drop)):
+        following = {*current, *add}.difference(drop)
+        if may_drop(current, following, target, original, in_sync.union(add), min_isr):
             break
-        staying += drop.pop() in in_sync
+        drop.pop()
     return _Swap(add, drop)

@@ -56,18 +56,20 @@ def _rollback_row(state: State, job: Job, row: Reassignment | Finished) -> Rollb
         reached = step.replicas
     if reached == back:
         return RollbackRow(key, back)
-    reason = why_short(reached, back, live=state.live, leader=partition.leader)
+    reason = why_short(back, live=state.live, leader=partition.leader)
     return RollbackRow(key, back, waits_for=reason, reached=reached)
 
 
 def _steps(state: State, partition: Partition, back: Replicas) -> Iterator[Step]:
     """Return the steps from where the partition is after its last completed step."""
+    wanted = state.reassignments.get(partition.key)
     return steps_to(
         partition.current,
         back,
         isr=tuple(broker for broker in partition.isr if broker in partition.current),
         live=state.live,
         leader=partition.leader,
+        original=partition.current if wanted is None else wanted.original,
         min_isr=state.min_isr(partition.topic),
         limit=state.backlog.usage.step,
     )

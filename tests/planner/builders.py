@@ -31,10 +31,10 @@ def parsed(markup: str) -> ElementTree.Element:
 
 
 def random_move(rng: random.Random, brokers: Sequence[int]) -> Move:
-    """Any two lists, any ISR, and leaders as they come: most in the ISR, a few gone."""
-    current, target = (
-        tuple(rng.sample(brokers, rng.randint(1, min(6, len(brokers))))) for _ in ("current", "target")
+    """Any lists, any ISR, and leaders as they come: most in the ISR, a few gone. Every third one has begun."""
+    current, target, original = (
+        tuple(rng.sample(brokers, rng.randint(1, min(6, len(brokers))))) for _ in ("now", "then", "before")
     )
     isr = tuple(broker for broker in current if rng.random() < 0.8)
     leader = rng.choice(isr) if isr and rng.random() < 0.95 else rng.choice([-1, *current])
-    return Move("orders", 0, current, target, isr, leader, min_isr=rng.randint(1, 4))
+    return Move("orders", 0, current, target, isr, leader, rng.randint(1, 4), 0, rng.choice([(), (), original]))

@@ -83,6 +83,7 @@ def test_the_next_step_is_that_of_the_python_form(spark: "SparkSession") -> None
             isr=move.isr,
             live=set(BROKERS) - {*gone},
             leader=move.leader,
+            original=move.original or move.current,
             min_isr=move.min_isr,
             limit=limit,
         )

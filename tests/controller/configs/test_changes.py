@@ -260,10 +260,11 @@ def test_a_cluster_wide_key_that_was_set_on_a_broker_can_be_deleted(controller: 
 
 def test_a_lower_min_isr_completes_a_blocked_step(controller: InMemoryController) -> None:
     controller.put(controller["foo-0"]._replace(isr=(1, 3)))
-    controller.with_topic_config(MIN_ISR, "2").alter({"foo-0": (1, 2)})
-    assert controller.waiting_reason("foo-0") == "too few replicas are in sync (min.insync.replicas 2)"
-    alter(controller, ConfigChange(MIN_ISR, SET, "1"))
-    assert controller.replicas("foo-0") == (1, 2)
+    controller.with_topic_config(MIN_ISR, "3").alter({"foo-0": (1, 2, 4)})
+    controller.isr("foo-0", (1, 3, 4))
+    assert controller.waiting_reason("foo-0") == "too few replicas are in sync (min.insync.replicas 3)"
+    alter(controller, ConfigChange(MIN_ISR, SET, "2"))
+    assert controller.replicas("foo-0") == (1, 2, 4)
 
 
 def test_allowing_unclean_election_elects_a_leader_immediately(controller: InMemoryController) -> None:

@@ -17,9 +17,11 @@ def begin(controller: InMemoryController, following: Replicas) -> tuple[bool, Pa
     return complete, controller["foo-0"], d
 
 
-def advance(controller: InMemoryController) -> tuple[bool, Partition, Decision]:
+def advance(
+    controller: InMemoryController, target: Replicas = TARGET
+) -> tuple[bool, Partition, Decision]:
     d = Decision(controller.state)
-    complete = direct_steps.advance(d, controller["foo-0"], TARGET)
+    complete = direct_steps.advance(d, controller["foo-0"], target)
     return complete, controller["foo-0"], d
 
 
@@ -74,14 +76,21 @@ def test_an_offline_remaining_replica_does_not_delay_the_step() -> None:
 def test_no_replica_is_dropped_while_the_next_list_is_under_min_isr() -> None:
     controller = (
         InMemoryController()
-        .with_partitions(partition("foo-0", (1, 2, 3), isr=(1, 3)))
-        .with_topic_config("min.insync.replicas", "2")
+        .with_partitions(
+            partition("foo-0", (1, 2, 4, 3), adding=(4,), removing=(3,), isr=(1, 3, 4), leader=1)
+        )
+        .with_topic_config("min.insync.replicas", "3")
     )
+    assert advance(controller)[1].replicas == (1, 2, 4, 3)
+
+
+def test_a_lower_factor_waits_for_each_replica_that_stays() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3), isr=(1, 3)))
     complete, now, _ = begin(controller, (1, 2))
     assert not complete
     assert (now.replicas, now.adding, now.removing) == ((1, 2, 3), (), (3,))
-    assert controller.isr("foo-0", (1, 2, 3)).ok
-    assert advance(controller)[1].replicas == (1, 2)
+    controller.put(now._replace(isr=(1, 2, 3)))
+    assert advance(controller, (1, 2))[1].replicas == (1, 2)
 
 
 def test_min_isr_counts_no_more_than_the_next_list_has_members() -> None:

@@ -260,8 +260,9 @@ def test_a_step_keeps_min_isr_with_the_present_isr() -> None:
         partition("foo-0", (1, 2, 3, 4), isr=(2, 3), leader=2)
     )
     controller.with_topic_config("min.insync.replicas", "2")
-    ordered(controller, (1, 6))
-    assert controller.replicas("foo-0") == (1, 2, 3)
+    ordered(controller, (1, 5, 4, 6))
+    controller.isr("foo-0", (2, 3, 5))
+    assert controller.replicas("foo-0") == (1, 5, 4, 2)
     assert controller.phase("foo-0") is Phase.WAITING
 
 
