@@ -235,6 +235,7 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
             d.put(Config(wanted.resource, wanted.name, name, value))
         elif state.config(wanted.resource, wanted.name, name) is not None:
             d.delete(Config, (wanted.resource, wanted.name, name))
+    state.in_flight.configs_changed(wanted.resource, wanted.name)
     d.effects.append(ConfigsChanged(wanted.resource, wanted.name))
 
 

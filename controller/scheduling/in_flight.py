@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from controller.model.configs import ResourceType
 from controller.model.names import TopicPartition
 
 MOVING = 1
@@ -22,7 +23,7 @@ class StepsInFlight:
         """Topic -> partition -> why its step is in flight (MOVING, DELEGATED). Topics without a step are
         absent."""
         self.changed_topics: set[str] = set()
-        """Topics in which a step began, changed or ended since the throttle was adjusted."""
+        """Topics in which a step began, changed or ended, or configs changed, since the throttle was adjusted."""
         self._count = 0
 
     def __contains__(self, key: TopicPartition) -> bool:
@@ -52,6 +53,11 @@ class StepsInFlight:
             del numbers[number]
             if not numbers:
                 del self.by_topic[topic]
+
+    def configs_changed(self, resource: ResourceType, name: str) -> None:
+        """Note that someone changed configs of the resource: lists of throttled replicas may be among them."""
+        if resource is ResourceType.TOPIC and name in self.by_topic:
+            self.changed_topics.add(name)
 
     def end_moves(self, topic: str, numbers: Iterable[int]) -> None:
         """As `note` of each, for partitions of the topic for which MOVING does not apply any more."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, THROTTLE
 from controller.machine import decide
 from controller.messages.effects import BrokerJoined, ConfigsChanged, Publish
 from controller.messages.event import AnyEvent
@@ -142,3 +143,12 @@ def test_while_halted_a_step_in_flight_is_finished() -> None:
     do(controller, Halt(True))
     do(controller, PartitionsStored([MOVING._replace(isr=(1, 2, 3), partition_epoch=1)]))
     assert controller.state.partitions["foo"][0].replicas == (3, 2)
+
+
+def test_lists_of_throttled_replicas_that_someone_removes_are_set_again() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    controller.default(THROTTLE, "1000")
+    controller.alter({"foo-0": (1, 3)})
+    d = do(controller, ConfigsStored(ResourceType.TOPIC, "foo", {}))
+    written = {each.config: each.value for each in d.changes if isinstance(each, Config)}
+    assert written == {LEADER_REPLICAS: "0:1,0:2", FOLLOWER_REPLICAS: "0:3"}

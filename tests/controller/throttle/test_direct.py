@@ -155,6 +155,27 @@ def test_entries_that_someone_adds_during_the_lease_are_kept() -> None:
     assert lists(controller.settle())[1] == "7:1"
 
 
+def test_lists_that_someone_removes_are_set_again_for_what_still_moves() -> None:
+    controller = throttled()
+    controller.alter({"foo-0": [1, 3], "foo-1": [2, 4]})
+    controller.isr("foo-1", [2, 1, 4])
+    changes = [ConfigChange(each, ConfigOp.DELETE, None) for each in (LEADER_REPLICAS, FOLLOWER_REPLICAS)]
+    controller.do(AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", changes)]))
+    assert lists(controller) == ("0:1,0:2", "0:3")
+    set_by_hand(controller, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "7:1")
+    assert lists(controller) == ("0:1,0:2", "7:1,0:3")
+    assert lists(controller.settle()) == (None, "7:1")
+
+
+def test_rates_that_someone_removes_are_set_again() -> None:
+    controller = throttled()
+    controller.alter({"foo-0": [1, 3]})
+    changes = [ConfigChange(rate, ConfigOp.DELETE, None) for rate in RATES]
+    controller.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "3", changes)]))
+    assert rates(controller) == {1: "1000", 3: "1000"}
+    assert rates(controller.settle()) == {}
+
+
 def test_a_cluster_wide_rate_is_not_overridden() -> None:
     controller = throttled()
     controller.default(RATES[1], "10")
