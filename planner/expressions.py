@@ -96,8 +96,8 @@ def _added(step: str) -> str:
 
 def _dropped(step: str) -> str:
     # A lower factor first exchanges replicas, in `swaps` steps, and then drops the others.
-    rest = f"least(greatest({step} - swaps, 0) * r, e - first - m)"
-    return f"if(lowers, least({step} * r, first + m) + {rest}, e - greatest(e - {step} * r, 0))"
+    rest = f"least(greatest({step} - swaps, 0) * r, e - exchanged)"
+    return f"if(lowers, least({step} * r, exchanged) + {rest}, e - greatest(e - {step} * r, 0))"
 
 
 SWAPS: Sequence[Stage] = (
@@ -119,14 +119,17 @@ SWAPS: Sequence[Stage] = (
     {
         "lead": "first + turn",
         "m": "size(missing) - first",
-        "swaps": "cast(ceil(size(missing) / r) as int)",
-        "begun": "if(lowers and size(missing) > 0, least(r, size(missing)), r)",
+        "exchanged": "if(size(missing) = first, 0, size(missing))",
+    },
+    {
+        "swaps": "cast(ceil(exchanged / r) as int)",
+        "begun": "if(lowers and exchanged > 0, least(r, exchanged), r)",
     },
     {
         # The first step keeps the leader as the source of the data. Later steps may drop it: its successor leads.
         "leaving": "if(lead = 1, excess,"
         " concat(slice(leaving, 1, begun), array_except(excess, slice(leaving, 1, begun))))",
-        "n": "lead + greatest(1, if(lowers and e > swaps * r, swaps + cast(ceil((e - size(missing)) / r) as int),"
+        "n": "lead + greatest(1, if(lowers and e > swaps * r, swaps + cast(ceil((e - exchanged) / r) as int),"
         " cast(ceil(greatest(m, e) / r) as int)))",
     },
 )

@@ -63,7 +63,9 @@ def read_request(lines: Iterator[str]) -> Request | None:
         if line == "\n":
             limits, bandwidth, live = json.loads(first)
             return Request(PlanLimits(*limits), bandwidth, set(live), moves)
-        moves.append(Move(*(tuple(value) if isinstance(value, list) else value for value in json.loads(line))))
+        topic, partition, current, target, isr, leader, min_isr, size, original = json.loads(line)
+        now, then, in_sync, before = map(tuple, (current, target, isr, original))
+        moves.append(Move(topic, partition, now, then, in_sync, leader, min_isr, size, before))
     raise PlanError("the request is incomplete")
 
 

@@ -87,15 +87,15 @@ def may_drop(
     dropped = [r for r in current if r not in following]
     if not dropped:
         return True
-    if any(r in following and r not in original and r not in in_sync for r in target):
+    lagging = [r for r in target if r not in in_sync]
+    if any(r in following and r not in original for r in lagging):
         return False
-    if len(following) < min(len(current), _least(target, original, in_sync)):
+    if lagging and len(target) < len(original) and len(following) < min(len(current), len(original)):
         return False
-    staying = sum(r in in_sync for r in following)
-    loses = any(r in in_sync for r in dropped)
-    return keeps_up(staying, len(target), min_isr) and (
-        not loses or keeps_up(staying, len(following), min_isr)
-    )
+    staying = sum([r in in_sync for r in following])
+    if not keeps_up(staying, len(target), min_isr):
+        return False
+    return keeps_up(staying, len(following), min_isr) or not any(r in in_sync for r in dropped)
 
 
 def _least(target: Replicas, original: Replicas, in_sync: Container[int]) -> int:

@@ -251,6 +251,6 @@ def _moves(state: State, keys: Sequence[TopicPartition], size: Size) -> list[Mov
         if wanted is not None and partition is not None:
             current, min_isr = wanted.current_of(partition), state.min_isr(key.topic)
             isr = tuple(r for r in partition.isr if r in current)
-            known = (isr, partition.leader, min_isr, size(key) or 0, wanted.original)
-            moves.append(Move(*key, current, wanted.target, *known))
+            numbers = (partition.leader, min_isr, size(key) or 0)
+            moves.append(Move(*key, current, wanted.target, isr, *numbers, wanted.original))
     return moves

@@ -19,7 +19,7 @@ from controller.messages.events import (
     Stalled,
 )
 from controller.messages.job_events import Queue
-from controller.model.cluster import NO_LEADER, Deleted, Partition, TopicPartition
+from controller.model.cluster import NO_LEADER, Deleted, Partition, Reassignment, TopicPartition
 from controller.scheduling.limits import Capacity, LimitKind
 from controller.scheduling.steps import keeps_up
 from controller.state.decision import Decision
@@ -47,6 +47,14 @@ def can_undo(event: AnyEvent) -> bool:
     )
 
 
+def check_completion(before: Partition, after: Partition, wanted: Reassignment) -> None:
+    """Check that the added replicas are in sync, and all of the target if the factor becomes lower."""
+    stays = set(after.replicas)
+    assert stays & set(wanted.target) - set(wanted.original) <= set(after.isr)
+    if len(stays) < min(len(before.current), len(wanted.original)):
+        assert set(wanted.target) <= set(after.isr)
+
+
 class CheckedController(InMemoryController):
     """A controller that compares the partitions before and after each decision."""
 
@@ -54,6 +62,7 @@ class CheckedController(InMemoryController):
         super().__init__(brokers, live)
         self.last: dict[TopicPartition, Partition] = {}
         self.told: dict[TopicPartition, Partition] = {}
+        self.before: dict[TopicPartition, Partition] = {}
 
     def with_partitions(self, *partitions: Partition) -> "CheckedController":
         """Add new partitions."""
@@ -76,8 +85,10 @@ class CheckedController(InMemoryController):
         hopeless = {p.key for p in self.state.all_partitions() if not self.state.live & set(p.replicas)}
         flying = {p.key: p for p in self.flying()}
         expected = self.state.backlog.usage.taken(Capacity(LimitKind.LEADERS))
+        wanted = dict(self.state.reassignments)
         d = super().decide(event)
         moved = self.check_records(d, event, hopeless)
+        self.check_completions(d, wanted)
         if not isinstance(event, ELECTING_EVENTS):
             # Steps that began under a higher limit go on.
             assert moved <= max(self.state.backlog.usage.limits.leaders, expected)
@@ -105,6 +116,7 @@ class CheckedController(InMemoryController):
         Returns the number of leaders that steps changed.
         """
         moved = 0
+        self.before = dict(self.last)
         for change in d.changes:
             if isinstance(change, Deleted) and change.kind is Partition:
                 gone = change.key
@@ -118,6 +130,17 @@ class CheckedController(InMemoryController):
                 )
                 self.last[change.key] = change
         return moved
+
+    def check_completions(self, d: Decision, wanted: dict[TopicPartition, Reassignment]) -> None:
+        """Check that steps dropped replicas by the rule of Kafka 4.3 (KAFKA-19975). `wanted` is from before."""
+        for change in d.changes:
+            if isinstance(change, Reassignment):
+                wanted[change.key] = change
+            elif isinstance(change, Partition):
+                before = self.before.get(change.key, change)
+                self.before[change.key] = change
+                if change.key in wanted and set(before.current) - set(change.replicas):
+                    check_completion(before, change, wanted[change.key])
 
     def check_change(
         self, before: Partition, after: Partition, event: AnyEvent, hopeless: set[TopicPartition]

@@ -37,4 +37,6 @@ def random_move(rng: random.Random, brokers: Sequence[int]) -> Move:
     )
     isr = tuple(broker for broker in current if rng.random() < 0.8)
     leader = rng.choice(isr) if isr and rng.random() < 0.95 else rng.choice([-1, *current])
-    return Move("orders", 0, current, target, isr, leader, rng.randint(1, 4), 0, rng.choice([(), (), original]))
+    return Move(
+        "orders", 0, current, target, isr, leader, rng.randint(1, 4), 0, rng.choice([(), (), original])
+    )

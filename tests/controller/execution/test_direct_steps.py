@@ -17,9 +17,7 @@ def begin(controller: InMemoryController, following: Replicas) -> tuple[bool, Pa
     return complete, controller["foo-0"], d
 
 
-def advance(
-    controller: InMemoryController, target: Replicas = TARGET
-) -> tuple[bool, Partition, Decision]:
+def advance(controller: InMemoryController, target: Replicas = TARGET) -> tuple[bool, Partition, Decision]:
     d = Decision(controller.state)
     complete = direct_steps.advance(d, controller["foo-0"], target)
     return complete, controller["foo-0"], d

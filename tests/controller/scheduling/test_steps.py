@@ -1,6 +1,7 @@
 """KIP-435's steps: the KIP's own example, the single rules, and the properties of every walk."""
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -15,9 +16,7 @@ def walk(current: Replicas, target: Replicas, limit: int = UNLIMITED, min_isr: i
     """The lists that follow when every replica catches up, and the first of the target leads once it can."""
     leader, original = current[0], current
     while current != target:
-        following = step(
-            current, target, leader=leader, original=original, min_isr=min_isr, limit=limit
-        )
+        following = step(current, target, leader=leader, original=original, min_isr=min_isr, limit=limit)
         assert following is not None
         current = following
         leader = target[0] if target[0] in current else leader
@@ -134,14 +133,18 @@ def test_a_lower_factor_exchanges_replicas_before_the_list_becomes_shorter() -> 
 @pytest.mark.parametrize("limit", [1, UNLIMITED])
 def test_a_replica_out_of_sync_that_stays_does_not_delay_an_exchange(limit: int) -> None:
     assert step((1, 2, 3), (2, 3, 4), isr=(1, 2), leader=2, limit=limit) == (2, 3, 4)
-    assert step((4, 2, 3, 1), (4, 2, 3), isr=(1, 2, 4), leader=4, original=(1, 2, 3), limit=limit) == (4, 2, 3)
+    assert step((4, 2, 3, 1), (4, 2, 3), isr=(1, 2, 4), leader=4, original=(1, 2, 3), limit=limit) == (
+        4,
+        2,
+        3,
+    )
 
 
 @pytest.mark.parametrize("limit", [1, UNLIMITED])
 def test_nothing_is_dropped_while_a_replica_that_was_added_before_is_out_of_sync(limit: int) -> None:
-    fallen = {"isr": (1, 2, 3), "leader": 1, "original": (1, 2, 3), "limit": limit}
-    assert step((4, 1, 2, 3), (4, 2, 3), **fallen) is None
-    assert step((4, 1, 2, 3), (4, 5, 3), **fallen) == (4, 5, 3, 1, 2)
+    rule = partial(step, (4, 1, 2, 3), isr=(1, 2, 3), leader=1, original=(1, 2, 3), limit=limit)
+    assert rule((4, 2, 3)) is None
+    assert rule((4, 5, 3)) == (4, 5, 3, 1, 2)
 
 
 def test_a_list_that_is_still_long_keeps_min_isr_beyond_a_shorter_target() -> None:
@@ -173,7 +176,12 @@ def test_more_than_the_limit_is_added_if_min_isr_requires_it() -> None:
 
 
 def test_fewer_are_dropped_if_min_isr_cannot_be_reached_otherwise() -> None:
-    assert step((1, 2, 3, 4), (1, 5, 6, 7), isr=(2, 3), leader=2, min_isr=3, live={1, 2, 3, 4, 5}) == (1, 5, 2, 3)
+    assert step((1, 2, 3, 4), (1, 5, 6, 7), isr=(2, 3), leader=2, min_isr=3, live={1, 2, 3, 4, 5}) == (
+        1,
+        5,
+        2,
+        3,
+    )
 
 
 def test_min_isr_above_the_targets_length_requires_the_target_only() -> None:
@@ -235,7 +243,14 @@ def test_with_offline_brokers_the_steps_end_with_all_live_targets(
     for _ in range(3 * len(ALL)):
         isr = [r for r in current if r in live]
         following = step(
-            current, target, isr=isr, live=live, leader=leader, original=original, min_isr=min_isr, limit=limit
+            current,
+            target,
+            isr=isr,
+            live=live,
+            leader=leader,
+            original=original,
+            min_isr=min_isr,
+            limit=limit,
         )
         if following is None or current == target:
             break
