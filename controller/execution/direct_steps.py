@@ -48,8 +48,14 @@ def advance(d: Decision, partition: Partition, target: Replicas, preferred: int 
     """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished.
 
     When all new replicas are in sync but none may be dropped, the step ends without dropping any. It no
-    longer counts against the limits, and the copied replicas stay.
+    longer counts against the limits, and the copied replicas stay. A step that adds replicas which the target
+    does not have was cancelled while every replica was offline: it is undone as soon as no data is lost.
     """
+    wanted = d.state.reassignments.get(partition.key)
+    if wanted is not None and wanted.rolling_back and any(r not in target for r in partition.adding):
+        back = wanted.current_of(partition)
+        safe = keeps_data(partition, back) or d.state.unclean_allowed(partition.topic)
+        return safe and begin(d, partition, back, target, preferred)
     stays = partition.leader in partition.isr and partition.leader in d.state.live
     end = partition
     if not _complete(d.state, partition, target):

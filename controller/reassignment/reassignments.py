@@ -365,8 +365,8 @@ def _turn(
 ) -> Outcome:
     """Turn the step in flight to `following`, unless that would lose the partition's data.
 
-    If no replica is alive, a rollback loses nothing more (KIP-236): it is carried out while every original is
-    still in the list, and otherwise after the step in flight.
+    If no replica is alive, a rollback is accepted (KIP-236), but offline is not lost: the step is undone when
+    that loses no replica in sync (`direct_steps.advance`). An upstream decides that itself.
     """
     back = order.target == reassignment.original
     state = d.state
@@ -378,7 +378,7 @@ def _turn(
             "because it would require an unclean leader election.",
         )
     taken = _take_over(d, reassignment, order)
-    if not unclean or set(reassignment.original) <= set(partition.replicas):
+    if not unclean or (state.profile.has_upstream and set(reassignment.original) <= set(partition.replicas)):
         _begin(d, partition, following, taken)
     return DONE
 

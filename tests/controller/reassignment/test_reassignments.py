@@ -156,8 +156,39 @@ def test_an_undo_is_unclean_if_only_a_lagging_original_is_alive() -> None:
     assert not controller.alter({"foo-0": None})["foo-0"].ok
 
 
-def test_without_live_replicas_a_rollback_is_accepted() -> None:
-    controller = orphaned()
+def cancelled_offline() -> InMemoryController:
+    """All replicas of a move from (1, 2) to (4, 5) are offline, and it was cancelled. Only 4 was in sync."""
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    ordered(controller, (4, 5))
+    controller.isr("foo-0", (1, 4))
+    for broker in (1, 2, 5, 4):
+        controller.stop(broker)
+    return ordered(controller, None)
+
+
+def test_offline_is_not_lost_a_rollback_waits_for_the_replicas_in_sync() -> None:
+    controller = cancelled_offline()
+    assert (controller["foo-0"].isr, controller["foo-0"].leader) == ((4,), NO_LEADER)
+    controller.start(1)
+    assert controller["foo-0"].leader == NO_LEADER
+    controller.start(4)
+    assert (controller["foo-0"].isr, controller["foo-0"].leader) == ((4,), 4)
+    controller.start(5)
+    controller.isr("foo-0", (4, 5))
+    assert controller.phase("foo-0") is Phase.MOVING
+
+
+def test_a_rollback_that_waited_is_executed_when_an_original_is_in_sync() -> None:
+    controller = cancelled_offline().restart(live=(1, 4))
+    controller.isr("foo-0", (4, 1))
+    now = controller["foo-0"]
+    assert (now.replicas, now.isr, now.leader) == ((1, 2), (1,), 1)
+    assert controller.reassignment_of("foo-0") is None
+    assert sorted(controller.dropped("foo-0")) == [4, 5]
+
+
+def test_without_live_replicas_a_rollback_is_executed_if_unclean_elections_are_allowed() -> None:
+    controller = orphaned().with_topic_config("unclean.leader.election.enable", "true")
     controller.state.live.clear()
     ordered(controller, None)
     assert (controller.replicas("foo-0"), controller["foo-0"].isr) == ((1, 2), (1,))
