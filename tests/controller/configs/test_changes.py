@@ -262,7 +262,7 @@ def test_a_lower_min_isr_completes_a_blocked_step(controller: InMemoryController
     controller.put(controller["foo-0"]._replace(isr=(1, 3)))
     controller.with_topic_config(MIN_ISR, "3").alter({"foo-0": (1, 2, 4)})
     controller.isr("foo-0", (1, 3, 4))
-    assert controller.waiting_reason("foo-0") == "too few replicas are in sync (min.insync.replicas 3)"
+    assert controller.waiting_reason("foo-0") == "not in sync: broker 2, which keeps a replica"
     alter(controller, ConfigChange(MIN_ISR, SET, "2"))
     assert controller.replicas("foo-0") == (1, 2, 4)
 
