@@ -25,6 +25,7 @@ from controller.model.cluster import (
     ControllerEpoch,
     Partition,
     Reassignment,
+    ResourceType,
     TopicPartition,
 )
 from controller.model.election import after_loss, keep_or_elect, with_leader
@@ -51,6 +52,10 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     for _ in recover(d, state.all_partitions()):
         yield
     state.unlisted_brokers = unlisted_brokers(state)
+    # Their steps, or the topics themselves, may have ended under another controller.
+    state.in_flight.changed_topics.update(
+        name for resource, name, _ in state.leases if resource is ResourceType.TOPIC
+    )
     ongoing = list(state.reassignments.items())
     for begin in range(0, len(ongoing), PARTITIONS_PER_SLICE):
         _resume(d, ongoing[begin : begin + PARTITIONS_PER_SLICE])

@@ -62,16 +62,12 @@ def drop_lost_reassignments(d: Decision) -> Iterator[None]:
 
 
 def _keys(state: State, topic: str) -> list[TopicPartition]:
-    """Return the topic's partitions.
-
-    If it was deleted while reassignd did not run, return those that records name.
-    """
+    """Return the topic's partitions, and those that records name, if no poll has shown all of them since the start."""
     known = [partition.key for partition in state.partitions.get(topic, ())]
-    return known or [
-        key
-        for key in dict.fromkeys(chain(state.pending, state.reassignments, state.upstream_steps))
-        if key.topic == topic
-    ]
+    if known and topic not in state.shown_in_part:
+        return known
+    named = chain(state.pending, state.reassignments, state.upstream_steps)
+    return list(dict.fromkeys(chain(known, (key for key in named if key.topic == topic))))
 
 
 def _forget(d: Decision, key: TopicPartition) -> None:

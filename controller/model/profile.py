@@ -15,7 +15,10 @@ class ClusterProfile:
     """A broker that was down drops its replicas of deleted topics when it is back. Where nothing makes it do
     so, a deletion waits for the answers of all brokers: a topic of that name would get the old logs."""
 
+    measures_sizes: bool = False
+    """The sizes of replicas are measured, soon after the start."""
+
 
 EMBEDDED = ClusterProfile()
-GATEWAY = ClusterProfile(has_upstream=True)
-ZOOKEEPER = ClusterProfile(grows_while_moving=False, drops_when_back=False)
+GATEWAY = ClusterProfile(has_upstream=True, measures_sizes=True)
+ZOOKEEPER = ClusterProfile(grows_while_moving=False, drops_when_back=False, measures_sizes=True)

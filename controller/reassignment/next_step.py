@@ -127,18 +127,29 @@ def _step_cost(state: State, partition: Partition, following: Replicas, target: 
         leader=partition.leader,
         preferred=NO_LEADER if target is None else steps.preferred_leader(target, state.backlog.usage.step),
     )
-    size = state.sizes.get(key, 0)
     adding = step_lists(current, following).adding
     listed = 0 if target is None else _listed(len(state.partitions[key.topic]), current, adding)
     return shared_cost(
         adding,
         partition.leader,
         leader != partition.leader,
-        1 << (size - 1).bit_length() if size else 0,
+        counted_size(state, key),
         not (state.profile.has_upstream and healthy),
         key.topic if listed else "",
         listed,
     )
+
+
+def counted_size(state: State, key: TopicPartition) -> int:
+    """Return the bytes that count for each replica that a step of the partition adds, rounded up; 0 for none.
+
+    Before the first measurement after a start, a replica counts as all bytes that may be on their way: steps in flight
+    take some of them, and how many is not known.
+    """
+    size = state.sizes.get(key)
+    if size is None and state.awaits_sizes:
+        return state.backlog.usage.bytes
+    return 1 << (size - 1).bit_length() if size else 0
 
 
 def _listed(partitions: int, current: Replicas, adding: Replicas) -> int:

@@ -145,6 +145,14 @@ class Backlog:
         if cost is not None:
             self.charge(key, cost._replace(incoming=without(cost.incoming, in_sync)))
 
+    def resize(self, key: TopicPartition, size: int) -> None:
+        """Count the replicas of the partition's step in flight by this size, rounded up."""
+        self.charge(key, self.costs[key]._replace(size=size))
+
+    def plan_again(self) -> None:
+        """Request that all steps that wait are planned again: what they take of the limits has changed."""
+        self.enqueue_all(list(self._entries))
+
     def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Set the limits. They apply to waiting steps; steps in flight continue."""
         self.usage.set_limits(limits, most_bytes, self.usage.held)

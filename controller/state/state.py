@@ -251,6 +251,13 @@ class State(UpstreamState):
         for partitions in self.partitions.values():
             yield from partitions
 
+    @property
+    def awaits_sizes(self) -> bool:
+        """Whether bytes are limited, and the sizes are still to be measured."""
+        return (
+            not self.measured and self.profile.measures_sizes and self.backlog.usage.bytes != UNLIMITED_BYTES
+        )
+
     def stop_pace(self) -> None:
         """Forget what pace has measured, and what it permits. If it is on, little moves until it has measured.
 
@@ -422,6 +429,7 @@ class State(UpstreamState):
         self.topic_names.pop(topic.id, None)
         self.partitions.pop(key, None)
         self.listed_at.pop(key, None)
+        self.shown_in_part.discard(key)
         self.metadata_revision += 1
 
     def _delete_partition(self, key: TopicPartition) -> None:

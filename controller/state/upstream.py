@@ -82,6 +82,8 @@ class UpstreamState(ConfigValues):
     """The revision of the last change to what is shown of a topic."""
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Size of a replica in bytes."""
+    measured: bool = False
+    """Sizes have been measured since the start."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
     """By broker."""
     confirmed_throttles: dict[Resource, Mapping[str, str]] = field(default_factory=dict)
@@ -95,6 +97,8 @@ class UpstreamState(ConfigValues):
     """Why the upstream cannot be polled; empty while it can."""
     unreachable_since_ms: int = 0
     """When the first poll failed, while it cannot be polled."""
+    shown_in_part: set[str] = field(default_factory=set)
+    """Topics of which polls have shown some partitions, and no complete poll yet since the start."""
     missing_since: dict[str, int] = field(default_factory=dict)
     """Topics that polls miss, or show as another topic of that name, and since when (ms)."""
     unlisted_brokers: set[int] = field(default_factory=set)

@@ -28,7 +28,7 @@ from controller.model.cluster import (
     TopicPartition,
     UpstreamStep,
 )
-from controller.reassignment.next_step import charge, charge_external, release
+from controller.reassignment.next_step import charge, charge_external, counted_size, release
 from controller.reassignment.phases import Trigger, fire, fire_at
 from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
@@ -98,9 +98,17 @@ def unreachable(d: Decision, event: Unreachable) -> None:
 
 
 def measured(d: Decision, event: Measured) -> None:
-    """Store sizes and disks, for the steps that are planned from now on."""
-    d.state.sizes.update(event.sizes)
-    d.state.disks.update(event.disks)
+    """Store sizes and disks, for the steps that are planned from now on, and count steps in flight by their sizes."""
+    state, awaited = d.state, d.state.awaits_sizes
+    new = [key for key in state.backlog.costs if key in event.sizes and key not in state.sizes]
+    # A topic may have been deleted since it was measured.
+    state.sizes.update({key: size for key, size in event.sizes.items() if key[0] in state.topics})
+    state.disks.update(event.disks)
+    state.measured = True
+    for key in new:
+        state.backlog.resize(key, counted_size(state, key))
+    if awaited:
+        state.backlog.plan_again()
     if event.disks:
         _retry_some(d)
 
@@ -149,6 +157,7 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
     state.missing_since.pop(seen.name, None)
     if known is None or (known.id == NO_ID != seen.id):
         d.put(Topic(seen.name, seen.id))
+    _note_part(state, seen.name, event)
     for number, partition in sorted(seen.partitions.items()):
         key = TopicPartition(seen.name, number)
         if number > len(state.partitions[seen.name]):
@@ -161,6 +170,14 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
             _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
+
+
+def _note_part(state: State, topic: str, event: UpstreamPolled) -> None:
+    """Note whether polls have shown all partitions of the topic."""
+    if event.whole:
+        state.shown_in_part.discard(topic)
+    elif not state.partitions[topic]:
+        state.shown_in_part.add(topic)
 
 
 def _is_active(state: State, topic: str) -> bool:

@@ -191,3 +191,26 @@ def test_at_start_reassignments_of_removed_partitions_end_with_their_job() -> No
     assert list(again.state.reassignments) == [key("bar-0")]
     again.settle()
     assert again.state.jobs[1].ended_ms
+
+
+def test_the_step_records_of_partitions_that_no_poll_has_shown_are_removed_with_the_topic() -> None:
+    gateway = Gateway(("bar-0", (2, 4)), ("bar-1", (1,)), FOO)
+    gateway.alter({"bar-0": (4, 3), "bar-1": (1, 2)})
+    gateway.deliver()
+    gateway.poll()
+    gateway.alter({"bar-1": None})
+    gateway.deliver()
+    gateway.poll()
+    bar = next(topic for topic in gateway.kafka.poll().topics if topic.name == "bar")
+    for name in ("bar-0", "bar-1"):
+        gateway.kafka.delete(key(name))
+    gateway = gateway.successor()
+    gateway.do(UpstreamPolled(None, [bar._replace(partitions={0: bar.partitions[0]})], {}))
+    gateway.poll_for(2 * TOPIC_REMOVED_MS)
+    assert not gateway.state.upstream_steps
+
+
+def test_sizes_of_a_topic_that_was_deleted_meanwhile_are_not_kept() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Measured({key("foo-0"): 5, key("gone-0"): 5}, {}))
+    assert gateway.state.sizes == {key("foo-0"): 5}

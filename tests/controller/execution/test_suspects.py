@@ -169,3 +169,14 @@ def test_whenever_a_late_row_arrives_within_its_time_the_last_order_is_carried_o
     run(gateway, 20_000)
     gateway.settle()
     assert (gateway.kafka.replicas[KEY], blocked(gateway)) == (wanted, "")
+
+
+def test_a_late_row_that_a_cancel_has_followed_is_undone() -> None:
+    for late_ms in (HELD_MS // 2, 2 * HELD_MS):
+        earlier = ordered()
+        earlier.alter({"foo-0": None})  # waits behind the row, which is in the socket
+        gateway = takeover(earlier)
+        run(gateway, late_ms)
+        gateway.kafka.alter(KEY, OLD)
+        run(gateway, 2 * HELD_MS)
+        assert set(gateway.settle().kafka.replicas[KEY]) == set(ORIGINAL)

@@ -1,10 +1,16 @@
 import pytest
 
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, SCHEDULE, THROTTLE
-from controller.messages.events import AlterConfigs, DeleteTopics, PeriodChanged, ResourceChanges
-from controller.model.cluster import ResourceType
+from controller.messages.events import (
+    AlterConfigs,
+    ControllerStarted,
+    DeleteTopics,
+    PeriodChanged,
+    ResourceChanges,
+)
+from controller.model.cluster import Config, Partition, Reassignment, Record, ResourceType, Topic
 from controller.model.configs import MAX_VALUE_BYTES, ConfigChange, ConfigOp, list_items
-from tests.builders import InMemoryController, partition
+from tests.builders import InMemoryController, partition, records, registration
 
 
 def throttled(rate: int | None = 1_000) -> InMemoryController:
@@ -233,3 +239,32 @@ def test_a_restart_after_the_schedule_was_deleted_leaves_no_rate() -> None:
     controller.alter({"foo-0": [1, 3]})
     controller.default(SCHEDULE, None)
     assert rates(controller.restart()) == {}
+
+
+def test_the_leases_of_a_topic_that_another_controller_has_deleted_end_with_the_next_start() -> None:
+    controller = throttled()
+    controller.alter({"foo-0": [1, 3]})
+    kept = [record for record in records(controller.state) if not _is_of_topic(record)]
+    other = InMemoryController(())
+    other.put(*kept)
+    other.do(ControllerStarted([registration(broker) for broker in range(1, 7)]))
+    assert not other.state.leases
+
+
+def test_the_lists_of_steps_that_another_controller_has_ended_are_restored_at_the_next_start() -> None:
+    controller = throttled()
+    controller.alter({"foo-0": [1, 3]})
+    at_end = partition("foo-0", [1, 3])
+    kept = (record for record in records(controller.state) if not isinstance(record, Reassignment))
+    other = InMemoryController(())
+    other.put(
+        *(at_end if isinstance(record, Partition) and not record.partition else record for record in kept)
+    )
+    other.do(ControllerStarted([registration(broker) for broker in range(1, 7)]))
+    assert lists(other) == (None, None)
+
+
+def _is_of_topic(record: Record) -> bool:
+    if isinstance(record, Config):
+        return record.resource is ResourceType.TOPIC
+    return isinstance(record, Topic | Partition | Reassignment)

@@ -250,3 +250,29 @@ def test_the_first_failed_poll_of_an_outage_is_its_start() -> None:
     began = gateway.do(Unreachable("connection refused")).now_ms
     gateway.do(Unreachable("no answer"))
     assert (gateway.state.unreachable, gateway.state.unreachable_since_ms) == ("no answer", began)
+
+
+def test_steps_in_flight_count_against_the_bytes_after_a_restart() -> None:
+    gateway = Gateway(("foo-0", (1,)), ("foo-1", (2,)), ("foo-2", (2,)))
+    sizes = Measured({key("foo-0"): 900, key("foo-1"): 900, key("foo-2"): 90}, {})
+    gateway.default("reassignment.max.concurrent.bytes", "1200")
+    gateway.do(sizes)
+    gateway.alter({"foo-0": (3,), "foo-1": (4,), "foo-2": (4,)})
+    gateway.deliver()
+    assert gateway.in_flight() == ["foo-0", "foo-2"]
+    gateway = gateway.successor()
+    gateway.poll()
+    assert gateway.in_flight() == ["foo-0", "foo-2"]
+    gateway.do(sizes)
+    assert gateway.in_flight() == ["foo-0", "foo-2"]
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-1")] == (4,)
+
+
+def test_what_waits_for_the_first_measurement_starts_after_it() -> None:
+    gateway = Gateway(("foo-0", (1,)), ("foo-1", (2,)), ("foo-2", (2,)))
+    gateway.default("reassignment.max.concurrent.bytes", "1000")
+    gateway.alter({"foo-0": (3,), "foo-1": (4,), "foo-2": (4,)})
+    assert gateway.in_flight() == ["foo-0"]
+    gateway.do(Measured({key(f"foo-{number}"): 10 for number in range(2)}, {}))
+    assert gateway.in_flight() == ["foo-0", "foo-1", "foo-2"]
