@@ -167,11 +167,11 @@ _STAGE_NAMES = {
     Stage.SUBMITTING: "submitting",
     Stage.ACTIVE: "active",
     Stage.UNDOING: "undoing",
-    Stage.UNDONE: "taken_back",
     Stage.ENDED: "arrived",
     Stage.SETTLED: "at",
 }
-_STAGES = {name: stage for stage, name in _STAGE_NAMES.items()}
+_STAGES = {name: stage for stage, name in _STAGE_NAMES.items()} | {"taken_back": Stage.UNDOING}
+"""Version 1.0 knew a stage after the upstream had confirmed a cancel."""
 
 
 def _upstream_step_row(s: UpstreamStep) -> Row:

@@ -35,7 +35,7 @@ from protocol.messages.metadata_response import MetadataResponse
 
 log = logging.getLogger(__name__)
 
-SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.UNDONE, Stage.ENDED}
+SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.ENDED}
 
 NOT_KNOWN_YET = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE}
 """Errors of a topic that was just created. The second one is of old brokers, which create internal topics when

@@ -38,6 +38,11 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
             # Another client already moves it there. Kafka accepts the same row again, and nothing changes.
             _request(d, partition, partition.current, following)
             return False
+        if known is not None and known.moves_nothing and known.stage is not Stage.UNDOING:
+            if following != known.following:
+                leave_step(d, known, known.following)
+                _request(d, partition, known.base, following)
+            return False
         arrived = {*partition.isr, *partition.current}
         if (
             known is None
@@ -104,15 +109,44 @@ def expected_replicas(state: State, key: TopicPartition) -> Replicas:
 
 
 def ended(d: Decision, key: TopicPartition) -> None:
-    """Delete the step record after the reassignment. A step in flight is followed to its end first.
-
-    The record of an undone step is kept until Metadata shows the undo: it marks older Metadata as outdated.
-    """
+    """Delete the step record after the reassignment. A step in flight is followed to its end first."""
     step = d.state.upstream_steps.get(key)
     if step is None:
         d.state.forget_sighting(key)
-    elif not step.in_flight and not step.replaced:
+    elif not step.in_flight:
         d.delete(UpstreamStep, key)
+
+
+def place(d: Decision, now: Partition) -> None:
+    """Store the partition, and remember the lists that it leaves as long as brokers that lag may show them."""
+    before = d.state.partition(*now.key)
+    if before is not None and (before.replicas != now.replicas or before.moving):
+        leave(d, before)
+    d.put(now)
+
+
+def leave(d: Decision, before: Partition) -> None:
+    """Remember the list of the partition, or the middle of its move."""
+    middle = frozenset(before.replicas)
+    if not before.moving:
+        d.state.past.leave(before.key, d.now_ms, [before.replicas])
+    else:
+        d.state.past.leave(before.key, d.now_ms, (), [] if middle == set(before.next) else [middle])
+
+
+def leave_step(d: Decision, step: UpstreamStep, *more: Replicas) -> None:
+    """Remember the lists from which the step starts, and its middle: the upstream may have carried it out now."""
+    d.state.past.leave(step.key, d.now_ms, [*step.lists_before, *more], step.middles)
+
+
+def restore(d: Decision, partition: Partition, cancelled: UpstreamStep) -> None:
+    """Request the list from before a step that the upstream has cancelled."""
+    base = cancelled.base
+    isr = tuple(r for r in partition.isr if r in base)
+    place(d, partition._replace(replicas=base, isr=isr, adding=(), removing=()))
+    d.put(cancelled._replace(following=base, stage=Stage.SUBMITTING, replaced=cancelled.following))
+    d.state.forget_sighting(partition.key)
+    send(d, partition.key, base)
 
 
 def send(d: Decision, key: TopicPartition, replicas: Replicas | None) -> None:
@@ -144,7 +178,7 @@ def _take_over(d: Decision, partition: Partition, step: UpstreamStep) -> None:
     d.state.forget_sighting(partition.key)
     replicas = step.following
     isr = tuple(r for r in partition.isr if r in replicas)
-    d.put(partition._replace(replicas=replicas, isr=isr, adding=(), removing=()))
+    place(d, partition._replace(replicas=replicas, isr=isr, adding=(), removing=()))
     d.put(step._replace(stage=COMMANDS[step.stage, Command.TAKE_OVER]))
 
 
@@ -185,10 +219,12 @@ def _request(
     replicas, adding, removing = step_lists(base, following)
     # A change of order alone is a step, too, though it adds and removes nothing. It ends when a poll shows
     # it.
-    d.put(partition._replace(replicas=replicas, adding=adding, removing=removing))
+    place(d, partition._replace(replicas=replicas, adding=adding, removing=removing))
     known = d.state.upstream_steps.get(partition.key)
     epoch = known.epoch if known is not None and replaced else partition.leader_epoch
     stage = COMMANDS[Stage.SETTLED if known is None else known.stage, Command.REQUEST]
-    d.put(UpstreamStep(*partition.key, base, following, stage, replaced, epoch))
+    step = UpstreamStep(*partition.key, base, following, stage, replaced, epoch)
+    leave_step(d, step)
+    d.put(step)
     d.state.forget_sighting(partition.key)
     send(d, partition.key, following)

@@ -21,9 +21,8 @@ TOPIC_REMOVED_MS = 10_000
 class Discrepancy(Enum):
     """A difference between what was requested of the upstream and what a poll shows."""
 
-    OUTDATED = "replicas from before the end of a step, or from its middle, without a reassignment"
     NOT_IN_SYNC = "the step's list, with an added replica out of sync"
-    NOT_STARTED = "the list before the step, after a row that requests the step"
+    NOT_STARTED = "a list from before the end of the step, after a row that requests the step"
     NOT_UNDONE = "a reassignment in progress, after a row that cancels it"
     NOT_REPLACED = "the replaced step in progress, after a row that replaces it"
     EXTERNAL_CHANGE = "replicas that nothing of ours led to"
@@ -48,7 +47,6 @@ METADATA_LAG = Threshold(20, 60_000, survives_outage=True)
 """Longer than any broker's Metadata lags behind the controller."""
 
 CONFIRMED_AFTER: dict[Discrepancy, Threshold] = {
-    Discrepancy.OUTDATED: METADATA_LAG,
     Discrepancy.NOT_IN_SYNC: METADATA_LAG,
     Discrepancy.EXTERNAL_CHANGE: EXTERNAL_CHANGE,
     Discrepancy.EXTERNAL_MOVE: EXTERNAL_MOVE,

@@ -19,11 +19,6 @@ class Stage(IntEnum):
     """It has ended, and `following` is the result. The reassignment has not taken it over yet."""
     SETTLED = 4
     """No step is in flight; `following` is where the last one ended, `base` where it started."""
-    UNDONE = 5
-    """The upstream has confirmed the cancel; Metadata does not show it yet."""
-
-
-_CANCELLED = frozenset({Stage.UNDOING, Stage.UNDONE})
 
 
 class UpstreamStep(NamedTuple):
@@ -39,7 +34,8 @@ class UpstreamStep(NamedTuple):
     lost.
 
     The replaced step may have ended before this row arrived, so the list from which this step starts is
-    uncertain. When SETTLED: the list of a step that was undone."""
+    uncertain. When the step restores its base, or is SETTLED: the list of a step that was cancelled, which
+    Metadata may still show."""
     epoch: int = -1
     """The last known leader epoch of the partition before the request; -1 when unknown."""
 
@@ -56,44 +52,33 @@ class UpstreamStep(NamedTuple):
     @property
     def is_cancelled(self) -> bool:
         """Whether a cancel of the step was decided, and its effect was not observed yet."""
-        return self.stage in _CANCELLED
+        return self.stage is Stage.UNDOING
 
     @property
-    def ways_back(self) -> frozenset[Replicas]:
-        """The lists to which a cancel may lead.
+    def restores(self) -> bool:
+        """Whether the step follows a cancel that the upstream has confirmed: it restores the list from before.
 
-        A step that replaced another has none: its start is uncertain.
-
-        A cancel keeps the order that the step gave to the list: first the replicas that stay, then those that
-        the step would have dropped. KRaft sorts the latter; Kafka with ZooKeeper keeps their order.
+        Kafka's cancel can change the order, and the list from which the cancelled step started may have been
+        another one. The upstream's answer to this row is the proof of where the partition is.
         """
-        if self.replaced:
-            return frozenset()
-        stays = tuple(r for r in self.following if r in self.base)
-        dropped = tuple(r for r in self.base if r not in self.following)
-        return frozenset({stays + dropped, stays + tuple(sorted(dropped))})
+        return self.base == self.following
 
-    def is_middle(self, replicas: Replicas, isr: Replicas) -> bool:
-        """Whether the upstream shows this list while it carries out the step or the replaced one.
+    @property
+    def moves_nothing(self) -> bool:
+        """Whether the row only gives an order to the replicas. It is complete when the upstream accepts it."""
+        return set(self.base) == set(self.following)
 
-        A step that only adds replicas ends at the same list, but then the added replicas are in sync.
+    @property
+    def lists_before(self) -> list[Replicas]:
+        """The lists from which the step starts, or may start."""
+        return [each for each in (self.base, self.replaced) if each and each != self.following]
+
+    @property
+    def middles(self) -> list[frozenset[int]]:
+        """The replicas that the upstream shows while it carries out the step or the replaced one.
+
+        Without those of the next list: a step that only adds replicas has it in its middle, too.
         """
-        shown = set(replicas)
-        starts = [set(start) for start in (self.base, self.replaced) if start]
-        ends = [set(end) for end in (self.following, self.replaced) if end]
-        return any(
-            shown == start | end and not (shown == end and shown - start <= set(isr))
-            for start in starts
-            if shown != start
-            for end in ends
-        )
-
-    def is_before(self, replicas: Replicas, leader_epoch: int) -> bool:
-        """Whether these are the replicas from before the step, at a leader epoch that is not later.
-
-        When a step or a cancel drops replicas, Kafka's controllers start a new leader epoch
-        (PartitionChangeBuilder, KafkaController). A change of order alone starts none; there the new order is
-        the proof.
-        """
-        old = leader_epoch <= self.epoch and set(replicas) == set(self.base)
-        return old and replicas != self.following
+        pairs = [(self.base, self.following), (self.base, self.replaced), (self.replaced, self.following)]
+        unions = {frozenset({*start, *end}) for start, end in pairs if start and end}
+        return sorted(unions - {frozenset(self.following)}, key=sorted)

@@ -34,12 +34,10 @@ class Observation(StrEnum):
     # A step is in flight, and the list of reassignments does not have the partition.
     AT_NEXT = "at the next list"
     AT_NEXT_LAGGING = "at the next list, not in sync"
-    AT_BASE = "at the base list"
     AT_REPLACED = "at the replaced list"
-    AT_REPLACED_OUTDATED = "at the replaced list, maybe outdated"
     REVERTED = "reverted"
     ELSEWHERE = "elsewhere"
-    OUTDATED = "maybe outdated"
+    OUTDATED = "at a list that it has had lately"
 
     # The answer to the row that was sent last.
     ACCEPTED = "accepted"
@@ -73,12 +71,12 @@ class Action(StrEnum):
     """Another client decided otherwise: forget the step, and block the reassignment."""
     WITHDRAW = "withdraw"
     """The upstream refused the step: the reassignment waits, or the replaced step is undone."""
-    CONFIRM_UNDO = "confirm the undo"
-    """The upstream has cancelled; Metadata is still to show it."""
+    RESTORE = "restore the base list"
+    """The upstream has cancelled: send a row that leads to the base list."""
     KEEP = "keep"
     """The upstream refused to cancel: the step goes on."""
-    REOPEN = "reopen"
-    """The cancel had no effect; treat it as not confirmed."""
+    IGNORE = "ignore"
+    """The broker may lag: what it shows is worth nothing."""
     RESUME = "resume"
     """The partition is as expected again; what waited may be tried."""
     SETTLE = "settle"
@@ -113,14 +111,13 @@ def _rule(action: Action, *to: Stage, after: Discrepancy | None = None) -> Rule:
     return Rule(action, frozenset(to), after)
 
 
-SUBMITTING, ACTIVE, UNDOING, ENDED, SETTLED, UNDONE = Stage
+SUBMITTING, ACTIVE, UNDOING, ENDED, SETTLED = Stage
 _Seen, _Not = Observation, Discrepancy
 
 _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.MOVES_TO_NEXT): _rule(Action.ACTIVATE, ACTIVE),
     (ACTIVE, _Seen.MOVES_TO_NEXT): _rule(Action.CONTINUE, ACTIVE),
     (UNDOING, _Seen.MOVES_TO_NEXT): _rule(Action.RESEND, UNDOING, after=_Not.NOT_UNDONE),
-    (UNDONE, _Seen.MOVES_TO_NEXT): _rule(Action.REOPEN, UNDOING),
     # The row that replaces the step may be lost, or decided after the controller listed its reassignments.
     (SUBMITTING, _Seen.MOVES_TO_REPLACED): _rule(Action.RESEND, SUBMITTING, after=_Not.NOT_REPLACED),
     (ACTIVE, _Seen.MOVES_TO_REPLACED): _rule(Action.RESEND, ACTIVE, after=_Not.NOT_REPLACED),
@@ -128,32 +125,26 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
     (ACTIVE, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
     (UNDOING, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
-    (UNDONE, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
     (SUBMITTING, _Seen.AT_NEXT): _rule(Action.END, ENDED),
     (ACTIVE, _Seen.AT_NEXT): _rule(Action.END, ENDED),
     # While a step only adds replicas, its next list is also what Metadata shows in its middle. So a broker
     # that lags shows this, too, when another client has just cancelled the step.
     (SUBMITTING, _Seen.AT_NEXT_LAGGING): _rule(Action.END, ENDED, after=_Not.NOT_IN_SYNC),
     (ACTIVE, _Seen.AT_NEXT_LAGGING): _rule(Action.END, ENDED, after=_Not.NOT_IN_SYNC),
-    (SUBMITTING, _Seen.AT_BASE): _rule(Action.RESEND, SUBMITTING, after=_Not.NOT_STARTED),
+    (UNDOING, _Seen.AT_NEXT_LAGGING): _rule(Action.END, ENDED, after=_Not.NOT_IN_SYNC),
+    # A broker that lags shows lists from before the row or from its middle. If the row may be lost, it is sent
+    # again: that changes nothing if it is not, and the answer is a proof.
+    (SUBMITTING, _Seen.OUTDATED): _rule(Action.RESEND, SUBMITTING, after=_Not.NOT_STARTED),
+    (ACTIVE, _Seen.OUTDATED): _rule(Action.IGNORE, ACTIVE),
+    (UNDOING, _Seen.OUTDATED): _rule(Action.IGNORE, UNDOING),
     # The replaced step ended before the row that replaces it arrived.
     (SUBMITTING, _Seen.AT_REPLACED): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     (ACTIVE, _Seen.AT_REPLACED): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
-    (SUBMITTING, _Seen.AT_REPLACED_OUTDATED): _rule(Action.END, ENDED, after=_Not.OUTDATED),
-    (ACTIVE, _Seen.AT_REPLACED_OUTDATED): _rule(Action.END, ENDED, after=_Not.OUTDATED),
     (SUBMITTING, _Seen.ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_CHANGE),
     (ACTIVE, _Seen.ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_CHANGE),
-    (SUBMITTING, _Seen.OUTDATED): _rule(Action.GIVE_UP, SETTLED, after=_Not.OUTDATED),
-    (ACTIVE, _Seen.OUTDATED): _rule(Action.GIVE_UP, SETTLED, after=_Not.OUTDATED),
-    # An undo has no next list to wait for: any list ends it, as soon as the list proves that the cancel, or
-    # the end of the step before the cancel, is included.
+    # An undo without a confirmation has no next list to wait for: any list that is news ends it.
     (UNDOING, _Seen.REVERTED): _rule(Action.END, ENDED),
-    (UNDONE, _Seen.REVERTED): _rule(Action.END, ENDED),
-    (UNDONE, _Seen.AT_BASE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     (UNDOING, _Seen.ELSEWHERE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
-    (UNDONE, _Seen.ELSEWHERE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
-    (UNDOING, _Seen.OUTDATED): _rule(Action.END, ENDED, after=_Not.OUTDATED),
-    (UNDONE, _Seen.OUTDATED): _rule(Action.END, ENDED, after=_Not.OUTDATED),
     # The next step must not replace what another client has begun since the step ended.
     (ENDED, _Seen.AT_NEXT): _rule(Action.ADVANCE, ENDED, SETTLED),
     (ENDED, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
@@ -163,7 +154,7 @@ _ANSWERED: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.ACCEPTED): _rule(Action.ACTIVATE, ACTIVE),
     (SUBMITTING, _Seen.REFUSED): _rule(Action.WITHDRAW, SETTLED, ACTIVE),
     (SUBMITTING, _Seen.UNDECIDED): _rule(Action.CONTINUE, SUBMITTING),
-    (UNDOING, _Seen.ACCEPTED): _rule(Action.CONFIRM_UNDO, UNDONE, UNDOING),
+    (UNDOING, _Seen.ACCEPTED): _rule(Action.RESTORE, SUBMITTING, UNDOING, SETTLED),
     (UNDOING, _Seen.REFUSED): _rule(Action.KEEP, SUBMITTING, ACTIVE),
     (UNDOING, _Seen.UNDECIDED): _rule(Action.CONTINUE, UNDOING),
 }

@@ -440,6 +440,7 @@ class State(UpstreamState):
         self.offline.discard(key)
         self.under_replicated.discard(key)
         self.discard_external(key)
+        self.past.forget(key)
         self.under_min_isr.pop(key, None)
         self.sizes.pop(key, None)
         self.metadata_revision += 1

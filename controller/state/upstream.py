@@ -18,6 +18,7 @@ from controller.model.thresholds import (
 )
 from controller.model.upstream_step import UpstreamStep
 from controller.scheduling.in_flight import DELEGATED, StepsInFlight
+from controller.state.past_lists import PastLists
 
 
 class Disk(NamedTuple):
@@ -69,6 +70,8 @@ class UpstreamState(ConfigValues):
     tracking: dict[TopicPartition, StepTracking] = field(default_factory=dict)
     """Partitions with unanswered rows or a sighting, with or without a step of ours; absent when there are
     none."""
+    past: PastLists = field(default_factory=PastLists)
+    """What brokers that lag may show of partitions that changed lately."""
     suspects: dict[TopicPartition, Suspect] = field(default_factory=dict)
     """Partitions of which an earlier active instance may have sent a row that arrives late. Not durable."""
     late_rows: int = 0

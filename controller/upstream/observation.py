@@ -1,9 +1,8 @@
 """What one poll of the upstream says about a step: pure functions from the poll to an `Observation`.
 
-The list of reassignments comes from the upstream's controller and is up to date. Metadata comes from a
-broker, which applies the controller's records later. So a partition that the list does not name may still be
-shown as it was before the step ended, or in its middle. `OUTDATED` observations are those that such a lag can
-explain.
+The list of reassignments and the answers to rows come from the upstream's controller and are up to date. Metadata
+comes from a broker, which applies the controller's records later. So a look at it may be `outdated`: it shows a list
+that the partition has had lately (`controller.state.past_lists`).
 """
 
 from common.error_codes import ErrorCode
@@ -13,7 +12,6 @@ from controller.model.errors import Outcome
 from controller.model.upstream_step import Stage
 from controller.model.upstream_table import Observation
 
-_UNDO = {Stage.UNDOING, Stage.UNDONE}
 _UNDECIDED = {
     ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -28,27 +26,33 @@ decides."""
 
 
 def observe(
-    step: UpstreamStep, partition: Partition, polled: UpstreamPartition, move: UpstreamMove | None
+    step: UpstreamStep,
+    partition: Partition,
+    polled: UpstreamPartition,
+    move: UpstreamMove | None,
+    outdated: bool,
 ) -> Observation:
     """Return what the poll shows of a step in flight.
 
-    `partition` is the partition as the step changes it, `move` its row in the list of reassignments.
+    `partition` is the partition as the step changes it, `move` its row in the list of reassignments. `outdated`: a
+    broker that lags may show these replicas.
     """
     if move is not None:
         return _observe_move(step, move)
-    if step.stage is Stage.ENDED:
+    if step.stage is Stage.ENDED or (step.stage is Stage.ACTIVE and step.moves_nothing):
         return Observation.AT_NEXT
-    if step.stage in _UNDO:
-        return _observe_undo(step, polled)
-    if polled.replicas == step.following:
-        in_sync = set(partition.adding) <= set(polled.isr)
-        return Observation.AT_NEXT if in_sync else Observation.AT_NEXT_LAGGING
-    if step.stage is Stage.SUBMITTING and polled.replicas == step.base:
-        return Observation.AT_BASE
-    outdated = may_be_outdated(step, polled)
-    if polled.replicas == step.replaced:
-        return Observation.AT_REPLACED_OUTDATED if outdated else Observation.AT_REPLACED
-    return Observation.OUTDATED if outdated else Observation.ELSEWHERE
+    if polled.replicas == step.following and not set(partition.adding) <= set(polled.isr):
+        # While a step only adds replicas, its next list is also its middle.
+        return Observation.AT_NEXT_LAGGING
+    if step.stage is Stage.UNDOING:
+        return _observe_undo(step, polled, outdated)
+    if polled.replicas == step.following and (step.stage is Stage.ACTIVE or not outdated):
+        return Observation.AT_NEXT
+    if step.stage is Stage.SUBMITTING and _at_base(step, polled):
+        return Observation.OUTDATED
+    if outdated:
+        return _observe_outdated(step, polled)
+    return Observation.AT_REPLACED if polled.replicas == step.replaced else Observation.ELSEWHERE
 
 
 def observe_settled(
@@ -83,22 +87,6 @@ def answer_to(step: UpstreamStep, replicas: Replicas | None, outcome: Outcome) -
     return Observation.UNDECIDED if outcome.error in _UNDECIDED else Observation.REFUSED
 
 
-def may_be_outdated(step: UpstreamStep, polled: UpstreamPartition) -> bool:
-    """Whether Metadata may show the partition before the step ended.
-
-    For a confirmed undo, the leader epoch and the ISR prove nothing: leader changes during the step may be
-    unknown to us, and the cancelled replicas may have been in sync.
-    """
-    if step.stage is Stage.UNDONE:
-        return set(polled.replicas) in (set(step.base), {*step.base, *step.following})
-    return step.is_before(polled.replicas, polled.leader_epoch) or step.is_middle(polled.replicas, polled.isr)
-
-
-def reverts_to_base_only(step: UpstreamStep) -> bool:
-    """Whether the undo is confirmed and can have led to nothing but the list from which the step started."""
-    return step.stage is Stage.UNDONE and step.ways_back == {step.base}
-
-
 def _observe_move(step: UpstreamStep, move: UpstreamMove) -> Observation:
     if step.stage is Stage.ENDED:
         return Observation.MOVES_ELSEWHERE
@@ -110,27 +98,25 @@ def _observe_move(step: UpstreamStep, move: UpstreamMove) -> Observation:
     return Observation.MOVES_ELSEWHERE
 
 
-def _observe_undo(step: UpstreamStep, polled: UpstreamPartition) -> Observation:
-    if _is_reverted(step, polled):
-        return Observation.REVERTED
-    if step.stage is Stage.UNDONE and polled.replicas == step.base and polled.leader_epoch > step.epoch:
-        # Most likely reverted. But a change of leader that no poll has shown gives the list from before the step a later epoch.
-        return Observation.AT_BASE
-    return Observation.OUTDATED if may_be_outdated(step, polled) else Observation.ELSEWHERE
+def _at_base(step: UpstreamStep, polled: UpstreamPartition) -> bool:
+    """Whether the replicas are those from which the step starts. A cancel before it may have left any order."""
+    return set(polled.replicas) == set(step.base) if step.restores else polled.replicas == step.base
 
 
-def _is_reverted(step: UpstreamStep, polled: UpstreamPartition) -> bool:
-    """Whether the replicas prove that the step is not in flight any more."""
-    if step.stage is Stage.UNDOING:
-        # The base list proves nothing here. The step may have completed before the cancel arrived. Lagging
-        # Metadata shows the base list with a later leader epoch after any change of leader.
-        return polled.replicas != step.base and not may_be_outdated(step, polled)
-    if reverts_to_base_only(step):
-        return True  # Metadata need not show it
-    drops_replicas = bool(set(step.following) - set(step.base))
-    # Kafka starts a leader epoch when it drops replicas. A cancel that drops none can only change the order.
-    is_later = polled.leader_epoch > step.epoch or not drops_replicas
-    return is_later and polled.replicas != step.base and polled.replicas in step.ways_back
+def _observe_undo(step: UpstreamStep, polled: UpstreamPartition, outdated: bool) -> Observation:
+    if outdated:
+        return _observe_outdated(step, polled)
+    return Observation.ELSEWHERE if polled.replicas == step.base else Observation.REVERTED
+
+
+def _observe_outdated(step: UpstreamStep, polled: UpstreamPartition) -> Observation:
+    """The base list at a later leader epoch: most likely someone has cancelled a step, which drops replicas.
+
+    A change of leader that no poll has shown gives it a later epoch, too. So this must last.
+    """
+    is_later = polled.leader_epoch > step.epoch and set(polled.replicas) == set(step.base)
+    undecided = step.stage is not Stage.SUBMITTING
+    return Observation.ELSEWHERE if is_later and undecided else Observation.OUTDATED
 
 
 def _observe_target(expected: Replicas, partition: Partition) -> Observation:

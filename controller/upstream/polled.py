@@ -9,6 +9,7 @@ from itertools import islice
 
 from controller.cluster.health import evaluate_health, find_idle_brokers, unlisted_brokers
 from controller.cluster.removed_topics import PARTITIONS_PER_SLICE, is_removed, topic_removed
+from controller.execution.delegated_steps import leave, leave_step, place
 from controller.messages.upstream_events import (
     Measured,
     TopicConfigsSeen,
@@ -33,7 +34,7 @@ from controller.reassignment.phases import Trigger, fire, fire_at
 from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.upstream.reconciliation import cancel_late, caught_up, follow, follow_settled, is_behind
+from controller.upstream.reconciliation import cancel_late, follow, follow_settled
 
 RETRIES = 1_000
 """Waiting partitions that are retried in one decision."""
@@ -44,6 +45,7 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
     state = d.state
     was_unreachable = bool(state.unreachable)
     state.unreachable = ""
+    state.past.forget_old(d.now_ms)
     before = set(state.live)
     returned = _brokers(d, event)
     if event.whole:
@@ -257,6 +259,8 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     state = d.state
     before = state.partition(*key)
     step = state.upstream_steps.get(key)
+    if before is None and step is not None:
+        leave_step(d, step)  # what brokers may show of it is not durable
     if step is not None and step.in_flight:
         proves = move is None and not _is_inconclusive(d, key, event)
         now = (
@@ -271,7 +275,7 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
         if not _is_inconclusive(d, key, event):
             follow(d, now, step, seen, move)
         return
-    if before is not None and move is None and _is_outdated(d, before, step, seen):
+    if before is not None and move is None and _is_outdated(d, before, seen):
         return
     # Metadata is polled after the list of reassignments, and from another broker: its replicas may be those
     # before the reassignment or after it. Only the three lists of one row fit together.
@@ -281,7 +285,7 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     changed = _put(d, before, now)
     _track_external(d, now, move, changed)
     if key not in state.reassignments:
-        _without_reassignment(d, now, step, seen, event)
+        _without_reassignment(d, now, step, event)
         return
     if before is None and move is None:
         enqueue(d, now)
@@ -295,7 +299,6 @@ def _without_reassignment(
     d: Decision,
     partition: Partition,
     step: UpstreamStep | None,
-    seen: UpstreamPartition,
     event: UpstreamPolled,
 ) -> None:
     """Handle a partition without a reassignment: drop its step record, or start its queued plan."""
@@ -303,23 +306,25 @@ def _without_reassignment(
     move = event.moves.get(key)
     if event.conclusive and cancel_late(d, key, move):
         return
-    if step is not None and (move is not None or caught_up(d, step, seen)):
+    if step is not None:
         d.delete(UpstreamStep, key)
     if key not in d.state.pending:
-        if key not in d.state.upstream_steps:
-            d.state.forget_sighting(key)
+        d.state.forget_sighting(key)
     elif event.conclusive:
         follow_settled(d, partition, None, move)
 
 
-def _is_outdated(d: Decision, before: Partition, step: UpstreamStep | None, seen: UpstreamPartition) -> bool:
-    """Whether Metadata may be older than the end of the partition's last step, or of another client's."""
-    if before.key in d.state.external and before.moving:
-        external = UpstreamStep(*before.key, before.current, before.next, epoch=before.leader_epoch)
-        return is_behind(d, external, seen)
-    if step is None or seen.replicas == step.following:
-        return False
-    return is_behind(d, step, seen)
+def _is_outdated(d: Decision, before: Partition, seen: UpstreamPartition) -> bool:
+    """Whether a broker that lags may show this: the partition before its last change is not taken for its state."""
+    past, key = d.state.past, before.key
+    if not before.moving:
+        return seen.replicas != before.replicas and past.may_show(key, seen.replicas, d.now_ms)
+    # Another client's move has ended. Kafka starts a leader epoch when replicas are dropped.
+    if seen.replicas == before.next:
+        arrived = set(before.adding) <= set(seen.isr)
+        return not arrived and past.changed_lately(key, d.now_ms)
+    start = set(seen.replicas) == set(before.current) and past.changed_lately(key, d.now_ms)
+    return seen.leader_epoch <= before.leader_epoch and (start or past.may_show(key, seen.replicas, d.now_ms))
 
 
 def _charge_unwanted(state: State, partition: Partition) -> None:
@@ -333,6 +338,7 @@ def _track_external(d: Decision, partition: Partition, move: UpstreamMove | None
     """Count another client's reassignment of the partition against the limits while it lasts."""
     state, key = d.state, partition.key
     if move is not None:
+        leave(d, partition)
         if changed or key not in state.external:
             charge_external(state, partition)
     elif key in state.external:
@@ -365,7 +371,7 @@ def _put(d: Decision, before: Partition | None, now: Partition) -> bool:
     epoch = 0 if before is None else before.partition_epoch
     changed = before is None or now._replace(partition_epoch=epoch) != before
     if changed:
-        d.put(now._replace(partition_epoch=epoch + 1))
+        place(d, now._replace(partition_epoch=epoch + 1))
     return changed
 
 

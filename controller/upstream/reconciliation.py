@@ -3,30 +3,29 @@
 The rules are in `controller.model.upstream_table`. A row is sent again only after a poll that started when
 the previous request had ended and that shows no effect of it. So no row is sent twice blindly. Most
 discrepancies must last before they are acted on (`controller.model.thresholds`), because the broker that
-answers Metadata lags behind the controller.
+answers Metadata lags behind the controller. What such a broker may show proves nothing
+(`controller.state.past_lists`).
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from controller.execution.delegated_steps import expected_replicas, send, undo
+from controller.execution.delegated_steps import expected_replicas, leave_step, place, restore, send, undo
 from controller.execution.suspects import cancels_move, count_repeat, is_held, repeats_own_row, row_of
 from controller.messages.upstream_events import Submitted, UpstreamMove, UpstreamPartition
 from controller.model.cluster import Partition, Reassignment, Replicas, TopicPartition, UpstreamStep
 from controller.model.errors import Outcome
 from controller.model.thresholds import CONFIRMED_AFTER, Discrepancy
 from controller.model.upstream_step import Stage
-from controller.model.upstream_table import TABLE, Action, Observation
+from controller.model.upstream_table import TABLE, Action
 from controller.reassignment.next_step import charge_external, release
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import after_step, start_queued
 from controller.state.decision import Decision
 from controller.upstream.observation import (
     answer_to,
-    may_be_outdated,
     observe,
     observe_settled,
-    reverts_to_base_only,
 )
 
 LAG_MS = 2_000
@@ -49,6 +48,8 @@ def submitted(d: Decision, event: Submitted) -> None:
     for key, replicas, outcome in event.rows:
         d.state.request_answered(key)
         step = d.state.upstream_steps.get(key)
+        if step is not None and step.in_flight:
+            leave_step(d, step)
         observation = None if step is None else answer_to(step, replicas, outcome)
         if step is not None and observation is not None:
             _ON_ANSWER[TABLE[step.stage, observation].action](d, step, outcome)
@@ -67,7 +68,10 @@ def follow(
     """
     if step.stage in _REQUESTED and is_held(d.state, step.key, row_of(step), d.now_ms):
         return  # nothing follows from a row that was not sent
-    rule = TABLE[step.stage, observe(step, partition, seen, move)]
+    outdated = d.state.past.may_show(step.key, seen.replicas, d.now_ms)
+    rule = TABLE[step.stage, observe(step, partition, seen, move, outdated)]
+    if move is not None:
+        leave_step(d, step)
     if rule.action is Action.GIVE_UP:
         target = None if move is None else move.target
         if repeats_own_row(d.state, step, target, seen.replicas):
@@ -111,24 +115,6 @@ def _repeat(d: Decision, key: TopicPartition, row: Replicas | None, after_ms: in
         send(d, key, row)
 
 
-def caught_up(d: Decision, step: UpstreamStep, seen: UpstreamPartition) -> bool:
-    """Whether Metadata shows the partition after the end of an undone step.
-
-    If that is unclear, count the poll.
-    """
-    if not step.replaced or seen.leader_epoch > step.epoch:
-        return True
-    return _is_due(d, step.key, Discrepancy.OUTDATED)
-
-
-def is_behind(d: Decision, step: UpstreamStep, seen: UpstreamPartition) -> bool:
-    """Whether Metadata shows the partition before the end of a step that is over. If so, count the poll.
-
-    What Metadata shows for longer than any broker lags is taken as it is.
-    """
-    return may_be_outdated(step, seen) and not _is_due(d, step.key, Discrepancy.OUTDATED)
-
-
 def _is_due(d: Decision, key: TopicPartition, discrepancy: Discrepancy | None) -> bool:
     """Count the sighting of the discrepancy, if there is one; True when it is time to act."""
     if discrepancy is None:
@@ -152,28 +138,25 @@ def _resend(d: Decision, polled: _Polled) -> None:
     send(d, step.key, None if step.stage is Stage.UNDOING else step.following)
 
 
-def _reopen(d: Decision, polled: _Polled) -> None:
-    """Treat the undo as not confirmed, and the same poll once more: its rule sends the cancel again."""
-    step = polled.step._replace(stage=Stage.UNDOING)
-    d.put(step)
-    if _is_due(d, step.key, TABLE[step.stage, Observation.MOVES_TO_NEXT].discrepancy):
-        _resend(d, polled._replace(step=step))
+def _ignore(d: Decision, polled: _Polled) -> None:
+    """Do nothing. A sighting goes on: brokers that lag may answer every other poll."""
 
 
 def _end(d: Decision, polled: _Polled) -> None:
     """End the step at the replicas shown, be it by completion or by an undo."""
     partition, step, replicas, _ = polled
     key = partition.key
-    if reverts_to_base_only(step):
-        replicas = step.base
+    if step.moves_nothing and step.stage is Stage.ACTIVE:
+        replicas = step.following  # the upstream has accepted it, whatever Metadata shows
     d.state.forget_sighting(key)
-    # Metadata of a broker that lags may still show the undone list: `may_be_outdated` recognizes it by this.
-    undone = step.following if step.stage is Stage.UNDONE else ()
-    d.put(step._replace(following=replicas, stage=Stage.ENDED, replaced=undone))
+    leave_step(d, step, step.following)
+    # Metadata of a broker that lags may still show the cancelled list, also after a restart.
+    cancelled = step.replaced if replicas == step.following else step.following
+    d.put(step._replace(following=replicas, stage=Stage.ENDED, replaced=cancelled))
     if key in d.state.reassignments:
         fire(d, partition, Trigger.PROGRESS)
     else:
-        d.put(partition._replace(replicas=replicas, adding=(), removing=()))
+        place(d, partition._replace(replicas=replicas, adding=(), removing=()))
         d.delete(UpstreamStep, key)
         release(d.state, key)
 
@@ -188,7 +171,8 @@ def _give_up(d: Decision, polled: _Polled) -> None:
     key = partition.key
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
     now = partition._replace(replicas=replicas, adding=adding, removing=removing)
-    d.put(now)
+    leave_step(d, step, step.following)
+    place(d, now)
     d.put(UpstreamStep(*key, now.current, now.next, Stage.SETTLED))
     release(d.state, key)
     if move is not None:
@@ -250,13 +234,13 @@ def _withdraw(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
     partition = state.partition(*key)
     if partition is None:
         return
-    if step.replaced:
+    if step.replaced and not step.restores:
         # The step that the row was to replace goes on. Undo it: the next step is planned from where that
         # leads.
         d.put(step._replace(following=step.replaced, replaced=(), stage=Stage.ACTIVE))
         undo(d, partition)
         return
-    d.put(partition._replace(replicas=step.base, adding=(), removing=()))
+    place(d, partition._replace(replicas=step.base, adding=(), removing=()))
     d.put(step._replace(following=step.base, stage=Stage.SETTLED))
     release(state, key)
     if key in state.reassignments:
@@ -265,11 +249,18 @@ def _withdraw(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
         d.delete(UpstreamStep, key)
 
 
-def _confirm_undo(d: Decision, step: UpstreamStep, _: Outcome) -> None:
-    # Where a replaced step was cancelled, the base list is unknown, and so is the list that proves the
-    # cancel.
-    if step.ways_back:
-        d.put(step._replace(stage=Stage.UNDONE))
+def _restore(d: Decision, step: UpstreamStep, _: Outcome) -> None:
+    """Continue after a cancel. Where it leads is known, but for a step that replaced another: a poll shows that."""
+    partition = d.state.partition(*step.key)
+    if step.replaced or partition is None:
+        return
+    leave_step(d, step, step.following)
+    if step.key in d.state.reassignments:
+        restore(d, partition, step)
+        return
+    place(d, partition._replace(replicas=step.base, adding=(), removing=()))
+    d.delete(UpstreamStep, step.key)
+    release(d.state, step.key)
 
 
 def _keep(d: Decision, step: UpstreamStep, _: Outcome) -> None:
@@ -284,7 +275,7 @@ _ON_POLL: dict[Action, Callable[[Decision, _Polled], None]] = {
     Action.CONTINUE: _continue,
     Action.ACTIVATE: _activate,
     Action.RESEND: _resend,
-    Action.REOPEN: _reopen,
+    Action.IGNORE: _ignore,
     Action.END: _end,
     Action.ADVANCE: _advance,
     Action.GIVE_UP: _give_up,
@@ -293,7 +284,7 @@ _ON_ANSWER: dict[Action, Callable[[Decision, UpstreamStep, Outcome], None]] = {
     Action.ACTIVATE: _accept,
     Action.CONTINUE: _wait,
     Action.WITHDRAW: _withdraw,
-    Action.CONFIRM_UNDO: _confirm_undo,
+    Action.RESTORE: _restore,
     Action.KEEP: _keep,
 }
 _ON_SETTLED: dict[Action, Callable[[Decision, Partition], None]] = {

@@ -120,7 +120,6 @@ def test_a_step_of_the_format_before_is_read_without_a_leader_epoch(written: Pat
         ("submitting", Stage.SUBMITTING),
         ("active", Stage.ACTIVE),
         ("undoing", Stage.UNDOING),
-        ("taken_back", Stage.UNDONE),
         ("arrived", Stage.ENDED),
         ("at", Stage.SETTLED),
     ],
@@ -133,6 +132,14 @@ def test_the_stage_of_a_step_has_the_same_name_on_disk_as_ever(
         table.upsert(database, [step])
         assert database.execute("SELECT stage FROM submissions").fetchall() == [(written_as,)]
         assert list(table.load(database)) == [step]
+
+
+def test_a_cancel_that_an_earlier_version_has_confirmed_is_read_as_not_confirmed(written: Path) -> None:
+    with closing(open_database(written.parent)) as database, database:
+        database.execute("INSERT INTO submissions VALUES ('foo', 0, '1', '2', 'taken_back', '', 5)")
+        assert list(TABLES[UpstreamStep].load(database)) == [
+            UpstreamStep("foo", 0, (1,), (2,), Stage.UNDOING, (), 5)
+        ]
 
 
 def test_a_file_that_is_not_a_database_is_refused_and_not_changed(written: Path) -> None:

@@ -32,6 +32,9 @@ class KraftModel:
     epoch: dict[TopicPartition, int] = field(default_factory=dict)
     lagging: list[UpstreamTopic] | None = None
     """The outdated metadata that brokers return; None if their metadata is current."""
+    behind: list[UpstreamTopic] | None = None
+    """The outdated metadata of one broker, which every third poll asks."""
+    polls: int = 0
     adding: dict[TopicPartition, Replicas] = field(default_factory=dict)
     removing: dict[TopicPartition, Replicas] = field(default_factory=dict)
     brokers: set[int] = field(default_factory=lambda: set(range(1, 9)))
@@ -126,6 +129,21 @@ class KraftModel:
         """Let brokers return the present metadata until `lagging` is None again."""
         self.lagging = self._topics()
 
+    def freeze_one(self) -> None:
+        """Let one broker return the present metadata until `behind` is None again."""
+        if self.behind is None:
+            self.behind = self._topics()
+
+    def publish(self) -> None:
+        """Let all brokers return the present metadata."""
+        self.lagging = self.behind = None
+
+    def _shown(self) -> list[UpstreamTopic]:
+        self.polls += 1
+        if self.behind is not None and self.polls % 3 == 0:
+            return self.behind
+        return self._topics() if self.lagging is None else self.lagging
+
     def poll(self, outstanding: Iterable[TopicPartition] = ()) -> UpstreamPolled:
         """Return a poll of the whole cluster."""
         moves = {
@@ -134,8 +152,7 @@ class KraftModel:
             if self.moves(name)
         }
         brokers = [UpstreamBroker(b, "localhost", 9000 + b, None, b not in self.down) for b in self.brokers]
-        topics = self._topics() if self.lagging is None else self.lagging
-        return UpstreamPolled(brokers, topics, moves, whole=True, outstanding=set(outstanding))
+        return UpstreamPolled(brokers, self._shown(), moves, whole=True, outstanding=set(outstanding))
 
     def _topics(self) -> list[UpstreamTopic]:
         topics: dict[str, dict[int, UpstreamPartition]] = {}
@@ -214,9 +231,14 @@ class Gateway(InMemoryController):
             before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.upstream_steps))
             self.catch_up()
             after = (self.kafka.replicas, len(self.effects), self.state.upstream_steps)
-            if before == after and not self.state.sighted_keys():
+            if before == after and not self.state.sighted_keys() and not self._awaits_metadata():
                 break
         return self
+
+    def _awaits_metadata(self) -> bool:
+        """Whether a step has ended in Kafka and the controller does not know how."""
+        steps = self.state.in_flight.delegated()
+        return any(each in self.kafka.replicas and not self.kafka.moves(each) for each in steps)
 
     def successor(self) -> "Gateway":
         """Start another controller on the same records, in front of the same Kafka."""

@@ -165,11 +165,19 @@ class Site:
         self.gateway.kafka.down.clear()
 
     def lag(self, _: str, __: Replicas) -> None:
-        self.gateway.kafka.freeze()
-        self.frozen_ms = self.gateway.now_ms
+        self.freeze(self.gateway.kafka.freeze)
+
+    def lag_one(self, _: str, __: Replicas) -> None:
+        self.freeze(self.gateway.kafka.freeze_one)
+
+    def freeze(self, what: Callable[[], None]) -> None:
+        kafka = self.gateway.kafka
+        if kafka.lagging is None and kafka.behind is None:
+            self.frozen_ms = self.gateway.now_ms
+        what()
 
     def publish(self, _: str, __: Replicas) -> None:
-        self.gateway.kafka.lagging = None
+        self.gateway.kafka.publish()
 
     def lead(self, name: str, target: Replicas) -> None:
         if key(name) in self.gateway.kafka.replicas:
@@ -231,7 +239,7 @@ class Site:
         for name, wanted in state.reassignments.items():
             assert not wanted.blocked or name in self.touched
         if self.gateway.now_ms - self.frozen_ms > LONGEST_LAG_MS:
-            self.gateway.kafka.lagging = None
+            self.gateway.kafka.publish()
 
     def do(self, what: Callable[["Site", str, Replicas], None], name: str, target: Replicas) -> None:
         what(self, name, target)
@@ -241,7 +249,7 @@ class Site:
         """Start all brokers, publish all metadata and wait: every reassignment must end."""
         gateway, kafka = self.gateway, self.gateway.kafka
         kafka.down.clear()
-        kafka.lagging = None
+        kafka.publish()
         state = gateway.state
         gateway.do(Pause(None, False))
         for job in list(state.jobs):
@@ -288,7 +296,7 @@ WORLD = (
     Site.catch_up,
     Site.catch_up_all,
 )
-TROUBLE = (Site.down, Site.up, Site.lag, Site.publish, Site.lead)
+TROUBLE = (Site.down, Site.up, Site.lag, Site.lag_one, Site.publish, Site.lead)
 OTHERS = (Site.move, Site.stop_move, Site.delete, Site.make)
 
 TARGETS = st.lists(st.integers(1, 6), min_size=1, max_size=3, unique=True).map(tuple)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from controller.messages.events import Stalled
-from controller.messages.job_events import Pause
-from controller.messages.upstream_events import Unreachable
+from controller.messages.job_events import Pause, RollBackJob
+from controller.messages.upstream_events import Unreachable, UpstreamTopic
 from controller.model.cluster import Ending
 from controller.model.thresholds import EXTERNAL_CHANGE, METADATA_LAG
 from controller.reassignment.phases import Phase
@@ -51,7 +51,7 @@ def test_metadata_from_the_middle_of_a_completed_step_does_not_block_the_partiti
 
 def test_metadata_that_is_unchanged_for_a_minute_is_confirmed() -> None:
     gateway = lagging()
-    gateway.poll_for(METADATA_LAG.ms)
+    gateway.poll_for(METADATA_LAG.ms + EXTERNAL_CHANGE.ms)
     assert gateway.waiting_reason("foo-0") == "cancelled by another client"
 
 
@@ -71,7 +71,8 @@ def test_an_undo_that_the_upstream_confirmed_needs_no_wait() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.deliver()
     gateway.alter({"foo-0": None})
-    gateway.deliver()
+    gateway.deliver()  # the cancel
+    gateway.deliver()  # the row to the base list
     gateway.poll()
     assert (gateway.kafka.replicas[KEY], gateway.reassignment_of("foo-0")) == ((1, 4), None)
 
@@ -226,7 +227,7 @@ def test_an_undone_add_only_step_is_recognised_after_a_restart(heard: bool) -> N
     before = adding()
     before.alter({"foo-0": None})
     before.deliver() if heard else before.lose_answers()
-    gateway = publish(before.successor())
+    gateway = publish(before.successor()).settle()
     assert gateway.reassignment_of("foo-0") is None
     assert gateway.state.finished[1][KEY].ending is Ending.ROLLED_BACK
     assert (gateway["foo-0"].replicas, gateway.state.upstream_steps) == ((5,), {})
@@ -265,3 +266,97 @@ def test_an_undone_leader_step_is_requested_again() -> None:
     publish(gateway)
     assert gateway.kafka.replicas[KEY] in {(4, 1), (2, 4, 1)}
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+
+
+def poll_once_behind(gateway: Gateway, topics: list[UpstreamTopic]) -> None:
+    """Poll a broker that lags, and after it brokers that do not."""
+    gateway.kafka.lagging = topics
+    gateway.poll()
+    gateway.kafka.lagging = None
+
+
+def test_an_order_back_to_what_a_lagging_broker_shows_is_carried_out() -> None:
+    gateway = Gateway(FOO)
+    before = gateway.kafka._topics()
+    gateway.alter({"foo-0": (1, 4)})
+    poll_once_behind(gateway.settle(), before)
+    gateway.alter({"foo-0": (4, 1)})
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+
+
+def test_a_rollback_leads_to_the_list_before_the_plan_though_a_lagging_broker_showed_an_older_one() -> None:
+    gateway = Gateway(FOO)
+    before = gateway.kafka._topics()
+    gateway.alter({"foo-0": (4, 1, 3)})
+    poll_once_behind(gateway.settle(), before)
+    gateway.alter({"foo-0": (2, 5, 6)})
+    gateway.settle().do(RollBackJob(2))
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1, 3)
+
+
+def test_a_lost_row_is_not_taken_as_done_because_a_lagging_broker_shows_its_list() -> None:
+    gateway = Gateway(FOO)
+    before = gateway.kafka._topics()
+    gateway.alter({"foo-0": (1, 4)})
+    gateway.settle()
+    gateway.alter({"foo-0": (4, 1)})
+    gateway.lose_requests()
+    poll_once_behind(gateway, before)
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+
+
+def test_an_undo_does_not_end_at_a_list_from_before_the_last_step() -> None:
+    gateway = Gateway(FOO)
+    before = gateway.kafka._topics()
+    gateway.alter({"foo-0": (4, 1, 2)})
+    gateway.deliver()
+    gateway.kafka.catch_up(KEY)
+    gateway.alter({"foo-0": (5, 2)})
+    gateway.deliver()
+    gateway.poll()
+    gateway.lose_requests()
+    gateway.alter({"foo-0": None})
+    gateway.deliver()
+    poll_once_behind(gateway, before)
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+
+
+def test_an_undo_does_not_end_at_the_list_of_the_step_that_was_replaced() -> None:
+    gateway = Gateway(("foo-0", (6, 1, 4)))
+    gateway.alter({"foo-0": (2, 6)})
+    gateway.deliver()
+    gateway.poll()
+    gateway.alter({"foo-0": (6,)})
+    gateway.alter({"foo-0": (7, 1, 3)})
+    gateway.kafka.catch_up(KEY)
+    replaced = gateway.kafka._topics()
+    gateway.do(Pause(None, True))
+    gateway.deliver()
+    poll_once_behind(gateway, replaced)
+    gateway.poll_for(2 * EXTERNAL_CHANGE.ms)
+    gateway.do(Pause(None, False))
+    assert gateway.settle().kafka.replicas[KEY] == (7, 1, 3)
+
+
+def test_a_list_that_equals_the_middle_of_the_cancelled_step_blocks_the_partition() -> None:
+    gateway = Gateway(("foo-0", (2, 4)))
+    gateway.alter({"foo-0": (4, 1, 3)})
+    gateway.deliver()
+    gateway.poll()
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (5, 6)})
+    gateway.settle()
+    gateway.kafka.alter(KEY, (3, 4, 1, 2))
+    gateway.kafka.catch_up(KEY)
+    gateway.poll_for(2 * METADATA_LAG.ms)
+    wanted = gateway.reassignment_of("foo-0")
+    assert wanted is not None
+    assert wanted.blocked == "another client changed its replicas to [3, 4, 1, 2]"
+
+
+def test_a_cancel_restores_the_original_though_another_client_changed_it_before_the_row_arrived() -> None:
+    gateway = Gateway(("foo-0", (2, 1)))
+    gateway.alter({"foo-0": (3, 2, 1, 4)})
+    gateway.kafka.alter(KEY, (2,))
+    gateway.alter({"foo-0": None})
+    assert gateway.settle().kafka.replicas[KEY] == (2, 1)

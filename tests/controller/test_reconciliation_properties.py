@@ -25,6 +25,8 @@ FAULTS = st.sampled_from(
         "down",
         "up",
         "lag",
+        "freeze one",
+        "publish",
     ]
 )
 
@@ -51,7 +53,7 @@ def test_despite_lost_messages_every_reassignment_ends_at_its_target_or_original
             expected = expected if refused else wanted.original
         gateway = happen(gateway, fault, brokers)
     gateway.kafka.down.clear()
-    gateway.kafka.lagging = None
+    gateway.kafka.publish()
     gateway.poll()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
@@ -60,7 +62,18 @@ def test_despite_lost_messages_every_reassignment_ends_at_its_target_or_original
 
 
 TWISTS = st.sampled_from(
-    ["deliver", "lose requests", "lose answers", "poll", "catch up", "restart", "freeze", "publish", "lead"]
+    [
+        "deliver",
+        "lose requests",
+        "lose answers",
+        "poll",
+        "catch up",
+        "restart",
+        "freeze",
+        "freeze one",
+        "publish",
+        "lead",
+    ]
 )
 REPLICAS = st.lists(st.integers(1, 4), min_size=2, max_size=3, unique=True).map(tuple)
 
@@ -83,7 +96,7 @@ def test_a_reassignment_cancelled_while_brokers_lag_ends_at_its_original(
         assert gateway.alter({"foo-0": None})["foo-0"].ok
     for twist in after:
         gateway = happen(gateway, twist, [*target[1:], *first])
-    gateway.kafka.lagging = None
+    gateway.kafka.publish()
     gateway.poll()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
@@ -100,8 +113,10 @@ def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
         lag(gateway, brokers[0])
     elif fault == "freeze":
         kafka.freeze()
+    elif fault == "freeze one":
+        kafka.freeze_one()
     elif fault == "publish":
-        kafka.lagging = None
+        kafka.publish()
     elif fault == "lead":
         kafka.lead(KEY, brokers[0])
     elif fault == "restart":

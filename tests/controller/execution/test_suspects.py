@@ -151,6 +151,7 @@ def test_whenever_a_late_row_arrives_within_its_time_the_last_order_is_carried_o
     late = [row.replicas for row in earlier._unsent() if isinstance(row, Submit)]
     gateway = takeover(earlier)
     arrives = data.draw(st.integers(0, 40)) if late else -1
+    behind = data.draw(st.integers(-1, 40))
     wanted = ORIGINAL if before is None or (moved and cancelled) else before
     for step in range(41):
         if step % 13 == 5 and orders:
@@ -161,9 +162,12 @@ def test_whenever_a_late_row_arrives_within_its_time_the_last_order_is_carried_o
             gateway.alter({"foo-0": order})
         if step == arrives:
             gateway.kafka.alter(KEY, late[-1])
+        if step == behind:
+            gateway.kafka.freeze_one()
         run(gateway, data.draw(st.sampled_from([250, 500, 750])))
         if data.draw(st.booleans()):
             gateway.catch_up()
+    gateway.kafka.publish()
     run(gateway, HELD_MS)
     gateway.settle()
     run(gateway, 20_000)

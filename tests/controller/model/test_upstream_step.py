@@ -15,41 +15,23 @@ def test_a_step_is_in_flight_until_its_result_is_applied(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "following", "back"),
+    ("base", "following", "replaced", "lists", "middles"),
     [
-        ((4, 1), (2, 3), {(4, 1), (1, 4)}),
-        ((1, 4), (2, 3), {(1, 4)}),
-        ((4, 1), (1, 2), {(1, 4)}),
-        ((1, 2, 3), (3, 1), {(3, 1, 2)}),
+        ((1, 2), (3, 4), (), [(1, 2)], [{1, 2, 3, 4}]),
+        ((1, 2), (1, 2, 3), (), [(1, 2)], []),
+        ((1, 2), (2, 1), (), [(1, 2)], []),
+        ((1, 2), (1,), (1, 2, 3), [(1, 2), (1, 2, 3)], [{1, 2}, {1, 2, 3}]),
+        ((1, 2), (1, 2), (3, 4), [(3, 4)], [{1, 2, 3, 4}]),
     ],
 )
-def test_a_cancel_leaves_the_order_that_the_step_gave_and_may_sort_the_rest(
-    base: Replicas, following: Replicas, back: set[Replicas]
+def test_the_lists_before_the_end_of_a_step_are_those_that_brokers_may_show(
+    base: Replicas, following: Replicas, replaced: Replicas, lists: list[Replicas], middles: list[set[int]]
 ) -> None:
-    assert UpstreamStep("foo", 0, base, following).ways_back == back
-    assert UpstreamStep("foo", 0, base, following, replaced=(5, 6)).ways_back == set()
+    step = UpstreamStep("foo", 0, base, following, replaced=replaced)
+    assert (step.lists_before, list(map(set, step.middles))) == (lists, middles)
 
 
-@pytest.mark.parametrize(
-    ("following", "replaced", "shown", "isr", "middle"),
-    [
-        ((1, 2, 3), (), (1, 2, 3), (1, 2), True),
-        ((1, 2, 3), (), (1, 2, 3), (1, 2, 3), False),
-        ((3, 4), (), (3, 4, 1, 2), (1, 2, 3, 4), True),
-        ((3, 4), (), (3, 4), (4,), False),
-        ((1,), (), (1, 2), (1,), False),
-        ((1,), (1, 2, 3), (1, 2, 3), (1, 2), True),
-    ],
-)
-def test_the_end_of_a_step_that_only_adds_is_recognized_by_its_isr(
-    following: Replicas, replaced: Replicas, shown: Replicas, isr: Replicas, middle: bool
-) -> None:
-    step = UpstreamStep("foo", 0, (1, 2), following, replaced=replaced)
-    assert step.is_middle(shown, isr) is middle
-
-
-def test_metadata_from_before_a_step_is_recognized_by_its_leader_epoch() -> None:
-    step = UpstreamStep("foo", 0, (1, 2), (3, 4), epoch=5)
-    assert step.is_before((2, 1), 5)
-    assert not step.is_before((1, 2), 6)
-    assert not step.is_before((3, 4), 5)
+def test_a_step_that_only_changes_the_order_moves_nothing() -> None:
+    steps = [UpstreamStep("foo", 0, (1, 2), to) for to in ((1, 2), (2, 1), (1, 2, 3), (1,))]
+    assert [step.moves_nothing for step in steps] == [True, True, False, False]
+    assert [step.restores for step in steps] == [True, False, False, False]

@@ -25,7 +25,7 @@ from controller.model.cluster import Partition, Reassignment, Replicas, Upstream
 from controller.model.errors import DONE, Outcome
 from controller.model.names import TopicPartition
 from controller.model.profile import GATEWAY
-from controller.model.thresholds import CONFIRMED_AFTER, Discrepancy, Threshold
+from controller.model.thresholds import CONFIRMED_AFTER, METADATA_LAG, Discrepancy, Threshold
 from controller.model.upstream_step import Stage
 from controller.model.upstream_table import COMMANDS, TABLE, Command, Observation
 from controller.state.decision import Decision
@@ -104,11 +104,14 @@ class Walk:
         seen: UpstreamPartition,
         move: UpstreamMove | None,
     ) -> None:
-        observation = observe(step, now, seen, move)
+        observation = observe(step, now, seen, move, self.outdated(seen))
         changes = len(d.changes)
         follow(d, now, step, seen, move)
         self.counts[step.stage, observation] += 1
         self.reached[step.stage, observation].add(self.stage_after(d, changes))
+
+    def outdated(self, seen: UpstreamPartition) -> bool:
+        return self.state.past.may_show(FOO, seen.replicas, self.controller.now_ms)
 
     def follow_settled(
         self, d: Decision, now: Partition, wanted: Reassignment | None, move: UpstreamMove | None
@@ -140,7 +143,8 @@ class Walk:
             self.rows += [each for each in self.controller.effects[before:] if isinstance(each, Submit)]
 
     def poll(self) -> None:
-        """Show the same once, or until each threshold of the walk is passed."""
+        """Show the same once, or until each threshold of the walk is passed; now and then after a long time."""
+        self.controller.now_ms += self.random.choice([0, 0, METADATA_LAG.ms])
         seen, moves = min((self.guess() for _ in range(8)), key=self.times_seen)
         event = UpstreamPolled(None, [UpstreamTopic("foo", self.state.topics["foo"].id, {0: seen})], moves)
         for _ in range(self.random.choice([1, 3])):
@@ -157,7 +161,7 @@ class Walk:
         step, (seen, moves) = self.state.upstream_steps.get(FOO), guess
         if step is None or not step.in_flight:
             return 0
-        observation = observe(step, self.controller["foo-0"], seen, moves.get(FOO))
+        observation = observe(step, self.controller["foo-0"], seen, moves.get(FOO), self.outdated(seen))
         return self.counts[step.stage, observation]
 
     def lists(self) -> list[Replicas]:
@@ -168,7 +172,7 @@ class Walk:
             lists += [wanted.target, wanted.original]
         step = self.state.upstream_steps.get(FOO)
         if step is not None:
-            lists += [step.base, step.following, step.replaced, *step.ways_back]
+            lists += [step.base, step.following, step.replaced, step.base[::-1]]
             lists.append(step.following + tuple(r for r in step.base if r not in step.following))
         return [each for each in lists if each]
 

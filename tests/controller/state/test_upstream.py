@@ -7,14 +7,19 @@ from tests.builders import key
 def test_the_end_of_a_submission_removes_its_sightings() -> None:
     state = State()
     state.put(UpstreamStep("foo", 0, (1,), (2,)))
-    state.sighted(key("foo-0"), Discrepancy.OUTDATED, 0)
+    state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, 0)
     state.delete(Deleted(UpstreamStep, key("foo-0")))
     assert (state.upstream_steps, state.tracking) == ({}, {})
 
 
 def test_consecutive_polls_with_the_same_discrepancy_are_counted() -> None:
     state = State()
-    shown = (Discrepancy.OUTDATED, Discrepancy.OUTDATED, Discrepancy.EXTERNAL_MOVE, Discrepancy.OUTDATED)
+    shown = (
+        Discrepancy.EXTERNAL_CHANGE,
+        Discrepancy.EXTERNAL_CHANGE,
+        Discrepancy.EXTERNAL_MOVE,
+        Discrepancy.EXTERNAL_CHANGE,
+    )
     counts = [state.sighted(key("foo-0"), each, 0).polls for each in shown]
     assert counts == [1, 2, 1, 1]
 
@@ -42,7 +47,7 @@ def test_an_outage_ends_the_sightings_that_need_little_time() -> None:
     for name, discrepancy in (
         ("foo-0", Discrepancy.EXTERNAL_MOVE),
         ("foo-1", Discrepancy.NOT_STARTED),
-        ("foo-2", Discrepancy.OUTDATED),
+        ("foo-2", Discrepancy.EXTERNAL_CHANGE),
     ):
         state.sighted(key(name), discrepancy, 0)
     state.forget_sightings()

@@ -6,13 +6,7 @@ from controller.model.cluster import Reassignment, Replicas, UpstreamStep
 from controller.model.errors import DONE, Outcome
 from controller.model.upstream_step import Stage
 from controller.model.upstream_table import Observation
-from controller.upstream.observation import (
-    answer_to,
-    may_be_outdated,
-    observe,
-    observe_settled,
-    reverts_to_base_only,
-)
+from controller.upstream.observation import answer_to, observe, observe_settled
 from tests.builders import partition
 
 OLD, NEW, REPLACED = (1, 2), (3, 4), (5, 2)
@@ -29,9 +23,11 @@ def shown(replicas: Replicas, isr: Replicas | None = None, epoch: int = 7) -> Up
     return UpstreamPartition(replicas, replicas if isr is None else isr, replicas[0], epoch)
 
 
-def seen(stage: Stage, polled: UpstreamPartition, move: UpstreamMove | None = None) -> Observation:
-    known = step(stage, replaced=() if stage is Stage.UNDONE else REPLACED)
-    return observe(known, partition("foo-0", (3, 4, 1, 2), adding=NEW, removing=OLD), polled, move)
+def seen(
+    stage: Stage, polled: UpstreamPartition, move: UpstreamMove | None = None, outdated: bool = False
+) -> Observation:
+    known = step(stage, replaced=REPLACED)
+    return observe(known, partition("foo-0", (3, 4, 1, 2), adding=NEW, removing=OLD), polled, move, outdated)
 
 
 @pytest.mark.parametrize(
@@ -53,54 +49,55 @@ def test_a_move_is_recognised_by_its_target(target: Replicas, observation: Obser
     [
         (Stage.ACTIVE, shown((3, 4)), Observation.AT_NEXT),
         (Stage.ACTIVE, shown((3, 4), (3,)), Observation.AT_NEXT_LAGGING),
-        (Stage.SUBMITTING, shown((1, 2)), Observation.AT_BASE),
-        (Stage.ACTIVE, shown((1, 2)), Observation.OUTDATED),
-        (Stage.ACTIVE, shown((1, 2), epoch=8), Observation.ELSEWHERE),
-        (Stage.ACTIVE, shown((3, 4, 1, 2)), Observation.OUTDATED),
+        (Stage.UNDOING, shown((3, 4), (3,)), Observation.AT_NEXT_LAGGING),
+        (Stage.SUBMITTING, shown((1, 2)), Observation.OUTDATED),
+        (Stage.ACTIVE, shown((1, 2)), Observation.ELSEWHERE),
         (Stage.ACTIVE, shown((5, 2)), Observation.AT_REPLACED),
         (Stage.ACTIVE, shown((5, 6)), Observation.ELSEWHERE),
-        (Stage.UNDOING, shown((1, 2)), Observation.OUTDATED),
-        (Stage.UNDOING, shown((1, 2), epoch=8), Observation.ELSEWHERE),
+        (Stage.UNDOING, shown((1, 2)), Observation.ELSEWHERE),
+        (Stage.UNDOING, shown((2, 1)), Observation.REVERTED),
         (Stage.UNDOING, shown((3, 4)), Observation.REVERTED),
         (Stage.ENDED, shown((6,)), Observation.AT_NEXT),
     ],
 )
-def test_an_idle_partition_is_recognised_by_its_list_isr_and_epoch(
+def test_an_idle_partition_is_recognised_by_its_list_and_isr(
     stage: Stage, polled: UpstreamPartition, observation: Observation
 ) -> None:
     assert seen(stage, polled) is observation
 
 
-def test_a_replaced_add_only_step_may_be_shown_in_its_middle() -> None:
-    known = step(replaced=(1, 2, 5))
-    polled = shown((1, 2, 5), (1, 2))
-    assert observe(known, partition("foo-0", (3, 4, 1, 2)), polled, None) is Observation.AT_REPLACED_OUTDATED
+@pytest.mark.parametrize(
+    ("stage", "polled", "observation"),
+    [
+        (Stage.SUBMITTING, shown((3, 4)), Observation.OUTDATED),
+        (Stage.ACTIVE, shown((3, 4)), Observation.AT_NEXT),
+        (Stage.UNDOING, shown((3, 4)), Observation.OUTDATED),
+        (Stage.ACTIVE, shown((1, 2)), Observation.OUTDATED),
+        (Stage.ACTIVE, shown((1, 2), epoch=8), Observation.ELSEWHERE),
+        (Stage.SUBMITTING, shown((1, 2), epoch=8), Observation.OUTDATED),
+        (Stage.UNDOING, shown((1, 2), epoch=8), Observation.ELSEWHERE),
+        (Stage.UNDOING, shown((5, 2)), Observation.OUTDATED),
+    ],
+)
+def test_a_list_that_the_partition_has_had_lately_proves_nothing(
+    stage: Stage, polled: UpstreamPartition, observation: Observation
+) -> None:
+    assert seen(stage, polled, outdated=True) is observation
 
 
-def test_a_confirmed_undo_with_one_possible_result_needs_no_metadata() -> None:
-    known = step(Stage.UNDONE)
-    assert reverts_to_base_only(known)
-    assert observe(known, partition("foo-0", (3, 4, 1, 2)), shown((3, 4, 1, 2)), None) is Observation.REVERTED
-    assert not reverts_to_base_only(step(Stage.UNDONE, base=(2, 1)))
+def test_an_accepted_row_that_moves_nothing_is_complete_whatever_metadata_shows() -> None:
+    for base, stage, observation in (
+        ((4, 3), Stage.ACTIVE, Observation.AT_NEXT),
+        ((4, 3), Stage.SUBMITTING, Observation.OUTDATED),
+        (NEW, Stage.SUBMITTING, Observation.OUTDATED),
+    ):
+        known, now = step(stage, base, OLD), partition("foo-0", NEW)
+        assert observe(known, now, shown((4, 3)), None, True) is observation
 
 
-def test_a_confirmed_undo_with_two_possible_results_needs_a_later_epoch() -> None:
-    known, now = step(Stage.UNDONE, base=(2, 1)), partition("foo-0", (3, 4, 1, 2))
-    assert observe(known, now, shown((2, 1)), None) is Observation.OUTDATED
-    assert observe(known, now, shown((3, 4, 1, 2), epoch=8), None) is Observation.OUTDATED
-    assert observe(known, now, shown((6,), epoch=8), None) is Observation.ELSEWHERE
-    assert observe(known, now, shown((1, 2), epoch=8), None) is Observation.REVERTED
-
-
-def test_the_base_list_proves_no_undo_that_may_have_reordered_it() -> None:
-    """A leader may have changed before the step, unseen, which gives the old list a later epoch."""
-    known, now = step(Stage.UNDONE, base=(2, 1)), partition("foo-0", (3, 4, 1, 2))
-    assert observe(known, now, shown((2, 1), epoch=8), None) is Observation.AT_BASE
-
-
-def test_any_epoch_may_be_outdated_after_a_confirmed_undo() -> None:
-    assert may_be_outdated(step(Stage.UNDONE), shown(OLD, epoch=9))
-    assert not may_be_outdated(step(Stage.ACTIVE), shown(OLD, epoch=9))
+def test_the_row_after_a_cancel_is_sent_again_whatever_order_the_cancel_has_left() -> None:
+    now = partition("foo-0", NEW)
+    assert observe(step(Stage.SUBMITTING, NEW), now, shown((4, 3)), None, False) is Observation.OUTDATED
 
 
 @pytest.mark.parametrize(

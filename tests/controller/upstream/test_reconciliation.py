@@ -143,7 +143,7 @@ def stopped() -> Gateway:
     gateway.lose_requests()
     gateway.poll()
     assert (gateway.state.upstream_steps[KEY].following, gateway.reassignment_of("foo-0")) == (
-        (2, 4, 1),
+        (4, 1, 2),
         None,
     )
     gateway.lose_requests()
@@ -299,12 +299,9 @@ def test_a_step_that_ended_before_the_row_that_turns_it_came_is_gone_back_from()
 
 def test_a_discrepancy_ends_with_its_step() -> None:
     gateway = Gateway(FOO)
-    gateway.kafka.alter(KEY, (2, 3))
-    gateway.poll()
-    gateway.kafka.freeze()
-    gateway.kafka.catch_up(KEY)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.lose_requests()
     gateway.poll()
     assert gateway.state.tracking
-    gateway.kafka.lagging = None
-    gateway.poll()
+    gateway.settle()
     assert gateway.state.tracking == {}
