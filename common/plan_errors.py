@@ -1,8 +1,42 @@
 """The error of a plan that cannot be used."""
 
+from collections.abc import Callable, Sequence
+from typing import ParamSpec
+
+P = ParamSpec("P")
+
+MOST_FAULTS = 1_000
+"""Most wrong entries of a plan that are named; all of them are counted."""
+
 
 class PlanError(Exception):
     """The plan, the snapshot or the installation cannot be used.
 
-    The text is one line with the fault and the remedy.
+    The text is one line with the fault and the remedy. `faults` has a line for each wrong entry of a plan, if they
+    are several.
     """
+
+    def __init__(self, text: str, faults: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.faults = faults
+
+
+class Faults:
+    """The wrong entries of a plan: a person who corrects it wants to know all of them at once."""
+
+    def __init__(self) -> None:
+        self._named: list[str] = []
+        self._count = 0
+
+    def add(self, describe: Callable[P, str], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Count a wrong entry. `describe` is called for the first ones only."""
+        self._count += 1
+        if len(self._named) < MOST_FAULTS:
+            self._named.append(describe(*args, **kwargs))
+
+    def check(self) -> None:
+        """Raise PlanError if there are some."""
+        if self._count == 1:
+            raise PlanError(self._named[0])
+        if self._count:
+            raise PlanError(f"{self._count:,} entries are wrong, the first: {self._named[0]}", self._named)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from common.json.text import parse
-from common.plan_errors import PlanError
+from common.plan_errors import Faults, PlanError
 from controller.model.plan import read_plan
 from controller.scheduling.path import why_short
 from controller.scheduling.plan_limits import PlanLimits
@@ -36,14 +36,20 @@ def read_targets(path: Path) -> list[Target]:
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror}") from error
     except PlanError as error:
-        raise PlanError(f"{path}: {error}") from error
-    return [((topic, partition), replicas) for topic, partition, replicas in entries]
+        raise PlanError(f"{path}: {error}", error.faults) from error
+    return [((topic, partition), replicas) for topic, partition, replicas, _ in entries]
 
 
 def moves_of(targets: Sequence[Target], snapshot: Snapshot) -> list[Move]:
     """Return the moves, repairs first, then in the order of the plan. Raises PlanError for what is not in the snapshot."""
     topics = {topic for topic, _ in snapshot.partitions}
-    moves = [_move(key, target, snapshot, topics) for key, target in targets]
+    moves, faults = [], Faults()
+    for key, target in targets:
+        if fault := _fault(key, target, snapshot, topics):
+            faults.add(str, fault)
+        else:
+            moves.append(_move(key, target, snapshot))
+    faults.check()
     return repairs_first(moves, {broker.id for broker in snapshot.brokers.values() if broker.live})
 
 
@@ -52,14 +58,19 @@ def repairs_first(moves: Iterable[Move], live: Set[int]) -> list[Move]:
     return sorted(moves, key=lambda move: len(move.isr) == len(move.current) and live >= {*move.current})
 
 
-def _move(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot, topics: Collection[str]) -> Move:
-    partition = snapshot.partitions.get(key)
-    if partition is None:
+def _fault(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot, topics: Collection[str]) -> str:
+    """Return what the snapshot lacks of a move; empty if it has all."""
+    if key not in snapshot.partitions:
         what = f"partition {_name(key)}" if key[0] in topics else f"topic '{key[0]}'"
-        raise PlanError(f"{what} of the plan is not in the snapshot")
+        return f"{what} of the plan is not in the snapshot"
     for broker in target:
         if broker not in snapshot.brokers:
-            raise PlanError(f"broker {broker}, a target of {_name(key)}, is not in the snapshot")
+            return f"broker {broker}, a target of {_name(key)}, is not in the snapshot"
+    return ""
+
+
+def _move(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot) -> Move:
+    partition = snapshot.partitions[key]
     return Move(
         *key,
         partition.replicas,

@@ -60,6 +60,10 @@ SUBCOMMANDS = {
 """Subcommand -> module in `reassignd.commands` that defines a click command of that name (`list_` for `list`)."""
 
 
+MOST_FAULTS = 20
+"""Wrong entries of a plan that are printed besides the first one."""
+
+
 class LazyGroup(click.Group):
     """Group that imports the module of a subcommand on first use."""
 
@@ -165,13 +169,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConfigError, SettingError) as error:
         return _print_error(str(error), 2)
     except CommandError as error:
-        return _print_error(str(error), 1)
+        return _print_error(str(error), 1, error.faults[1:])
     except (click.Abort, KeyboardInterrupt):
         return _print_error("interrupted", 1)
     return code if isinstance(code, int) else 0
 
 
-def _print_error(text: str, code: int) -> int:
-    line = printable(" ".join(text.split()))
-    print(f"reassignd: {line}", file=sys.stderr)
+def _print_error(text: str, code: int, more: Sequence[str] = ()) -> int:
+    """Print the text, and a line for each of the first further faults."""
+    lines = [text, *more[:MOST_FAULTS]]
+    if len(more) > MOST_FAULTS:
+        lines.append(f"and more: --verbose and --format json name {len(more) + 1:,}")
+    for each in lines:
+        print(f"reassignd: {printable(' '.join(each.split()))}", file=sys.stderr)
     return code

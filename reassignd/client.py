@@ -100,11 +100,16 @@ class Client:
     def _check(self, response: httpx.Response) -> None:
         if not response.is_error:
             return
+        faults: list[str] = []
         try:
-            text = str(response.json()["error"])
-        except (ValueError, LookupError, TypeError):
+            answer = response.json()
+            text = str(answer["error"])
+            faults += map(str, answer.get("faults", ()))
+        except (ValueError, LookupError, TypeError, AttributeError):
             text = f"{self._url} returned {response.status_code} {response.reason_phrase}; check --url"
-        raise UnreachableError(text) if response.status_code == SERVICE_UNAVAILABLE else CommandError(text)
+        if response.status_code == SERVICE_UNAVAILABLE:
+            raise UnreachableError(text)
+        raise CommandError(text, faults)
 
     @contextmanager
     def _errors(self, suffix: str = "") -> Iterator[None]:

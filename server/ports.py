@@ -39,7 +39,7 @@ class BrokerPort(Protocol):
 
 
 class Sizes(Protocol):
-    """Known sizes of replicas. Called very often: it must be fast and must not send requests."""
+    """Known sizes of replicas. Called very often: all but `describe` must be fast and must not send requests."""
 
     def size(self, key: TopicPartition) -> int | None:
         """Return the bytes of a complete replica of the partition; None if unknown."""
@@ -55,6 +55,10 @@ class Sizes(Protocol):
 
     def measured(self) -> float | None:
         """Return the time of the last complete measurement in seconds of the clock; None before the first one."""
+        ...
+
+    async def describe(self, broker: int, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
+        """Ask the broker for its directories now; None if it does not answer."""
         ...
 
 

@@ -46,6 +46,8 @@ from controller.messages.events import (
 from controller.model.cluster import ResourceType, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 
 
 class Listener(Protocol):
@@ -227,6 +229,10 @@ class SimulatedCluster:
     def measured(self) -> float:
         """Return the present: sizes are always known."""
         return self._clock.now()
+
+    async def describe(self, broker: int, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
+        """Return the directories of the broker; None if it does not run."""
+        return self.brokers[broker].describe_log_dirs(request) if broker in self._running else None
 
     @property
     def traffic(self) -> dict[int, Traffic]:

@@ -85,6 +85,13 @@ class ReplicaSizes:
                 at = min(at, known.at)
         return Received(size, at)
 
+    async def describe(self, broker: int, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
+        """Ask the broker for its directories now; None if it does not answer."""
+        try:
+            return await self._client.ask(request, broker)
+        except BrokerError:
+            return None
+
     async def run(self) -> None:
         """Measure again and again until cancelled."""
         while True:

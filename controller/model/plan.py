@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from common.counted import counted
 from common.json.models import convert_model, explain
-from common.plan_errors import PlanError
+from common.plan_errors import Faults, PlanError
 from controller.model.names import MAX_REPLICAS, display_name
 from controller.scheduling.steps import Replicas
 
@@ -26,9 +26,12 @@ ReplicaList = Annotated[
         extra={"expected": f"a list of 1 to {MAX_REPLICAS} broker ids"},
     ),
 ]
+ANY = "any"
+"""Stands for the directory that the broker chooses."""
+
 LogDir = Annotated[
-    Literal["any"],
-    Meta(extra={"expected": '"any"; kafka-reassign-partitions moves replicas between directories'}),
+    str,
+    Meta(min_length=1, extra={"expected": '"any" or the directory where the replica is'}),
 ]
 
 
@@ -62,24 +65,33 @@ class Entry(NamedTuple):
     topic: str
     partition: int
     replicas: Replicas
+    log_dirs: tuple[str, ...] = ()
+    """The directory of each replica, or ANY; empty if it names none."""
 
 
 def read_plan(value: object) -> list[Entry]:
-    """Return the entries of a parsed plan, in order. Raises PlanError that names the first invalid entry."""
+    """Return the entries of a parsed plan, in order. Raises PlanError that names the invalid entries."""
     if not isinstance(value, dict) or not isinstance(rows := value.get("partitions"), list):
         raise PlanError('not a plan: expected {"version":1,"partitions":[...]}')
     convert_model({**value, "partitions": []}, Plan)
     if not rows:
         raise PlanError("the plan has no partitions")
     seen: dict[tuple[str, int], int] = {}
-    entries = []
+    entries, faults = [], Faults()
     for number, value_of_row in enumerate(rows):
-        row = read_row(value_of_row, PlanRow, number)
-        _check(row, number)
+        try:
+            row = msgspec.convert(value_of_row, PlanRow)
+        except msgspec.ValidationError as error:
+            faults.add(_explained, error, value_of_row, PlanRow, number)
+            continue
         first = seen.setdefault((row.topic, row.partition), number)
         if first != number:
-            raise PlanError(f"{_place(row, number)} is there twice, first in partitions[{first}]")
-        entries.append(Entry(row.topic, row.partition, row.replicas))
+            faults.add("{} is there twice, first in partitions[{}]".format, place(row, number), first)
+        elif fault := _fault(row):
+            faults.add("{}: {}".format, place(row, number), fault)
+        else:
+            entries.append(Entry(row.topic, row.partition, row.replicas, _log_dirs(row)))
+    faults.check()
     return entries
 
 
@@ -87,7 +99,10 @@ def plan_of(entries: Iterable[Entry]) -> dict[str, Any]:
     """Return the JSON value of a plan with these entries."""
     return {
         "version": 1,
-        "partitions": [{**entry._asdict(), "replicas": list(entry.replicas)} for entry in entries],
+        "partitions": [
+            {"topic": each.topic, "partition": each.partition, "replicas": list(each.replicas)}
+            for each in entries
+        ],
     }
 
 
@@ -102,25 +117,34 @@ def read_row(value: object, model: type[Row], number: int) -> Row:
     try:
         return msgspec.convert(value, model)
     except msgspec.ValidationError as error:
-        where = f"partitions[{number}]"
-        raise PlanError(explain(error, value, model, where, _prefix(value, where))) from None
+        raise PlanError(_explained(error, value, model, number)) from None
 
 
-def _check(row: PlanRow, number: int) -> None:
-    """Check what the declaration of `PlanRow` cannot say."""
-    seen: set[int] = set()
-    for broker in row.replicas:
-        if broker in seen:
-            raise PlanError(f"{_place(row, number)}: broker {broker} is in 'replicas' more than once")
-        seen.add(broker)
-    if row.log_dirs is not None and len(row.log_dirs) != len(row.replicas):
-        raise PlanError(
-            f"{_place(row, number)}: 'log_dirs' has {counted(len(row.log_dirs), 'path')}, and 'replicas' has"
-            f" {counted(len(row.replicas), 'broker')}: expected one path for each broker"
+def _explained(error: msgspec.ValidationError, value: object, model: object, number: int) -> str:
+    where = f"partitions[{number}]"
+    return explain(error, value, model, where, _prefix(value, where))
+
+
+def _fault(row: PlanRow) -> str:
+    """Return what the declaration of `PlanRow` cannot refuse; empty for a valid row."""
+    replicas, log_dirs = row.replicas, row.log_dirs
+    if len(set(replicas)) != len(replicas):
+        twice = next(broker for place, broker in enumerate(replicas) if broker in replicas[:place])
+        return f"broker {twice} is in 'replicas' more than once"
+    if log_dirs is not None and len(log_dirs) != len(replicas):
+        return (
+            f"'log_dirs' has {counted(len(log_dirs), 'path')}, and 'replicas' has"
+            f" {counted(len(replicas), 'broker')}: expected one path for each broker"
         )
+    return ""
 
 
-def _place(row: PartitionName, number: int) -> str:
+def _log_dirs(row: PlanRow) -> tuple[str, ...]:
+    return tuple(row.log_dirs) if row.log_dirs and any(each != ANY for each in row.log_dirs) else ()
+
+
+def place(row: PartitionName | Entry, number: int) -> str:
+    """Return the name of an entry in messages."""
     return f"partitions[{number}] ({display_name(row.topic)}-{row.partition})"
 
 

@@ -159,7 +159,7 @@ class Call(NamedTuple):
                     return read(parse(b"".join(chunks)))
                 return await self.services.off_loop.run(_read, chunks, read)
             except PlanError as error:
-                raise HttpError(400, str(error)) from error
+                raise HttpError(400, str(error), error.faults) from error
 
     async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, in the worker thread when it processes many rows."""

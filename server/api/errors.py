@@ -1,5 +1,7 @@
 """Refused requests: an HTTP status and one line that names the problem."""
 
+from collections.abc import Sequence
+
 from common.error_codes import ErrorCode
 from controller.model.errors import Outcome
 
@@ -14,9 +16,11 @@ STATUS = {
 class HttpError(Exception):
     """A refused request; the text is the error line of the answer."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int, text: str, faults: Sequence[str] = ()) -> None:
         super().__init__(text)
         self.status = status
+        self.faults = faults
+        """A line for each wrong entry of a plan, if they are several."""
 
 
 def require(outcome: Outcome) -> None:

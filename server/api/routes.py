@@ -1,12 +1,12 @@
 """The routes of the API: authorization, query parameters, and errors as one line of JSON."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct, inspect
+from msgspec import UNSET, Meta, Struct, inspect
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -126,7 +126,7 @@ class Api:
                     raise HttpError(503, LAPSED)
                 return answer
             except HttpError as error:
-                return _refusal(error.status, str(error))
+                return _refusal(error.status, str(error), error.faults)
             except DriverStoppedError as error:
                 return _refusal(503, str(error))
             except ClientDisconnect:
@@ -222,9 +222,13 @@ def _value(text: str) -> object:
     return SWITCHES.get(text, text)
 
 
-def _refusal(status: int, text: str) -> Response:
+def _refusal(status: int, text: str, faults: Sequence[str] = ()) -> Response:
     headers = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": str(RETRY_SECONDS)}}.get(status)
-    line = " ".join(text[: MAX_ERROR + 1].split())
-    response = json_response(Error(line if len(line) <= MAX_ERROR else f"{line[:MAX_ERROR]}..."), status)
+    response = json_response(Error(_line(text), [_line(each) for each in faults] or UNSET), status)
     response.headers.update(headers or {})
     return response
+
+
+def _line(text: str) -> str:
+    line = " ".join(text[: MAX_ERROR + 1].split())
+    return line if len(line) <= MAX_ERROR else f"{line[:MAX_ERROR]}..."

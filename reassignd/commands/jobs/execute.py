@@ -22,6 +22,7 @@ from reassignd.commands.options import (
 )
 from reassignd.commands.rates import rate
 from reassignd.commands.text import echo, left_out_lines
+from reassignd.errors import CommandError
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:
@@ -89,14 +90,16 @@ def execute(
 
     A plan with an invalid entry is rejected as a whole.
     """
-    plan = read_plan_file(plan_file)
-    if dry_run:
+    plan, shown = read_plan_file(plan_file), Shown(output_format, rollback_file, verbose)
+    try:
+        if not dry_run:
+            return submit(client, plan, options, WaitOptions(wait, timeout), shown)
+
         from reassignd.commands.planning.dry_run import print_forecast
 
-        throttle = options["throttle"]
-        return print_forecast(client, plan, throttle, output_format)
-    shown = Shown(output_format, rollback_file, verbose)
-    return submit(client, plan, options, WaitOptions(wait, timeout), shown)
+        return print_forecast(client, plan, options["throttle"], output_format)
+    except CommandError as error:
+        return _print_faults(error, shown)
 
 
 class WaitOptions(NamedTuple):
@@ -130,6 +133,17 @@ def submit(
     from reassignd.commands.jobs.follow import follow
 
     return max(code, follow(client, answer["job"], wait.timeout))
+
+
+def _print_faults(error: CommandError, shown: Shown) -> int:
+    """Print all wrong entries of the plan, for which the format or --verbose asks; else raise the error again."""
+    if not error.faults or not (shown.verbose or shown.output_format == JSON):
+        raise error
+    if shown.output_format == JSON:
+        echo(as_json({"error": str(error), "faults": list(error.faults)}))
+    else:
+        echo("\n".join([f"reassignd: {error}", *error.faults[1:]]), err=True)
+    return 1
 
 
 def _print_answer(answer: dict[str, Any], shown: Shown) -> None:

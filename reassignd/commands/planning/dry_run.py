@@ -41,7 +41,7 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
         result = forecast(targets, cluster, limits, rate.bytes)
         unknown = sum(_copies_unknown(cluster, *target) for target in targets)
     except PlanError as error:
-        raise CommandError(str(error)) from error
+        raise CommandError(str(error), error.faults) from error
     scheduled = within_schedule(client.get("/v1/schedule")["schedule"], result)
     if output_format == JSON:
         parts = {"forecast": result._asdict(), "rate": rate._asdict(), "scheduled": scheduled._asdict()}

@@ -111,7 +111,7 @@ def plan(
                 result = make_plan(moves, cluster, limits, bandwidth, schedule_of(spark))
         write_plan(result, output)
     except PlanError as error:
-        raise CommandError(str(error)) from error
+        raise CommandError(str(error), error.faults) from error
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in OPTIONAL_PACKAGES:

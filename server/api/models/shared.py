@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import Annotated, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 Replicas: TypeAlias = Annotated[tuple[int, ...], Meta(description="Broker ids, the preferred leader first.")]
 
@@ -41,6 +41,12 @@ class Error(Struct):
     """A refused request."""
 
     error: Annotated[str, Meta(description="One line that names the problem.")]
+    faults: Annotated[
+        list[str] | UnsetType,
+        Meta(
+            description="A line for each wrong entry of a plan, of the first 1,000; only if they are several."
+        ),
+    ] = UNSET
 
 
 class Whoami(Struct):

@@ -27,6 +27,7 @@ from server.api.models.jobs import (
     Skipped,
 )
 from server.api.models.shared import Page, Paused
+from server.api.services.directories import check_directories
 from server.api.streams import streamed
 from server.api.table import Endpoint
 from server.api.views.parts import part_page
@@ -45,6 +46,7 @@ async def submit(call: Call, options: JobOptions) -> Response:
     """Submit a plan. One invalid entry refuses the whole plan."""
     entries = await call.read_body(read_plan)
     await checked(call, entries)
+    await check_directories(call.services.sizes, entries)
     _, answer = await submit_entries(call, entries, options)
     return answer
 

@@ -180,7 +180,7 @@ async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterat
 
 def _checked(state: State, kept: Kept) -> list[Entry]:
     """Return the entries of the plan. Raises HttpError if a partition is not where it was, or moves."""
-    for topic, number, replicas in read_plan(parse(bytes(kept.rollback))):
+    for topic, number, replicas, _ in read_plan(parse(bytes(kept.rollback))):
         partition, key = state.partition(topic, number), TopicPartition(topic, number)
         if partition is None or partition.current != tuple(replicas):
             raise HttpError(409, f"{topic}-{number} has changed since the proposal; propose again.")

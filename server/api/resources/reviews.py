@@ -15,6 +15,7 @@ from server.api.errors import HttpError
 from server.api.models.reviews import Review, ReviewOptions
 from server.api.models.shared import RateOrigin
 from server.api.resources.snapshot import rows
+from server.api.services.directories import check_directories
 from server.api.streams import encoded_lines
 from server.api.table import Endpoint
 from server.api.views.forecast_rate import ForecastRate, forecast_rate
@@ -41,6 +42,7 @@ async def review(call: Call, options: ReviewOptions) -> Review:
         raise HttpError(501, "This server reviews no plans.")
     entries = await call.read_body(read)
     await checked(call, entries)
+    await check_directories(call.services.sizes, entries)
     bandwidth, origin = _rate(call, options.throttle, reviews.bandwidth())
     head = await call.compute(len(entries), _head, call.state, entries, bandwidth)
     answer = await call.while_connected(reviews.forecast(lambda: _request(call, head)))
@@ -65,7 +67,12 @@ def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> ForecastRate:
 
 def _head(state: State, entries: Sequence[Entry], bandwidth: int) -> bytes:
     limits = state.backlog.usage.limits._asdict()
-    return msgspec.json.encode({"targets": entries, "limits": limits, "bandwidth": bandwidth}) + b"\n"
+    return (
+        msgspec.json.encode(
+            {"targets": [entry[:3] for entry in entries], "limits": limits, "bandwidth": bandwidth}
+        )
+        + b"\n"
+    )
 
 
 async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:

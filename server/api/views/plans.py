@@ -1,14 +1,15 @@
 """Conversion of plans between the API and the controller. `controller.model.plan` reads them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import groupby
 
 from common.clock import wall_clock
 from common.large_lists import clear_lists, drained
+from common.plan_errors import Faults, PlanError
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Replicas, TopicPartition
-from controller.model.names import display_name
-from controller.model.plan import Entry, PlanRow
+from controller.model.plan import Entry, PlanRow, place
 from controller.reassignment.alter import check_row
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
@@ -21,7 +22,7 @@ NAMED = 1_000
 
 
 async def checked(call: Call, entries: Sequence[Entry]) -> None:
-    """Raise HttpError that names the first entry that the controller would refuse. Topics may be a moment old."""
+    """Raise HttpError that names the entries that the controller would refuse. Topics may be a moment old."""
     unknown = await call.compute(len(entries), _unknown_topics, call.state, entries)
     if unknown:
         await call.services.look(unknown if len(unknown) <= NAMED else None)
@@ -29,18 +30,30 @@ async def checked(call: Call, entries: Sequence[Entry]) -> None:
 
 
 def _unknown_topics(state: State, entries: Sequence[Entry]) -> set[str]:
-    return {topic for topic, number, _ in entries if state.partition(topic, number) is None}
+    return {topic for topic, number, *_ in entries if state.partition(topic, number) is None}
 
 
 def check_plan(state: State, entries: Sequence[Entry]) -> None:
-    """Raise HttpError that names the first entry that the controller would refuse."""
-    for number, (topic, partition, replicas) in enumerate(entries):
+    """Raise HttpError that names the entries that the controller would refuse."""
+    faults, hint = Faults(), cache(partial(topic_hint, state))
+    for number, entry in enumerate(entries):
+        topic, partition, replicas, _ = entry
         outcome, _ = check_row(state, topic, AlterRow(partition, replicas), True)
         if not outcome.ok:
-            raise HttpError(
-                422,
-                f"partitions[{number}] ({display_name(topic)}-{partition}): {outcome.message}{topic_hint(state, topic)}",
-            )
+            faults.add(_refused, entry, number, outcome.message, hint)
+    refuse(faults)
+
+
+def _refused(entry: Entry, number: int, message: str | None, hint: Callable[[str], str]) -> str:
+    return f"{place(entry, number)}: {message}{hint(entry.topic)}"
+
+
+def refuse(faults: Faults) -> None:
+    """Raise HttpError if there are faults."""
+    try:
+        faults.check()
+    except PlanError as error:
+        raise HttpError(422, str(error), error.faults) from None
 
 
 def topics_of(entries: Sequence[Entry]) -> list[AlterTopic]:
@@ -66,7 +79,7 @@ def originals(state: State, entries: Sequence[Entry]) -> Assignment:
     They are sorted like the output of kafka-reassign-partitions.
     """
     assignment = []
-    for topic, number, _ in entries:
+    for topic, number, *_ in entries:
         key = TopicPartition(topic, number)
         wanted, partition = state.reassignments.get(key), state.partition(topic, number)
         if wanted is not None:

@@ -1,4 +1,4 @@
-"""A plan is read as a whole, and the first wrong entry is named."""
+"""A plan is read as a whole, and its wrong entries are named."""
 
 from typing import Any
 
@@ -6,11 +6,6 @@ import pytest
 
 from common.plan_errors import PlanError
 from controller.model.plan import Entry, read_plan
-
-LOG_DIRS = (
-    'partitions[0] (foo-0): log_dirs[0] is "/data", expected "any";'
-    " kafka-reassign-partitions moves replicas between directories"
-)
 
 
 def entry(**changed: Any) -> dict[str, Any]:
@@ -29,6 +24,21 @@ def of(*rows: Any) -> dict[str, Any]:
 
 def test_entries_are_read_in_order_and_other_keys_are_ignored() -> None:
     assert read_plan(of(entry(note="x", log_dirs=["any", "any"]))) == [Entry("foo", 0, (1, 2))]
+
+
+def test_directories_are_read_where_one_is_named() -> None:
+    [named] = read_plan(of(entry(log_dirs=["/a", "any"])))
+    assert named.log_dirs == ("/a", "any")
+
+
+def test_all_wrong_entries_are_named() -> None:
+    with pytest.raises(PlanError, match="3 entries are wrong, the first: partitions") as caught:
+        read_plan(of(7, entry(), entry(), entry(partition=1, replicas=[2, 2])))
+    assert caught.value.faults == [
+        "partitions[0] is 7, expected an object",
+        "partitions[2] (foo-0) is there twice, first in partitions[1]",
+        "partitions[3] (foo-1): broker 2 is in 'replicas' more than once",
+    ]
 
 
 @pytest.mark.parametrize("value", [[], "x", None, {}, {"partitions": {}}])
@@ -66,7 +76,10 @@ def test_a_value_that_is_not_a_plan_is_refused(value: Any) -> None:
         ),
         (of(entry(replicas=[3, 3])), "partitions[0] (foo-0): broker 3 is in 'replicas' more than once"),
         (of(entry(), entry()), "partitions[1] (foo-0) is there twice, first in partitions[0]"),
-        (of(entry(log_dirs=["/data", "any"])), LOG_DIRS),
+        (
+            of(entry(log_dirs=["", "any"])),
+            'partitions[0] (foo-0): log_dirs[0] is "", expected "any" or the directory where the replica is',
+        ),
         (
             of(entry(log_dirs=["any"])),
             "partitions[0] (foo-0): 'log_dirs' has 1 path, and 'replicas' has 2 brokers: expected one path for each broker",

@@ -1,7 +1,7 @@
 """A client of the API of a controller in memory."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -11,13 +11,20 @@ from common.clock import ManualClock
 from common.worker_thread import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.model.cluster import TopicPartition
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
 from server.api.access import Access
 from server.api.call import ApiServices
 from server.api.routes import Api
 from server.api.services.counts import JobCounts
 from server.api.services.progress import Progress
 from server.http.server import Health, operations_routes
-from tests.builders import InMemoryController, partition
+from tests.builders import InMemoryController, key, partition
 
 URL = "http://127.0.0.1:9080"
 
@@ -48,6 +55,8 @@ class Sizes:
         self.received_bytes: dict[tuple[str, int], int] = {}
         self.measured_at = 0.0
         """Time of that measurement, in seconds."""
+        self.log_dirs: dict[int, dict[str, list[str]]] = {}
+        """The partitions with a replica in each directory, by broker and path."""
         self.produced = 0
         """Bytes produced to each partition since the start."""
 
@@ -60,6 +69,31 @@ class Sizes:
     def received(self, key: TopicPartition) -> tuple[float, float] | None:
         have = [size for (name, _), size in self.received_bytes.items() if name == str(key)]
         return (sum(have), self.measured_at) if have else None
+
+    async def describe(self, broker: int, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
+        """Return the directories in `log_dirs`; a broker that it lacks does not answer."""
+        asked = {
+            TopicPartition(each.topic, number) for each in request.topics or () for number in each.partitions
+        }
+        dirs = self.log_dirs.get(broker)
+        return None if dirs is None else described(dirs, asked)
+
+
+def described(
+    dirs: Mapping[str, Sequence[str]], asked: Collection[TopicPartition]
+) -> DescribeLogDirsResponse:
+    """Return an answer with these directories, and those of the partitions in them that were asked for."""
+    rows = []
+    for path, names in dirs.items():
+        present = [each for each in map(key, names) if each in asked]
+        topics = [
+            DescribeLogDirsTopic(
+                each.topic, [DescribeLogDirsPartition(each.partition, 100, 0, is_future_key=False)]
+            )
+            for each in present
+        ]
+        rows.append(DescribeLogDirsResult(0, path, topics))
+    return DescribeLogDirsResponse(results=rows)
 
 
 class ApiClient:

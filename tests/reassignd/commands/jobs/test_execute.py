@@ -1,5 +1,6 @@
 """What `execute` prints about the answer."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -9,6 +10,7 @@ import pytest
 from reassignd.cli import main
 from reassignd.client import Client
 from reassignd.commands.jobs.execute import Shown, WaitOptions, submit
+from reassignd.errors import CommandError
 
 
 class Submitted:
@@ -82,3 +84,43 @@ def test_refused_partitions_are_one_line(capsys: pytest.CaptureFixture[str]) -> 
 def test_the_plan_is_given_once(plans: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["execute", *plans]) == 2
     assert "give the plan: a file, or - for stdin" in capsys.readouterr().err
+
+
+class Refusing:
+    """A server that refuses a plan with these faults."""
+
+    def __init__(self, count: int) -> None:
+        self.faults = [f"partitions[{number}]: wrong" for number in range(count)]
+
+    def post(self, _path: str, _plan: bytes, **_: object) -> Any:
+        raise CommandError(f"{len(self.faults)} entries are wrong, the first: {self.faults[0]}", self.faults)
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, folder: Path, *options: str) -> int:
+        monkeypatch.setattr(Client, "post", self.post)
+        (folder / "plan.json").write_text("{}")
+        return main(["execute", str(folder / "plan.json"), *options])
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "last"), [((), 22, "and more"), (("--verbose",), 30, "partitions[29]")]
+)
+def test_the_wrong_entries_of_a_plan_are_printed(
+    options: tuple[str, ...],
+    lines: int,
+    last: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert Refusing(30).run(monkeypatch, tmp_path, *options) == 1
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[0] == "reassignd: 30 entries are wrong, the first: partitions[0]: wrong"
+    assert (len(printed), last in printed[-1]) == (lines, True)
+
+
+def test_the_json_has_all_wrong_entries_of_a_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refusing = Refusing(30)
+    assert refusing.run(monkeypatch, tmp_path, "--format", "json") == 1
+    assert json.loads(capsys.readouterr().out)["faults"] == refusing.faults

@@ -87,6 +87,14 @@ def test_an_invalid_plan_is_reported(plan: bytes, reason: str) -> None:
         forecast(Server(), plan)
 
 
+def test_all_partitions_that_the_cluster_lacks_are_reported() -> None:
+    plan = json.loads(PLAN)
+    plan["partitions"] += [{"topic": topic, "partition": 0, "replicas": [2]} for topic in ("a", "b")]
+    with pytest.raises(CommandError, match="2 entries are wrong") as caught:
+        forecast(Server(), json.dumps(plan).encode())
+    assert [fault[:9] for fault in caught.value.faults] == ["topic 'a'", "topic 'b'"]
+
+
 @pytest.mark.parametrize(
     ("schedule", "seconds"),
     [(None, 10.0), ("00:00-24:00", 10.0), ("00:00-24:00 throttle=524288", 20.0)],

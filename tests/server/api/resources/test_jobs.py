@@ -56,6 +56,15 @@ async def test_a_plan_with_one_wrong_entry_is_refused_as_a_whole() -> None:
     assert client.controller.state.jobs == {}
 
 
+async def test_all_wrong_entries_of_a_plan_are_named() -> None:
+    status, answer = await ApiClient().ask("POST", "/v1/jobs", plan(nope_0=[1], foo_0=[4, 5, 6], foo_9=[1]))
+    assert (status, answer["error"].partition(":")[0]) == (422, "2 entries are wrong, the first")
+    assert answer["faults"] == [
+        "partitions[0] (nope-0): Unable to find a topic named nope.",
+        "partitions[2] (foo-9): Unable to find partition foo:9.",
+    ]
+
+
 async def test_the_query_parameters_are_options_of_the_job() -> None:
     client = ApiClient()
     await client.post("/v1/jobs?throttle=1000&priority=5", MOVE, headers={"user-agent": "tool/1"})

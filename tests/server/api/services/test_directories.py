@@ -1,0 +1,54 @@
+"""Plans with directories, as kafka-reassign-partitions prints them since Kafka 4.2 to be saved for a rollback."""
+
+from typing import Any
+
+import pytest
+
+from tests.server.api.api_client import ApiClient, plan
+
+TWO = {"/a": ["foo-0"], "/b": []}
+MOVES = "kafka-reassign-partitions moves replicas between directories"
+
+
+def saved(*log_dirs: str) -> Any:
+    """The plan that leaves foo-0 on its brokers 1, 2 and 3, with these directories."""
+    value = plan(foo_0=[1, 2, 3])
+    value["partitions"][0]["log_dirs"] = list(log_dirs)
+    return value
+
+
+async def test_a_directory_in_which_the_replica_is_is_accepted() -> None:
+    client = ApiClient()
+    client.sizes.log_dirs = {1: TWO, 2: TWO, 3: TWO}
+    assert (await client.post("/v1/jobs", saved("/a", "any", "/a")))["unchanged"] == 1
+
+
+async def test_the_only_directory_of_a_broker_is_accepted_for_a_new_replica() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))
+    client.controller.settle()
+    client.sizes.log_dirs = {broker: {"/a": []} for broker in (1, 2, 3)}
+    assert (await client.post("/v1/jobs", saved("/a", "/a", "/a")))["accepted"] == 1
+
+
+@pytest.mark.parametrize(
+    ("dirs", "fault"),
+    [
+        (
+            {"/a": ["foo-0"], "/b": []},
+            f'but the replica on broker 2 is in "/a": expected "any"; {MOVES}',
+        ),
+        (
+            {"/a": [], "/b": []},
+            'but broker 2 chooses the directory of a new replica, one of "/a", "/b": expected "any"',
+        ),
+        (None, 'and broker 2 does not tell its directories: expected "any"'),
+    ],
+)
+async def test_an_entry_with_another_directory_is_named(dirs: Any, fault: str) -> None:
+    client = ApiClient()
+    if dirs is not None:
+        client.sizes.log_dirs = {2: dirs}
+    status, text = await client.refusal("POST", "/v1/jobs", saved("any", "/b", "any"))
+    assert (status, text) == (422, f'partitions[0] (foo-0): log_dirs[1] is "/b", {fault}')
+    assert client.controller.state.jobs == {}
