@@ -18,6 +18,9 @@ from planner.step_table import Move, StepTable
 LISTED = 1000
 """Maximum number of waiting partitions in a summary; all of them are counted."""
 
+NO_RATES: Mapping[int, int] = {}
+"""No broker has a rate of its own, in place of the bandwidth of all."""
+
 COUNTED = ("replicas_in", "replicas_out", "bytes_in", "bytes_out", "leaders_in", "leaders_out")
 
 
@@ -71,10 +74,11 @@ def forecast_of(
     steps: StepTable,
     waves: Sequence[WaveRow],
     waiting: Sequence[Mapping[str, Any]],
+    rates: Mapping[int, int] = NO_RATES,
 ) -> Forecast:
     """Compute the totals. `waves` is the result of `wave_rows` for the steps."""
     totals = per_wave(waves)
-    brokers = _brokers(snapshot, steps, waves, bandwidth)
+    brokers = _brokers(snapshot, steps, waves, bandwidth, rates)
     return Forecast(
         limits=limits,
         bandwidth=bandwidth,
@@ -93,13 +97,13 @@ def forecast_of(
     )
 
 
-def wave_rows(steps: StepTable, bandwidth: int) -> Iterator[WaveRow]:
+def wave_rows(steps: StepTable, bandwidth: int, rates: Mapping[int, int] = NO_RATES) -> Iterator[WaveRow]:
     """Yield one row per wave and broker that takes part, in their order. The steps are in the order of waves."""
     rows = steps.rows("wave", "adding", "source", "leader", "replica_bytes")
     for wave, changes in groupby(rows, itemgetter(0)):
         for broker, counts in sorted(_per_broker(changes).items()):
             if broker >= 0:
-                seconds = max(counts[2], counts[3]) / bandwidth
+                seconds = max(counts[2], counts[3]) / rates.get(broker, bandwidth)
                 yield WaveRow._make((wave, broker, *counts, seconds))
 
 
@@ -136,7 +140,7 @@ def per_wave(waves: Iterable[WaveRow]) -> list[Wave]:
 
 
 def _brokers(
-    snapshot: Snapshot, steps: StepTable, waves: Iterable[WaveRow], bandwidth: int
+    snapshot: Snapshot, steps: StepTable, waves: Iterable[WaveRow], bandwidth: int, rates: Mapping[int, int]
 ) -> list[dict[str, Any]]:
     """Return one row per broker, by id: its load before and after, the traffic in and out, and the time."""
     before, lost = _held(snapshot), _lost(steps)
@@ -155,7 +159,7 @@ def _brokers(
             had.bytes + moved["bytes_in"] - gone.bytes,
             had.leaders + moved["leaders_in"] - moved["leaders_out"],
         )
-        seconds = round(max(moved["bytes_in"], moved["bytes_out"]) / bandwidth, 3)
+        seconds = round(max(moved["bytes_in"], moved["bytes_out"]) / rates.get(id_, bandwidth), 3)
         about = {"rack": broker.rack, "live": broker.live, "before": had._asdict(), "after": after._asdict()}
         rows.append({"broker": id_, **moved, "seconds": seconds, **about})
     return rows

@@ -5,7 +5,7 @@ does not need Spark.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from controller.scheduling.path import why_short
 from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import Replicas
 from planner.arrow_tables import write_parquet
-from planner.forecast import Forecast, WaveRow, forecast_of, wave_rows
+from planner.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
 from planner.report.page import report
 from planner.schedule import Scheduler
 from planner.snapshot import TOPIC_PARTITION, Snapshot
@@ -95,16 +95,24 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    moves: Sequence[Move], snapshot: Snapshot, limits: PlanLimits, bandwidth: int, scheduler: Scheduler
+    moves: Sequence[Move],
+    snapshot: Snapshot,
+    limits: PlanLimits,
+    bandwidth: int,
+    scheduler: Scheduler,
+    rates: Mapping[int, int] = NO_RATES,
 ) -> Plan:
-    """Compute the plan. `bandwidth` is the rate of each broker, in each direction, in bytes per second."""
+    """Compute the plan. `bandwidth` is the rate of each broker, in each direction, in bytes per second.
+
+    `rates` has those of brokers that have another one.
+    """
     live = {broker.id for broker in snapshot.brokers.values() if broker.live}
     used = {broker for move in moves for broker in (*move.current, *move.target)}
     schedule = scheduler(moves, used - live, limits.step)
     steps = schedule.steps.in_waves(moves, first_fit(_loads(schedule.steps), limits))
-    waves = list(wave_rows(steps, bandwidth))
+    waves = list(wave_rows(steps, bandwidth, rates))
     waiting = [_waiting(moves[number], reached, live) for number, reached in schedule.waiting]
-    forecast = forecast_of(moves, snapshot, limits.by_letter(), bandwidth, steps, waves, waiting)
+    forecast = forecast_of(moves, snapshot, limits.by_letter(), bandwidth, steps, waves, waiting, rates)
     return Plan(steps, waves, forecast)
 
 

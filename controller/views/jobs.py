@@ -191,6 +191,15 @@ def held_reason(state: State) -> str:
     return f"the cluster is unhealthy: {state.health_problem}"
 
 
+def obstacles(state: State) -> list[str]:
+    """Return what keeps steps of all jobs from starting now; repairs start in spite of the health guard."""
+    found = [stopped] if (stopped := stopped_reason(state)) else []
+    if state.backlog.usage.held is not None:
+        most = "one step at a time" if state.backlog.usage.held else "no step"
+        found.append(f"{most}, except of repairs: the cluster is unhealthy: {state.health_problem}")
+    return found
+
+
 def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
     """Return why steps of the job in this bucket of the backlog do not start; None if not planned yet."""
     stopped = stopped_reason(state)

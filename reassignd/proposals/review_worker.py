@@ -26,7 +26,9 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     answer: dict[str, Any]
     try:
         snapshot = parse_snapshot("the cluster", until_end(lines))
-        result = forecast(targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"])
+        result = forecast(
+            targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"], dict(request["rates"])
+        )
         answer = result._asdict() | {"waiting": result.waiting[:WAITING]}
     except (CommandError, PlanError) as error:
         answer = {"error": str(error)}

@@ -61,7 +61,9 @@ def _forecast(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any]
     """Return the forecast, or None if it cannot be computed: it is an addition to the proposal."""
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
     try:
-        result = forecast(targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"])
+        result = forecast(
+            targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"], dict(request["rates"])
+        )
     except (CommandError, PlanError):
         return None
     return result._asdict()

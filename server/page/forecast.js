@@ -26,6 +26,12 @@ export function forecastLine(review) {
 // Where the rate of the forecast is known from.
 export const rateLine = ({ rate_origin: origin }) => (origin ? `The rate is ${ORIGINS[origin]}.` : "");
 
+// What slows or holds the plan now.
+export const circumstanceLines = ({ set_by_others: others, obstacles }) => [
+  ...others.map((each) => `Others have set ${rate(each.bytes_per_second)} at ${each.brokers.length > 1 ? "brokers" : "broker"} ${each.brokers.join(", ")}.`),
+  ...obstacles.map((each) => `Now: ${each}.`),
+];
+
 export function scheduledLine({ scheduled_seconds: scheduled, seconds }) {
   if (scheduled === seconds) return "";
   return scheduled === null ? "In the periods of the schedule it takes more than 90 days." : `In the periods of the schedule it ends in ${spent(scheduled)}.`;

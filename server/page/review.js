@@ -3,7 +3,7 @@
 
 import { brokerTable, charts } from "./broker_figures.js";
 import { Table, element, setHidden, setText } from "./dom.js";
-import { copyLine, forecastLine, rateLine, scheduledLine, spent, underWayLine } from "./forecast.js";
+import { circumstanceLines, copyLine, forecastLine, rateLine, scheduledLine, spent, underWayLine } from "./forecast.js";
 import { bytes, count, counted, list } from "./format.js";
 
 function lines(review) {
@@ -14,6 +14,7 @@ function lines(review) {
     moving > 0 && `${copyLine(review)} The steps make ${counted(review.waves, "wave")}, with ${counted(review.leader_movements, "leader movement")}.`,
     moving > 0 && `${forecastLine(review)} ${rateLine(review)} Limits: ${limits || "none"}.`,
     moving > 0 && scheduledLine(review),
+    ...circumstanceLines(review),
     underWayLine(review, false),
     review.waiting_partitions > 0 && `${counted(review.waiting_partitions, "partition")} cannot arrive now.`,
   ].filter(Boolean);

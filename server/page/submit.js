@@ -4,7 +4,7 @@
 import { RequestError, get, postText, withQuery } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
-import { copyLine, forecastLine, scheduledLine, underWayLine } from "./forecast.js";
+import { circumstanceLines, copyLine, forecastLine, scheduledLine, underWayLine } from "./forecast.js";
 import { bytes, counted, rate, readRate } from "./format.js";
 import { showReview } from "./review.js";
 import { saveJson } from "./save.js";
@@ -89,6 +89,7 @@ function startLines(how, options, openJobs) {
     `${counted(review.partitions - review.unchanged, "partition")} will move. ${copyLine(review)}`,
     forecastLine(review),
     scheduledLine(review),
+    ...circumstanceLines(review),
     underWayLine(review, how === "queue"),
     how === "paused" && "No step starts until the job is resumed.",
     how === "queue" && `It starts behind ${counted(openJobs, "open job")}.`,

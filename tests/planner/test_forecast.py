@@ -35,6 +35,14 @@ def test_a_wave_takes_as_long_as_its_busiest_broker(plan: Plan) -> None:
     assert [wave.seconds for wave in per_wave(plan.waves)] == [10, 30]
 
 
+def test_a_broker_with_a_rate_of_its_own_takes_longer() -> None:
+    snapshot = cluster(partition("orders", 0, (1, 2)))
+    moves = moves_of([(("orders", 0), (3, 2))], snapshot)
+    plan = make_plan(moves, snapshot, PlanLimits(), BANDWIDTH, schedule, {3: 50})
+    seconds = {row["broker"]: row["seconds"] for row in plan.forecast.brokers}
+    assert (plan.forecast.seconds, seconds[1], seconds[3]) == (20, 10, 20)
+
+
 def test_waves_take_their_sum_and_no_order_less_than_the_busiest_broker(plan: Plan) -> None:
     assert plan.forecast.seconds == 40
     assert plan.forecast.least_seconds == 40

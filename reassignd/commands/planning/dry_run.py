@@ -1,6 +1,7 @@
 """`execute --dry-run`: forecast a plan under the limits and the throttle of the running server."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from common.counted import counted
 from common.json.text import parse
@@ -15,6 +16,7 @@ from reassignd.commands.planning.cluster_source import read_server
 from reassignd.commands.planning.forecast_text import (
     Rate,
     Scheduled,
+    circumstance_lines,
     forecast,
     forecast_lines,
     limits_of,
@@ -34,20 +36,20 @@ def print_forecast(client: "Client", plan: bytes, throttle: object, output_forma
     """Print the forecast of the plan; nothing is submitted. Return the exit code. Raises CommandError."""
     answer = client.get("/v1/limits")
     limits = limits_of(answer)
-    rate = Rate(throttle, "the given throttle") if isinstance(throttle, int) else rate_of(answer)
+    rate = rate_of(answer, throttle if isinstance(throttle, int) else None)
     try:
         targets = [((entry.topic, entry.partition), entry.replicas) for entry in read_plan(parse(plan))]
         cluster = read_server(client)
-        result = forecast(targets, cluster, limits, rate.bytes)
+        result = forecast(targets, cluster, limits, rate.bytes, rate.of_others)
         unknown = sum(_copies_unknown(cluster, *target) for target in targets)
     except PlanError as error:
         raise CommandError(str(error), error.faults) from error
     scheduled = within_schedule(client.get("/v1/schedule")["schedule"], result)
     if output_format == JSON:
         parts = {"forecast": result._asdict(), "rate": rate._asdict(), "scheduled": scheduled._asdict()}
-        echo(as_json(parts))
+        echo(as_json(parts | {"obstacles": answer["obstacles"]}))
     else:
-        _print(result, rate, scheduled, unknown)
+        _print(result, rate, scheduled, unknown, answer)
     return 0
 
 
@@ -57,7 +59,9 @@ def _copies_unknown(cluster: Snapshot, key: TOPIC_PARTITION, target: Replicas) -
     return partition.bytes is None and not set(target) <= set(partition.replicas)
 
 
-def _print(result: Forecast, rate: Rate, scheduled: Scheduled, unknown: int) -> None:
+def _print(
+    result: Forecast, rate: Rate, scheduled: Scheduled, unknown: int, limits: Mapping[str, Any]
+) -> None:
     moving = result.partitions - result.unchanged
     echo(f"{counted(moving, 'partition')} to move, {result.unchanged:,} already at the target")
     for line in forecast_lines(result):
@@ -68,6 +72,8 @@ def _print(result: Forecast, rate: Rate, scheduled: Scheduled, unknown: int) -> 
             " a gateway reads sizes once a minute"
         )
     echo(f"rate: {in_bytes(rate.bytes)}/s to and from each broker, {rate.origin}")
+    for line in circumstance_lines(rate, limits):
+        echo(line)
     for line in schedule_lines(scheduled):
         echo(line)
     echo("Nothing was submitted.")

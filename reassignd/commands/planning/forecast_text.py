@@ -1,14 +1,15 @@
 """The forecast of the planner for a plan that is not executed yet."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from common.clock import wall_clock
 from common.counted import counted
+from common.grouping import grouped
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
 from controller.scheduling.plan_limits import LETTERS, PlanLimits
-from planner.forecast import Forecast
+from planner.forecast import NO_RATES, Forecast
 from planner.plan import Target, make_plan, moves_of
 from planner.report.units import in_bytes, in_time
 from planner.schedule import schedule as schedule_moves
@@ -29,12 +30,20 @@ ORIGINS = {
 }
 """What the rates of `/v1/limits` are, by `rate_origin`."""
 
+THROTTLED = ("throttle", "paced")
+"""Those with which the lists of KIP-73 are set, so that the rates that others have set at brokers apply."""
+
+NAMED = 10
+"""Brokers that a line names."""
+
 
 class Rate(NamedTuple):
     """Bytes per second to and from each broker, and where they are known from."""
 
     bytes: int
     origin: str
+    of_others: Mapping[int, int] = NO_RATES
+    """By broker the rates that others have set, and that apply there instead."""
 
 
 class Scheduled(NamedTuple):
@@ -52,10 +61,12 @@ def forecast(
     cluster: Snapshot,
     limits: PlanLimits | None = None,
     bandwidth: int | None = None,
+    rates: Mapping[int, int] = NO_RATES,
 ) -> Forecast:
-    """Compute the forecast. Raises PlanError."""
+    """Compute the forecast. `rates` has those of brokers with another one. Raises PlanError."""
     moves = moves_of(list(targets), cluster)
-    return make_plan(moves, cluster, limits or PlanLimits(), bandwidth or BANDWIDTH, schedule_moves).forecast
+    rate, limits = bandwidth or BANDWIDTH, limits or PlanLimits()
+    return make_plan(moves, cluster, limits, rate, schedule_moves, rates).forecast
 
 
 def copy_lines(result: Forecast) -> Iterator[str]:
@@ -97,8 +108,29 @@ def limits_of(answer: Mapping[str, Any]) -> PlanLimits:
     return PlanLimits(**{field: values[letter] for field, letter in LETTERS.items() if letter in values})
 
 
-def rate_of(answer: Mapping[str, Any]) -> Rate:
-    """Return the rate that an answer of `/v1/limits` expects."""
+def rate_of(answer: Mapping[str, Any], throttle: int | None = None) -> Rate:
+    """Return the rate that an answer of `/v1/limits` expects of a job with this throttle."""
+    others = {broker: row["bytes_per_second"] for row in answer["set_by_others"] for broker in row["brokers"]}
+    if throttle is not None:
+        return Rate(throttle, "the given throttle", others)
     if answer["bandwidth"] is None:
         return Rate(BANDWIDTH, "assumed, because the server expects none")
-    return Rate(answer["bandwidth"], ORIGINS[answer["rate_origin"]])
+    origin = answer["rate_origin"]
+    return Rate(answer["bandwidth"], ORIGINS[origin], others if origin in THROTTLED else NO_RATES)
+
+
+def circumstance_lines(rate: Rate, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for what slows or holds the plan now, from an answer of `/v1/limits`."""
+    for value, brokers in sorted(_by_rate(rate.of_others).items()):
+        yield f"rate set by others: {in_bytes(value)}/s to and from {_named(brokers)}, in place of that"
+    for obstacle in answer["obstacles"]:
+        yield f"now: {obstacle}"
+
+
+def _by_rate(rates: Mapping[int, int]) -> dict[int, list[int]]:
+    return grouped((rate, broker) for broker, rate in sorted(rates.items()))
+
+
+def _named(brokers: Sequence[int]) -> str:
+    more = f" and {len(brokers) - NAMED} more" if len(brokers) > NAMED else ""
+    return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers[:NAMED]))}{more}"

@@ -1,6 +1,6 @@
 """The command `propose`: write a plan that meets a goal with the fewest moves. docs/proposals.md explains the method."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -23,6 +23,7 @@ from reassignd.commands.planning.forecast_text import (
     BANDWIDTH,
     Rate,
     Scheduled,
+    circumstance_lines,
     forecast,
     forecast_lines,
     limits_of,
@@ -38,6 +39,7 @@ from reassignd.commands.planning.propose_execute import (
     watch,
 )
 from reassignd.commands.planning.spark_options import Where, with_spark
+from reassignd.commands.rates import rate
 from reassignd.commands.text import columns, echo
 from reassignd.errors import CommandError
 from reassignd.printable import as_json
@@ -127,9 +129,9 @@ _EXECUTION_OPTIONS = (
     ),
     click.option(
         "--throttle",
-        metavar="BYTES",
-        type=click.IntRange(1, 2**63 - 1),
-        help="With --execute: bytes per second to and from each broker. With --dry-run: the same for the forecast.",
+        metavar="RATE",
+        callback=rate,
+        help="With --execute: bytes per second to and from each broker, such as 50MB. With --dry-run: for the forecast.",
     ),
     click.option(
         "--wait",
@@ -278,18 +280,26 @@ class Preview(NamedTuple):
     forecast: Forecast
     scheduled: Scheduled
     rate: Rate
+    limits: Mapping[str, Any] | None
+    """The answer of `/v1/limits`; None for another cluster than that of the server."""
 
     def lines(self) -> list[str]:
         """Return the preview as text."""
         return [
             *forecast_lines(self.forecast),
             f"the rate is {self.rate.origin}",
+            *(() if self.limits is None else circumstance_lines(self.rate, self.limits)),
             *schedule_lines(self.scheduled),
         ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the preview as `execute --dry-run --format json` shows it."""
-        return {name: part._asdict() for name, part in self._asdict().items()}
+        return {
+            "forecast": self.forecast._asdict(),
+            "scheduled": self.scheduled._asdict(),
+            "rate": self.rate._asdict(),
+            "obstacles": [] if self.limits is None else self.limits["obstacles"],
+        }
 
 
 def _preview(
@@ -300,14 +310,14 @@ def _preview(
     answer = client.get("/v1/limits") if own else None
     limits = None if answer is None else limits_of(answer)
     rate = Rate(BANDWIDTH, "assumed, because it is not the cluster of the server")
-    if execution.throttle:
+    if answer is not None:
+        rate = rate_of(answer, execution.throttle)
+    elif execution.throttle:
         rate = Rate(execution.throttle, "the given throttle")
-    elif answer is not None:
-        rate = rate_of(answer)
     schedule = client.get("/v1/schedule")["schedule"] if own else None
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
-    result = forecast(targets, cluster, limits, rate.bytes)
-    return Preview(result, within_schedule(schedule, result), rate)
+    result = forecast(targets, cluster, limits, rate.bytes, rate.of_others)
+    return Preview(result, within_schedule(schedule, result), rate, answer)
 
 
 def _write(path: Path | None, text: str) -> None:

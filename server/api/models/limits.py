@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from server.api.models.shared import RateOrigin
+from server.api.models.shared import Obstacles, RateOrigin, ThrottledBrokers
 
 
 class Limit(Struct):
@@ -44,6 +44,13 @@ class Limits(Struct):
     ] = None
     rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
     pace: Annotated[str | None, Meta(description="The target of pace in words; null while it is off.")] = None
+    set_by_others: Annotated[
+        list[ThrottledBrokers],
+        Meta(
+            description="Rates that others have set at brokers. With a throttle or pace, they apply there instead."
+        ),
+    ] = []
+    obstacles: Obstacles = []
 
 
 class LimitEffect(Struct):

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from server.api.models.proposals import ProposedLoad
-from server.api.models.shared import RateOrigin, WaitingPartition
+from server.api.models.shared import Obstacles, RateOrigin, ThrottledBrokers, WaitingPartition
 
 
 class ReviewOptions(Struct, forbid_unknown_fields=True):
@@ -48,6 +48,11 @@ class Review(Struct):
     bytes: Annotated[int, Meta(description="Bytes to copy.")]
     bandwidth: Annotated[int, Meta(description="Bytes per second into, and out of, each broker.")]
     rate_origin: RateOrigin
+    set_by_others: Annotated[
+        list[ThrottledBrokers],
+        Meta(description="Rates that others have set at brokers, and that the forecast uses there."),
+    ]
+    obstacles: Obstacles
     seconds: Annotated[float, Meta(description="Time that the waves take, one after the other.")]
     scheduled_seconds: Annotated[
         float | None,

@@ -49,6 +49,14 @@ class Error(Struct):
     ] = UNSET
 
 
+Obstacles: TypeAlias = Annotated[
+    list[str],
+    Meta(
+        description="What keeps steps of all jobs from starting now: a pause, the schedule, the health guard."
+    ),
+]
+
+
 class Whoami(Struct):
     """The client of the request."""
 
@@ -79,6 +87,13 @@ class Reason(Struct):
 
     reason: str
     partitions: int
+
+
+class ThrottledBrokers(Struct):
+    """Brokers with the same replication throttle."""
+
+    bytes_per_second: int
+    brokers: list[int]
 
 
 class Paused(Struct):

@@ -14,6 +14,7 @@ from server.api.models.shared import (
     OtherReasons,
     Reason,
     SecondsLeft,
+    ThrottledBrokers,
     TotalBytes,
 )
 from server.api.services.spark import Spark
@@ -102,13 +103,6 @@ class Incoming(Struct):
     total: TotalBytes
     rate: CopyBytesPerSecond
     seconds_left: SecondsLeft
-
-
-class ThrottledBrokers(Struct):
-    """Brokers with the same replication throttle."""
-
-    bytes_per_second: int
-    brokers: list[int]
 
 
 class Throttle(Struct):

@@ -12,7 +12,8 @@ from controller.model.configs import ConfigChange, ConfigOp
 from controller.scheduling.limits import ALIASES, CONFIGS, limits_of
 from controller.scheduling.plan_limits import LETTERS
 from controller.scheduling.steps import UNLIMITED
-from controller.views.jobs import broker_loads
+from controller.throttle.others import rates_of_others
+from controller.views.jobs import broker_loads, obstacles
 from controller.views.limit_preview import preview_limits
 from server.api.call import MAX_SMALL_BODY, Call
 from server.api.errors import HttpError, require
@@ -26,7 +27,7 @@ from server.api.models.limits import (
     Limits,
 )
 from server.api.table import Endpoint
-from server.api.views.forecast_rate import forecast_rate
+from server.api.views.forecast_rate import by_rate, forecast_rate
 from server.api.views.rows import limit_rows, origin
 
 SHORT_NAMES = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
@@ -57,7 +58,13 @@ async def limits(call: Call) -> Limits:
     loads = [BrokerLoad(*load) for load in broker_loads(state)]
     reviews = call.services.reviews
     pace = None if state.pace is None else state.pace.text
-    answer = Limits([*limit_rows(state), throttle], loads, pace=pace)
+    answer = Limits(
+        [*limit_rows(state), throttle],
+        loads,
+        pace=pace,
+        set_by_others=by_rate(rates_of_others(state)),
+        obstacles=obstacles(state),
+    )
     if reviews is not None:
         expected = forecast_rate(state, call.services.progress, reviews.bandwidth())
         answer.bandwidth, answer.rate_origin = expected

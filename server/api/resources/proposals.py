@@ -24,7 +24,7 @@ from server.api.resources.placement import alter_excluded
 from server.api.services.proposal_store import Kept, ProposalStore
 from server.api.streams import encoded_lines, json_in_pieces, json_response
 from server.api.table import Endpoint
-from server.api.views.forecast_rate import ForecastRate, forecast_rate
+from server.api.views.forecast_rate import ForecastRate, applying_rates, forecast_rate
 from server.api.views.plans import check_plan, scheduled_seconds
 
 SMALL = 10_000
@@ -53,6 +53,7 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
         "options": options(body),
         "limits": call.state.backlog.usage.limits._asdict(),
         "bandwidth": None if rate is None else rate.bytes,
+        "rates": [] if rate is None else list(applying_rates(call.state, rate.origin).items()),
     }
     brokers = frozenset(body.drain), frozenset(body.add)
     kept = store.start(goals, brokers, partitions, lambda kept: _lines(call, request, kept))

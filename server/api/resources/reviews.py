@@ -1,6 +1,6 @@
 """`/v1/plans/review`: what a plan would do, before it is submitted."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
+from controller.views.jobs import obstacles
 from server.api.call import Call
 from server.api.errors import HttpError
 from server.api.models.reviews import Review, ReviewOptions
@@ -18,7 +19,7 @@ from server.api.resources.snapshot import rows
 from server.api.services.directories import check_directories
 from server.api.streams import encoded_lines
 from server.api.table import Endpoint
-from server.api.views.forecast_rate import ForecastRate, forecast_rate
+from server.api.views.forecast_rate import ForecastRate, applying_rates, by_rate, forecast_rate
 from server.api.views.plans import checked, scheduled_seconds
 
 MAX_ENTRIES = 50_000
@@ -44,7 +45,8 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     await checked(call, entries)
     await check_directories(call.services.sizes, entries)
     bandwidth, origin = _rate(call, options.throttle, reviews.bandwidth())
-    head = await call.compute(len(entries), _head, call.state, entries, bandwidth)
+    rates = applying_rates(call.state, origin)
+    head = await call.compute(len(entries), _head, call.state, entries, bandwidth, rates)
     answer = await call.while_connected(reviews.forecast(lambda: _request(call, head)))
     under_way = sum(_is_under_way(call.state, entry) for entry in entries)
     changed = {
@@ -52,6 +54,8 @@ async def review(call: Call, options: ReviewOptions) -> Review:
         "limits": {name.upper(): limit for name, limit in answer["limits"].items() if limit < UNLIMITED},
         "under_way": under_way,
         "rate_origin": origin,
+        "set_by_others": by_rate(rates),
+        "obstacles": obstacles(call.state),
         "scheduled_seconds": scheduled_seconds(
             call.state, answer["seconds"] * bandwidth, bandwidth, answer["seconds"]
         ),
@@ -65,14 +69,11 @@ def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> ForecastRate:
     return forecast_rate(call.state, call.services.progress, unthrottled)
 
 
-def _head(state: State, entries: Sequence[Entry], bandwidth: int) -> bytes:
+def _head(state: State, entries: Sequence[Entry], bandwidth: int, rates: Mapping[int, int]) -> bytes:
     limits = state.backlog.usage.limits._asdict()
-    return (
-        msgspec.json.encode(
-            {"targets": [entry[:3] for entry in entries], "limits": limits, "bandwidth": bandwidth}
-        )
-        + b"\n"
-    )
+    targets = [entry[:3] for entry in entries]
+    request = {"targets": targets, "limits": limits, "bandwidth": bandwidth, "rates": list(rates.items())}
+    return msgspec.json.encode(request) + b"\n"
 
 
 async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:

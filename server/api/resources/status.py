@@ -20,12 +20,12 @@ from server.api.models.status import (
     PartitionCounts,
     Status,
     Throttle,
-    ThrottledBrokers,
     Totals,
 )
 from server.api.resources.pace import pace_state
 from server.api.resources.schedule import state_of
 from server.api.table import Endpoint
+from server.api.views.forecast_rate import by_rate
 from server.api.views.rows import job_rows, limit_rows, other_reasons, reason_rows, tally
 
 JOBS = 20
@@ -131,14 +131,7 @@ def _health(state: State, brokers: BrokerCounts) -> ClusterHealth:
 
 def _throttle(state: State) -> Throttle:
     unlisted = sum(state.unlisted.values())
-    return Throttle(throttle_rate(state), len(state.leases), unlisted, _throttles_of_others(state))
-
-
-def _throttles_of_others(state: State) -> list[ThrottledBrokers]:
-    by_rate: dict[int, list[int]] = {}
-    for broker, rate in sorted(rates_of_others(state).items()):
-        by_rate.setdefault(rate, []).append(broker)
-    return [ThrottledBrokers(rate, brokers) for rate, brokers in sorted(by_rate.items())]
+    return Throttle(throttle_rate(state), len(state.leases), unlisted, by_rate(rates_of_others(state)))
 
 
 def _incoming(call: Call) -> list[Incoming]:

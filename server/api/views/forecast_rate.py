@@ -1,13 +1,15 @@
 """The rate at which forecasts take replicas to be copied, and where it is known from."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import NamedTuple
 
+from common.grouping import grouped
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
-from server.api.models.shared import RateOrigin
+from controller.throttle.others import rates_of_others
+from server.api.models.shared import RateOrigin, ThrottledBrokers
 from server.api.services.progress import Progress
 from server.api.services.throughput import Sample
 
@@ -17,6 +19,20 @@ class ForecastRate(NamedTuple):
 
     bytes: int
     origin: RateOrigin
+
+
+def applying_rates(state: State, origin: RateOrigin) -> dict[int, int]:
+    """Return by broker the rates of others that apply in place of this one: only throttled replicas are slowed."""
+    return rates_of_others(state) if origin in _THROTTLED else {}
+
+
+def by_rate(rates: Mapping[int, int]) -> list[ThrottledBrokers]:
+    """Return the brokers of each rate."""
+    brokers = grouped((rate, broker) for broker, rate in sorted(rates.items()))
+    return [ThrottledBrokers(rate, each) for rate, each in sorted(brokers.items())]
+
+
+_THROTTLED = frozenset({RateOrigin.GIVEN, RateOrigin.THROTTLE, RateOrigin.PACED})
 
 
 def forecast_rate(state: State, progress: Progress, unthrottled: int) -> ForecastRate:

@@ -23,7 +23,7 @@ def test_lines_after_the_end_are_not_read() -> None:
 
 
 async def test_a_module_gets_the_request_and_its_end() -> None:
-    request = json.dumps({"targets": [], "limits": {}, "bandwidth": 1}).encode() + b"\n"
+    request = json.dumps({"targets": [], "limits": {}, "bandwidth": 1, "rates": []}).encode() + b"\n"
     answer = json.loads(await computed("reassignd.proposals.review_worker", pieces(request)))
     assert answer == {"error": "the cluster names no broker: not a snapshot of a cluster"}
 

@@ -12,7 +12,7 @@ from tests.planner.proposals.builders import cluster
 
 
 async def pieces(**request: Any) -> AsyncIterator[bytes]:
-    yield json.dumps(request | {"limits": {}, "bandwidth": 10}).encode() + b"\n"
+    yield json.dumps(request | {"limits": {}, "bandwidth": 10, "rates": []}).encode() + b"\n"
     for line in lines(cluster("---", (1, 2))):
         yield line
 

@@ -14,7 +14,7 @@ from tests.reassignd.shell import Shell
 
 
 def request(*goals: str, **limits: int) -> bytes:
-    asked = {"goals": goals, "options": {}, "limits": limits, "bandwidth": 10}
+    asked = {"goals": goals, "options": {}, "limits": limits, "bandwidth": 10, "rates": []}
     return json.dumps(asked).encode() + b"\n"
 
 

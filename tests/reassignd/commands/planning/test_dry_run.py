@@ -33,7 +33,13 @@ class Server:
 
     def __init__(self, rate: int | None = None, origin: str = "assumed", schedule: str | None = None) -> None:
         self.answers: dict[str, Any] = {
-            "/v1/limits": {"limits": [], "bandwidth": rate, "rate_origin": origin},
+            "/v1/limits": {
+                "limits": [],
+                "bandwidth": rate,
+                "rate_origin": origin,
+                "set_by_others": [],
+                "obstacles": [],
+            },
             "/v1/schedule": {"schedule": schedule},
         }
 
@@ -107,6 +113,19 @@ def test_the_time_within_the_schedule_is_shown(
     forecast(Server(schedule=schedule), throttle=MIB)
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("within the schedule")]
     assert shown == ([f"within the schedule: {seconds:.0f} s from now"] if schedule else [])
+
+
+def test_rates_of_others_and_what_holds_steps_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    server = Server()
+    slow = {"bytes_per_second": MIB // 2, "brokers": [2]}
+    server.answers["/v1/limits"] |= {"set_by_others": [slow], "obstacles": ["all reassignments are paused"]}
+    forecast(server, throttle=MIB)
+    shown = capsys.readouterr().out
+    assert "forecast: 20 s" in shown
+    assert "rate set by others: 512 KiB/s to and from broker 2, in place of that" in shown
+    assert "now: all reassignments are paused" in shown
+    forecast(server, form="json")
+    assert json.loads(capsys.readouterr().out)["forecast"]["seconds"] == 0.1
 
 
 def test_a_schedule_that_cannot_be_read_here_is_reported() -> None:

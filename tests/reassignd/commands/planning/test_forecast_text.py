@@ -1,7 +1,10 @@
+import pytest
+
 from controller.scheduling.plan_limits import PlanLimits
 from reassignd.commands.planning.forecast_text import (
     BANDWIDTH,
     ORIGINS,
+    Rate,
     Scheduled,
     forecast,
     forecast_lines,
@@ -37,8 +40,21 @@ def test_limits_are_read_from_the_api() -> None:
 
 
 def test_the_rate_of_the_server_is_explained() -> None:
-    assert rate_of({"bandwidth": 7, "rate_origin": "throttle"}) == (7, "the throttle of the server")
-    assert rate_of({"bandwidth": None}) == (BANDWIDTH, "assumed, because the server expects none")
+    known = {"bandwidth": 7, "rate_origin": "throttle", "set_by_others": []}
+    assert rate_of(known) == Rate(7, "the throttle of the server")
+    assert rate_of(known | {"bandwidth": None}) == Rate(BANDWIDTH, "assumed, because the server expects none")
+
+
+@pytest.mark.parametrize(
+    ("origin", "throttle", "others"),
+    [("throttle", None, {3: 5}), ("measured", None, {}), ("measured", 9, {3: 5})],
+)
+def test_rates_of_others_apply_to_throttled_replicas_only(
+    origin: str, throttle: int | None, others: dict[int, int]
+) -> None:
+    slow = {"bytes_per_second": 5, "brokers": [3]}
+    answer = {"bandwidth": 7, "rate_origin": origin, "set_by_others": [slow]}
+    assert rate_of(answer, throttle).of_others == others
 
 
 def test_each_origin_of_a_rate_has_a_text() -> None:

@@ -117,7 +117,8 @@ def test_a_dry_run_has_the_time_within_the_schedule_of_the_server(shell: Shell) 
     [
         (["--execute", "--dry-run"], "--execute and --dry-run cannot be used together"),
         (["--replan"], "--replan needs --execute"),
-        (["--throttle", "5"], "--throttle needs --execute or --dry-run"),
+        (["--throttle", "5MB"], "--throttle needs --execute or --dry-run"),
+        (["--execute", "--throttle", "0"], "Invalid value for '--throttle': '0', expected at least 1 byte"),
         (["--execute", "--timeout", "5"], "--timeout needs --wait or --watch"),
         (["--execute", "--watch", "--output", "x"], "--watch makes several plans"),
     ],

@@ -11,6 +11,7 @@ import pytest
 from starlette.applications import Starlette
 
 from controller.configs.names import SCHEDULE
+from controller.model.cluster import Config, ResourceType
 from reassignd.proposals.review_worker import work
 from server.api.resources import reviews
 from server.api.services.reviews import Reviews
@@ -70,6 +71,27 @@ async def test_the_rate_is_the_given_one_or_the_throttle_or_assumed() -> None:
     client.controller.default("reassignment.throttle.bytes.per.second", "1000")
     assert await rate() == (1000, "throttle")
     assert await rate("?throttle=7") == (7, "given")
+
+
+async def test_a_throttled_review_uses_the_rates_that_others_have_set() -> None:
+    client = ReviewClient()
+    client.controller.put(Config(ResourceType.BROKER, "4", "follower.replication.throttled.rate", "1"))
+    given = await client.review(query="?throttle=10", foo_0=[4, 2, 3])
+    assert (given["seconds"], given["set_by_others"]) == (100, [{"bytes_per_second": 1, "brokers": [4]}])
+    free = await client.review(foo_0=[4, 2, 3])
+    assert (free["seconds"], free["set_by_others"]) == (2, [])
+
+
+async def test_a_review_names_what_keeps_steps_from_starting() -> None:
+    client = ReviewClient()
+    await client.post("/v1/pause")
+    state = client.controller.state
+    state.health_problem = "missing: broker 3"
+    state.backlog.hold(0)
+    paused, unhealthy = (await client.review(foo_1=[4, 2, 3]))["obstacles"]
+    assert paused == "all reassignments are paused"
+    assert unhealthy.startswith("no step, except of repairs: the cluster is unhealthy: missing: broker 3")
+    assert (await client.get("/v1/limits"))["obstacles"] == [paused, unhealthy]
 
 
 async def test_partitions_that_stay_or_already_move_are_counted() -> None:
