@@ -60,7 +60,10 @@ def repairs_first(moves: Iterable[Move], live: Set[int]) -> list[Move]:
 
 def _fault(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot, topics: Collection[str]) -> str:
     """Return what the snapshot lacks of a move; empty if it has all."""
-    if key not in snapshot.partitions:
+    partition = snapshot.partitions.get(key)
+    if partition is not None and partition.deleting:
+        return f"topic '{key[0]}' of the plan waits for its deletion"
+    if partition is None:
         what = f"partition {_name(key)}" if key[0] in topics else f"topic '{key[0]}'"
         return f"{what} of the plan is not in the snapshot"
     for broker in target:

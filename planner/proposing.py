@@ -54,7 +54,7 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
     chosen, excluded = options.get("topics"), options.get("exclude_topics")
     given = {"--topics": chosen, "--exclude-topics": excluded}
     choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
-    return GoalOptions(goal, _topics(chosen, excluded), bool(options.get("skip_moving")), choice)
+    return GoalOptions(goal, chosen_topics(chosen, excluded), bool(options.get("skip_moving")), choice)
 
 
 def _spread(goal: Goal, wanted: Spread | None) -> Spread:
@@ -86,7 +86,10 @@ def propose_for(snapshot: Snapshot, goal_options: GoalOptions) -> Proposal:
         raise ProposalError(
             [f"the snapshot is not complete: topic {hole[0]} has no partition {hole[1]}; take a new snapshot"]
         )
-    moving = {key for key, row in snapshot.partitions.items() if row.target is not None}
+    moving = {key for key, row in snapshot.partitions.items() if row.target}
+    if deleting := {row.topic for row in snapshot.partitions.values() if row.deleting}:
+        chosen = goal_options.topics
+        goal_options = goal_options._replace(topics=lambda topic: topic not in deleting and chosen(topic))
     try:
         from planner.proposals.problem.columns import columns_of
     except ModuleNotFoundError as error:
@@ -126,7 +129,8 @@ def _under_way(first: TOPIC_PARTITION, more: int) -> str:
     return f"{who} being reassigned or queued; wait for the end, or leave them out with --skip-moving"
 
 
-def _topics(chosen: str | None, excluded: str | None) -> Callable[[str], bool]:
+def chosen_topics(chosen: str | None, excluded: str | None) -> Callable[[str], bool]:
+    """Return which topics the options --topics and --exclude-topics choose. Raises ProposalError."""
     include, exclude = _pattern("--topics", chosen), _pattern("--exclude-topics", excluded)
 
     def may_change(topic: str) -> bool:

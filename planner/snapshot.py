@@ -33,7 +33,7 @@ class Partition(NamedTuple):
     """A partition. `bytes` is the size of one replica, None if it is not known; `leader` is -1 if there is none.
 
     While it is being reassigned, or is queued, `target` has its replicas afterwards, and `replicas` does not contain those
-    that are being added. Otherwise `target` is None.
+    that are being added. It is empty if the topic waits for its deletion. Otherwise `target` is None.
     """
 
     topic: str
@@ -44,6 +44,11 @@ class Partition(NamedTuple):
     bytes: int | None = None
     min_isr: int = 1
     target: Replicas | None = None
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the topic waits for its deletion."""
+        return self.target == ()
 
     @property
     def size(self) -> int:

@@ -116,10 +116,10 @@ def _notes(proposal: Proposal) -> Iterator[str]:
                 f"broker {each.broker} gets {each.after.replicas:,} replicas instead of {each.wanted.least:,} to "
                 f"{each.wanted.most:,}: its partitions have no other place"
             )
-    yield from _left_out(proposal.left_out)
+    yield from left_out_lines(proposal.left_out)
 
 
-def _left_out(partitions: Iterable[LeftOut]) -> Iterator[str]:
+def left_out_lines(partitions: Iterable[LeftOut]) -> Iterator[str]:
     """Yield a line for each reason, with the first partitions."""
     by_reason = grouped((each.reason, f"{each.topic}-{each.partition}") for each in partitions)
     for reason, names in list(by_reason.items())[:MOST_LINES]:

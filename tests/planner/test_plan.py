@@ -147,6 +147,12 @@ def test_a_broker_that_the_snapshot_lacks_is_offline() -> None:
     assert not next(each for each in plan.forecast.brokers if each["broker"] == 9)["live"]
 
 
+def test_a_topic_that_waits_for_its_deletion_is_refused() -> None:
+    snapshot = cluster(partition("orders", 0, (1, 2), target=()))
+    with pytest.raises(PlanError, match="topic 'orders' of the plan waits for its deletion"):
+        moves_of([(("orders", 0), (2, 1))], snapshot)
+
+
 def test_a_plan_without_work_is_a_plan() -> None:
     snapshot = orders()
     plan = make_plan([], snapshot, PlanLimits(), 100, schedule)

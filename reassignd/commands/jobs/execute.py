@@ -121,7 +121,11 @@ def submit(
     client: "Client", plan: bytes, options: Mapping[str, object], wait: WaitOptions, shown: Shown
 ) -> int:
     """Submit the plan with these query parameters of the API; return the exit code."""
-    answer = client.post("/v1/jobs", plan, **options)
+    return finish(client, client.post("/v1/jobs", plan, **options), wait, shown)
+
+
+def finish(client: "Client", answer: dict[str, Any], wait: WaitOptions, shown: Shown) -> int:
+    """Print the answer to a plan, and wait for the end of the job if asked for; return the exit code."""
     if shown.output_format == JSON:
         echo(as_json(answer))
     else:

@@ -170,6 +170,8 @@ def _partitions(cluster: Snapshot, topic: str) -> list[Partition]:
     found = [row for (name, _), row in sorted(cluster.partitions.items()) if name == topic]
     if not found:
         raise CommandError(f"there is no topic {topic}")
+    if any(row.deleting for row in found):
+        raise CommandError(f"topic {topic} waits for its deletion")
     return found
 
 

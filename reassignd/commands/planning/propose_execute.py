@@ -8,15 +8,15 @@ import click
 
 from planner.proposals.problem.goal import Goal
 from planner.proposals.proposal import Proposal
-from planner.proposals.text import plan_json
+from planner.proposals.text import left_out_lines, plan_json
 from planner.proposing import GoalOptions, propose_for
 from planner.snapshot import Snapshot
 from reassignd.commands.cluster.drained import held_by, report, stays_registered
-from reassignd.commands.jobs.execute import Shown, WaitOptions, submit
+from reassignd.commands.jobs.execute import Shown, WaitOptions, finish
 from reassignd.commands.options import JSON
 from reassignd.commands.planning.cluster_source import Source, read_server
 from reassignd.commands.text import echo
-from reassignd.errors import CommandError
+from reassignd.errors import CommandError, UnreachableError
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -87,34 +87,60 @@ def not_as_in(now: Snapshot, proposal: Proposal) -> list[str]:
 
 
 def execute(
-    client: "Client", goal: Goal, proposal: Proposal, execution: Execution, output_format: str
+    client: "Client", goal_options: GoalOptions, proposal: Proposal, execution: Execution, output_format: str
 ) -> int:
     """Submit the plan, and wait for its end if asked for; return the exit code.
 
     From now on no new partitions are placed on drained brokers.
     """
-    drained, code = goal.drain, 0
-    reserve(client, goal)
+    goal, code = goal_options.goal, 0
     if proposal.changes:
-        code = submit_plan(client, proposal, execution, output_format)
-    if not (execution.wait and drained):
+        code = submit_plan(client, goal, proposal, execution, output_format)
+    else:
+        reserve(client, goal)
+    if not (execution.wait and goal.drain):
         return code
-    held = held_by(read_server(client), drained)
+    held = held_by(read_server(client), goal.drain, goal_options.topics)
     return max(code, report(held, output_format, registered=stays_registered(client)))
 
 
-def submit_plan(client: "Client", proposal: Proposal, execution: Execution, output_format: str) -> int:
-    """Submit the plan as a job, and wait for its end if asked for; return the exit code."""
-    wait = WaitOptions(execution.wait, execution.timeout)
-    options = {"throttle": execution.throttle}
+def submit_plan(
+    client: "Client", goal: Goal, proposal: Proposal, execution: Execution, output_format: str
+) -> int:
+    """Submit the plan as a job, and wait for its end if asked for; return the exit code.
+
+    Brokers are reserved before, so that no new partition gets in between, and released if there is no job.
+    """
     plan = plan_json(proposal.changes).encode()
-    return submit(client, plan, options, wait, Shown(output_format))
+    undo = reserve(client, goal)
+    try:
+        answer = client.post("/v1/jobs", plan, throttle=execution.throttle)
+    except UnreachableError:
+        raise  # The plan may have been accepted.
+    except BaseException:
+        _release(client, undo)
+        raise
+    if answer["job"] is None:
+        _release(client, undo)
+    return finish(client, answer, WaitOptions(execution.wait, execution.timeout), Shown(output_format))
 
 
-def reserve(client: "Client", goal: Goal) -> None:
-    """Exclude drained brokers from the placement of new partitions, and allow added ones."""
+class Reservation(NamedTuple):
+    """Brokers that were excluded from the placement of new partitions, and others that were allowed."""
+
+    excluded: Sequence[int] = ()
+    allowed: Sequence[int] = ()
+
+
+def _release(client: "Client", undo: Reservation) -> None:
+    if any(undo):
+        client.post("/v1/placement", {"exclude": undo.allowed, "allow": undo.excluded})
+
+
+def reserve(client: "Client", goal: Goal) -> Reservation:
+    """Exclude drained brokers from the placement of new partitions, and allow added ones. Return what has changed."""
     if not (goal.drain or goal.add):
-        return
+        return Reservation()
     excluded = client.get("/v1/status")["brokers"]["excluded"]
     if excluded is not None:
         # A failed broker may not be registered any more; then nothing is placed on it anyway.
@@ -123,11 +149,13 @@ def reserve(client: "Client", goal: Goal) -> None:
         allow = sorted(goal.add.intersection(excluded))
         if exclude or allow:
             client.post("/v1/placement", {"exclude": exclude, "allow": allow})
+            return Reservation(exclude, allow)
     elif goal.drain:
         echo(
             "reassignd: Kafka places new partitions: it can place some on drained brokers until they are stopped",
             err=True,
         )
+    return Reservation()
 
 
 def watch(
@@ -142,25 +170,33 @@ def watch(
 ) -> int:
     """Propose and execute again until the drained brokers are empty; return the exit code.
 
-    Partitions that are being reassigned for another job are left out until they have ended.
+    Partitions that are being reassigned for another job are left out until they have ended. If no partition on the
+    brokers moves, and none can be moved, nothing is left to wait for.
     """
     deadline = None if execution.timeout is None else now() + execution.timeout
-    goal_options, drain = goal_options._replace(skip_moving=True), goal_options.goal.drain
-    reserve(client, goal_options.goal)
+    goal_options, goal = goal_options._replace(skip_moving=True), goal_options.goal
     before: int | None = None
     while True:
         cluster = read_server(client)
-        held = held_by(cluster, drain)
-        replicas = sum(len(each.partitions) for each in held)
+        held = held_by(cluster, goal.drain, goal_options.topics)
+        partitions = {key for each in held for key in each.partitions}
         left = None if deadline is None else deadline - now()
-        if not replicas or (left is not None and left <= 0):
+        if not partitions or (left is not None and left <= 0):
+            reserve(client, goal)
             return report(held, output_format, registered=stays_registered(client))
-        if before is not None and replicas >= before:
+        if before is not None and len(partitions) >= before:
             sleep(WATCH_SECONDS)
-        before = replicas
+        before = len(partitions)
         proposal = propose_for(cluster, goal_options)
         if proposal.changes:
             show(proposal)
-            submit_plan(client, proposal, execution._replace(wait=True, timeout=left), output_format)
-        elif output_format != JSON:
-            echo("waiting for other reassignments of the drained brokers", err=True)
+            waiting = execution._replace(wait=True, timeout=left)
+            submit_plan(client, goal, proposal, waiting, output_format)
+            continue
+        reserve(client, goal)
+        if all(cluster.partitions[key].target is None for key in partitions):
+            for line in left_out_lines(proposal.left_out):
+                echo(line, err=True)
+            return report(held, output_format)
+        if output_format != JSON:
+            echo("waiting for reassignments and deletions on the drained brokers", err=True)

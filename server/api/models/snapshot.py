@@ -36,7 +36,10 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
     min_isr: int
     target: Annotated[
         Replicas | None,
-        Meta(description="Its replicas after the ongoing or queued reassignment; null if there is none."),
+        Meta(
+            description="Its replicas after the ongoing or queued reassignment, none if the topic waits for its"
+            " deletion; null if the replicas stay."
+        ),
     ]
 
 

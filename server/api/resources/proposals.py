@@ -102,10 +102,17 @@ async def execute(call: Call, options: JobOptions) -> Response:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         await call.look()
         entries = await call.services.off_loop.run(_checked, state, kept)
-        if not state.profile.has_upstream:
-            exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
-            await alter_excluded(call, exclude, allow)
-        kept.job, answer = await submit_entries(call, entries, options)
+        exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
+        if state.profile.has_upstream:
+            exclude = allow = frozenset()
+        await alter_excluded(call, exclude, allow)
+        try:
+            kept.job, answer = await submit_entries(call, entries, options)
+        except HttpError:
+            await alter_excluded(call, allow, exclude)
+            raise
+        if kept.job is None:
+            await alter_excluded(call, allow, exclude)
         return answer
 
 

@@ -55,6 +55,8 @@ def _row(state: State, partition: Partition, size: int | None) -> SnapshotPartit
 
 def _target(state: State, partition: Partition) -> Replicas | None:
     key = partition.key
+    if state.topics[partition.topic].deleting:
+        return ()
     if (pending := state.pending.get(key)) is not None:
         return pending.target
     if (reassignment := state.reassignments.get(key)) is not None:

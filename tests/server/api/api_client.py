@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -10,6 +11,7 @@ from starlette.applications import Starlette
 from common.clock import ManualClock
 from common.worker_thread import WorkerThread
 from controller.messages.event import AnyEvent
+from controller.messages.events import AlterReassignments
 from controller.model.cluster import TopicPartition
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import (
@@ -35,12 +37,16 @@ class ImmediateDriver:
     def __init__(self, controller: InMemoryController) -> None:
         self.controller = controller
         self.failure: Exception | None = None
+        self.refuse_orders = False
+        """Refuse orders of targets, as a request that came too late."""
         self.events: list[AnyEvent] = []
 
     async def submit(self, event: AnyEvent) -> Any:
         self.events.append(event)
         if self.failure is not None:
             raise self.failure
+        if self.refuse_orders and isinstance(event, AlterReassignments):
+            event = replace(event, deadline_ms=0)
         return self.controller.do(event).reply
 
 

@@ -63,6 +63,26 @@ def test_the_json_has_the_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[
     write_snapshot(cluster("---", (1, 2)), path)
     assert cli.main(["drained", "1", "3", "--snapshot", str(path), "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["brokers"] == [
-        {"broker": 1, "replicas": 1, "drained": False},
-        {"broker": 3, "replicas": 0, "drained": True},
+        {"broker": 1, "replicas": 1, "left_out": 0, "drained": False},
+        {"broker": 3, "replicas": 0, "left_out": 0, "drained": True},
     ]
+
+
+def test_topics_that_are_left_out_do_not_count() -> None:
+    [held] = held_by(cluster("---", (1, 2)), [1], lambda topic: topic != "foo")
+    assert held.line == "broker 1 holds nothing but 1 replica of other topics"
+    assert (held.as_dict()["drained"], held.as_dict()["left_out"]) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [(["--exclude-topics", "fo+"], 0), (["--topics", "bar"], 0), (["--topics", "("], 2)]
+)
+def test_topics_are_chosen_as_for_a_proposal(tmp_path: Path, options: list[str], code: int) -> None:
+    path = tmp_path / "cluster.jsonl"
+    write_snapshot(cluster("---", (1, 2)), path)
+    assert cli.main(["drained", "1", "--snapshot", str(path), *options]) == code
+
+
+def test_a_replica_of_a_topic_that_waits_for_its_deletion_counts() -> None:
+    [held] = held_by(moving(cluster("---", (1, 2)), 0), [1])
+    assert held.partitions == [("foo", 0)]

@@ -1,9 +1,15 @@
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from planner.snapshot import Snapshot, lines
 from reassignd import cli
+from reassignd.client import Client
+from reassignd.errors import CommandError
+from tests.planner.proposals.builders import cluster
 from tests.reassignd.shell import PATIENCE_SECONDS, Shell, create_placed_topic, create_topic
 
 pytestmark = pytest.mark.whole
@@ -139,4 +145,82 @@ def test_the_json_of_an_execution_ends_with_the_drained_brokers(shell: Shell) ->
     lines = shell.ok("propose", "drain", "6", "--execute", "--wait", "--format", "json").splitlines()
     proposal, submitted, drained = map(json.loads, lines)
     assert (proposal["moves"], submitted["accepted"]) == (99, 99)
-    assert drained == {"brokers": [{"broker": 6, "replicas": 0, "drained": True}]}
+    assert drained == {"brokers": [{"broker": 6, "replicas": 0, "left_out": 0, "drained": True}]}
+
+
+class Server:
+    """A client of a server with these partitions. A plan is carried out at once, or refused."""
+
+    def __init__(self, cluster: Snapshot, *, refuses: bool = False) -> None:
+        self.cluster, self.refuses, self.jobs = cluster, refuses, 0
+        self.excluded: set[int] = set()
+
+    def get(self, path: str, **_: object) -> Any:
+        brokers = [{"id": broker} for broker in self.cluster.brokers]
+        job = {"id": self.jobs, "state": "ended", "total": 1, "done": 1, "endings": {"done": 1}}
+        job |= {"moving": 0, "waiting": 0, "queued": 0, "copied": None, "created_ms": 0, "ended_ms": 1}
+        return {
+            "/v1/status": {"brokers": {"excluded": sorted(self.excluded)}},
+            "/v1/placement": {"brokers": brokers},
+        }.get(path, {"job": job, "reasons": []})
+
+    def stream(self, path: str) -> Iterable[bytes]:
+        assert path == "/v1/snapshot"
+        return lines(self.cluster)
+
+    def post(self, path: str, body: Any, **_: object) -> Any:
+        if path == "/v1/placement":
+            self.excluded = (self.excluded | {*body["exclude"]}) - {*body["allow"]}
+            return {}
+        if self.refuses:
+            raise CommandError("partitions[0] (foo-0): Unable to find a topic named foo.")
+        self.jobs += 1
+        for row in json.loads(body)["partitions"]:
+            key, replicas = (row["topic"], row["partition"]), tuple(row["replicas"])
+            moved = self.cluster.partitions[key]._replace(replicas=replicas, isr=replicas)
+            self.cluster.partitions[key] = moved
+        return {"job": self.jobs, "accepted": 1, "unchanged": 0, "refused": [], "rollback": {}}
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+        for name in ("get", "stream", "post"):
+            monkeypatch.setattr(Client, name, staticmethod(getattr(self, name)))
+        return cli.main(["propose", *arguments, "--execute"])
+
+
+def test_a_watched_drain_ends_when_only_topics_that_are_left_out_remain(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshot = cluster("---", (1, 2))
+    canary = snapshot.partitions["foo", 0]._replace(topic="canary")
+    server = Server(snapshot._replace(partitions=snapshot.partitions | {("canary", 0): canary}))
+    assert server.run(monkeypatch, "drain", "1", "--exclude-topics", "canary", "--watch") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "broker 1 holds nothing but 1 replica of other topics"
+    assert server.run(monkeypatch, "drain", "2", "--exclude-topics", "canary", "--wait") == 0
+
+
+def test_a_watched_drain_ends_when_no_partition_can_be_moved(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = Server(cluster("---", (1,), (1, 2)))
+    server.cluster.brokers[1] = server.cluster.brokers[1]._replace(live=False)
+    assert server.run(monkeypatch, "drain", "1", "--watch") == 1
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1] == "broker 1 holds 1 replica: foo-0"
+    assert "left out, all replicas are offline (1): 1 partition: foo-0" in printed.err
+
+
+@pytest.mark.parametrize("how", [(), ("--watch",)])
+def test_a_refused_plan_excludes_no_broker(how: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(cluster("---", (1, 2)), refuses=True)
+    server.excluded = {3}
+    assert server.run(monkeypatch, "drain", "1", "add", "3", *how) == 1
+    assert server.excluded == {3}
+
+
+def test_a_topic_that_waits_for_its_deletion_does_not_hinder_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = cluster("---", (1, 2))
+    going = snapshot.partitions["foo", 0]._replace(topic="going", target=())
+    server = Server(snapshot._replace(partitions=snapshot.partitions | {("going", 0): going}))
+    assert server.run(monkeypatch, "drain", "1") == 0
+    moved = {topic: row.replicas for (topic, _), row in server.cluster.partitions.items()}
+    assert moved == {"foo": (2, 3), "going": (1, 2)}

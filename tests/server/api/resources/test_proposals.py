@@ -217,6 +217,14 @@ async def test_drained_brokers_are_excluded_and_added_ones_allowed(client: Propo
     assert (await client.get("/v1/placement"))["excluded"] == [1]
 
 
+async def test_a_refused_execution_excludes_nothing(client: ProposalClient) -> None:
+    await client.post("/v1/placement", {"exclude": [5]})
+    await client.post("/v1/proposals", {"drain": [1], "add": [5]})
+    client.driver.refuse_orders = True
+    await client.ask("POST", "/v1/proposals/1/execute")
+    assert (await client.get("/v1/placement"))["excluded"] == [5]
+
+
 async def test_a_gateway_executes_without_excluding(client: ProposalClient) -> None:
     await client.post("/v1/proposals", DRAIN)
     client.controller.state.profile = GATEWAY

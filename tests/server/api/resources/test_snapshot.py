@@ -67,3 +67,10 @@ async def test_a_cluster_that_cannot_be_asked_has_no_snapshot() -> None:
         503,
         {"error": "Kafka cannot be asked: nobody answers"},
     )
+
+
+async def test_a_partition_whose_topic_waits_for_its_deletion_ends_without_replicas() -> None:
+    client = ApiClient()
+    client.controller.put(client.controller.state.topics["foo"]._replace(deleting=True))
+    lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
+    assert (json.loads(lines[-1])["replicas"], json.loads(lines[-1])["target"]) == ([1, 2, 3], [])
