@@ -168,10 +168,9 @@ def watch(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Propose and execute again until the drained brokers are empty; return the exit code.
+    """Propose and execute again until the drained brokers are empty, or what is left cannot be moved; return the exit code.
 
-    Partitions that are being reassigned for another job are left out until they have ended. If no partition on the
-    brokers moves, and none can be moved, nothing is left to wait for.
+    Partitions that are being reassigned for another job are left out until they have ended.
     """
     deadline = None if execution.timeout is None else now() + execution.timeout
     goal_options, goal = goal_options._replace(skip_moving=True), goal_options.goal
@@ -192,11 +191,10 @@ def watch(
             show(proposal)
             waiting = execution._replace(wait=True, timeout=left)
             submit_plan(client, goal, proposal, waiting, output_format)
-            continue
-        reserve(client, goal)
-        if all(cluster.partitions[key].target is None for key in partitions):
-            for line in left_out_lines(proposal.left_out):
-                echo(line, err=True)
-            return report(held, output_format)
-        if output_format != JSON:
-            echo("waiting for reassignments and deletions on the drained brokers", err=True)
+        else:
+            reserve(client, goal)
+            if all(cluster.partitions[key].target is None for key in partitions):
+                echo("\n".join(left_out_lines(proposal.left_out)), err=True)
+                return report(held, output_format)
+            if output_format != JSON:
+                echo("waiting for reassignments and deletions on the drained brokers", err=True)
