@@ -73,6 +73,7 @@ def test_only_repairs_start_while_a_broker_is_missing(
         cluster.create_topic([[4, 1]], filled=False),
         cluster.create_topic([[1, 2]], filled=False),
     )
+    cluster.create_topic([[1, 4]], filled=False)  # broker 4 is still missed after the repair
     with kafka.without(4):
         wait_for(lambda: shell.json("status")["health"]["trouble"], "missing: broker 4")
         cluster.move({f"{under_replicated}-0": [2, 1], f"{healthy}-0": [2, 3]})

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from planner.snapshot import Snapshot, parse_snapshot
+from reassignd.commands.cluster.drained import UNREGISTER
 from reassignd.commands.planning.cluster_source import read_kafka
 from reassignd.errors import CommandError
-from tests.reassignd.shell import Shell
-from tests.reassignd.whole_server.operator_day import OperatorDay
+from tests.reassignd.shell import Shell, create_topic
+from tests.reassignd.whole_server.operator_day import DRAINED, OperatorDay
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import SOON_FENCED, Spec
 from tools.processes import Reassignd
@@ -38,18 +39,27 @@ def test_a_broker_is_added_factors_are_raised_and_a_broker_is_drained(
     @contextmanager
     def stopped() -> Iterator[None]:
         with four_brokers.without(4):
-            shell.until(lambda: shell.json("status")["brokers"]["offline"] == [4])
+            shell.until(lambda: shell.json("status")["brokers"]["idle"] == [4])
+            assert shell.json("status")["health"]["problems"] == []
             assert shell.json("status")["partitions"]["under_replicated"] == 0
             kafka = read_kafka(four_brokers.bootstrap)
             assert [row for row in kafka.partitions.values() if set(row.isr) != set(row.replicas)] == []
             yield
 
-    day = OperatorDay(shell)
+    day = OperatorDay(shell, DRAINED + UNREGISTER.format(4))
     day.create_topics()
     day.add_a_broker()
     day.raise_replication_factors()
     assert_brokers_agree(shell, four_brokers)
     day.drain_a_broker(stopped)
+
+
+def test_topics_that_were_just_created_are_known(shell: Shell) -> None:
+    create_topic(shell.server.bootstrap, [[4, 1], [1, 2]], "foo")
+    held = shell.run("drained", "4")
+    assert (held.code, "foo-0" in held.out) == (1, True)
+    create_topic(shell.server.bootstrap, [[1, 2]], "bar")
+    shell.ok("execute", "--reassignment-json-file", shell.plan([0], 1, "bar"), "--wait")
 
 
 def assert_brokers_agree(shell: Shell, kafka: KafkaCluster) -> None:
