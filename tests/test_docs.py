@@ -92,6 +92,20 @@ def test_commands_are_found_and_wrong_ones_are_noticed() -> None:
         parse("limit P=2")
 
 
+SHOWN_BY = re.compile(r"`(tests/[\w/]+\.py)`: `(test_\w+)` \|$")
+
+
+def test_each_row_about_the_drafts_of_the_kips_names_a_test_that_exists() -> None:
+    lines = (ROOT / "docs/drafts.md").read_text("utf-8").splitlines()
+    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| draft |")]
+    assert len(rows) > 50
+    for row in rows:
+        named = SHOWN_BY.search(row)
+        assert named is not None, row
+        file, test = named.groups()
+        assert re.search(rf"^(?:async )?def {test}\(", (ROOT / file).read_text("utf-8"), re.MULTILINE), row
+
+
 def test_the_logger_in_the_example_of_a_log_line_is_a_module_of_an_installation() -> None:
     [logger] = re.findall(
         r'"logger": "reassignd\.([\w.]+)"', (ROOT / "docs/observability.md").read_text("utf-8")
