@@ -10,6 +10,7 @@ import pytest
 
 from controller.configs.names import RATES, SCHEDULE, THROTTLE, THROTTLED_REPLICAS
 from controller.model.cluster import NO_LEADER
+from controller.scheduling.limits import CONFIGS
 from tests.backends.harness import EmbeddedHarness
 from tests.backends.upstream.harness import GatewayHarness
 from tests.backends.zookeeper.harness import OLD, ZookeeperHarness
@@ -19,13 +20,16 @@ pytestmark = pytest.mark.whole
 AnyHarness = EmbeddedHarness | GatewayHarness
 """ZookeeperHarness is a subclass of EmbeddedHarness: its brokers are embedded, too."""
 
-R = "reassignment.max.concurrent.replica.movements.per.partition"
 P = "reassignment.max.concurrent.partition.movements"
 
 
-async def one_by_one(harness: AnyHarness) -> AnyHarness:
-    """With R = 1: replicas move one at a time."""
-    await harness.configure(**{R: "1"})
+LIMITS = dict(zip(CONFIGS, ("1", "2", "1", "2", "2"), strict=True))
+"""R, P, L, C and B: replicas of a partition move one at a time, of two partitions and one leader at most."""
+
+
+async def limited(harness: AnyHarness) -> AnyHarness:
+    """Set all limits of KIP-435."""
+    await harness.configure(**LIMITS)
     return harness
 
 
@@ -33,8 +37,8 @@ async def embedded() -> AnyHarness:
     return await EmbeddedHarness().start()
 
 
-async def embedded_one_by_one() -> AnyHarness:
-    return await one_by_one(await embedded())
+async def embedded_limited() -> AnyHarness:
+    return await limited(await embedded())
 
 
 async def upstream() -> AnyHarness:
@@ -44,16 +48,16 @@ async def upstream() -> AnyHarness:
     return harness
 
 
-async def upstream_one_by_one() -> AnyHarness:
-    return await one_by_one(await upstream())
+async def upstream_limited() -> AnyHarness:
+    return await limited(await upstream())
 
 
 async def zookeeper() -> AnyHarness:
     return await ZookeeperHarness().start()
 
 
-async def zookeeper_one_by_one() -> AnyHarness:
-    return await one_by_one(await zookeeper())
+async def zookeeper_limited() -> AnyHarness:
+    return await limited(await zookeeper())
 
 
 async def old_zookeeper() -> AnyHarness:
@@ -62,14 +66,14 @@ async def old_zookeeper() -> AnyHarness:
 
 BACKENDS: dict[str, Callable[[], Coroutine[None, None, AnyHarness]]] = {
     "embedded": embedded,
-    "embedded, R=1": embedded_one_by_one,
+    "embedded, limited": embedded_limited,
     "upstream": upstream,
-    "upstream, R=1": upstream_one_by_one,
+    "upstream, limited": upstream_limited,
     "zookeeper": zookeeper,
-    "zookeeper, R=1": zookeeper_one_by_one,
+    "zookeeper, limited": zookeeper_limited,
     "zookeeper, brokers store ISRs": old_zookeeper,
 }
-"""KIP-435's test plan: all tests with and without batches."""
+"""KIP-435's test plan: all tests run with its limits unset and set."""
 
 
 def batched(harness: AnyHarness) -> bool:
