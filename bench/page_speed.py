@@ -46,7 +46,7 @@ def visited(browser: Browser, url: str) -> Page:
     """Open the page in a new tab, and wait until the rows are drawn."""
     page = browser.open("about:blank")
     page.call("Performance.enable", timeDomain="threadTicks")
-    page.call("Page.addScriptToEvaluateOnNewDocument", source=OBSERVE)
+    page.before(OBSERVE)
     page.go(url)
     page.wait("window.painted")
     return page
@@ -57,7 +57,7 @@ def measure(partitions: int, seconds: float, folder: Path, program: str) -> Iter
     topics = partitions // PARTITIONS_PER_TOPIC
     subject = Subject(folder / "data", {"planner.spark.min.partitions": "0"})
     subject.start()
-    browser = Browser(program, folder / "profile")
+    browser = Browser(program)
     try:
         create(subject.connection, topics)
         subject.limit(FEW)

@@ -86,7 +86,7 @@ class Trial:
         if program is None:
             print(MISSING)
             return
-        browser = Browser(program, self._folder / "profile")
+        browser = Browser(program)
         try:
             page = browser.open("about:blank")
             page.resize(*WINDOW)

@@ -1,23 +1,24 @@
-"""Headless Chromium for tests of the page and its screenshots, driven by the Chrome DevTools Protocol over a pipe.
+"""Headless Chromium for tests of the page and its screenshots, driven by Playwright.
 
-The pipe needs no driver program and no port. A message is JSON that ends with a zero byte.
+The browser is that of the system: Playwright's own is not downloaded.
 """
 
-import base64
 import json
-import os
 import shutil
-import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page as Tab
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "no Chromium: tests of the page in a browser need it (Debian: apt-get install chromium)"
 PATIENCE_SECONDS = 60.0
-KEYS = {"Enter": 13, "Tab": 9, "Escape": 27, " ": 32}
+
+T = TypeVar("T")
 
 
 def chromium() -> str | None:
@@ -26,120 +27,69 @@ def chromium() -> str | None:
 
 
 class Browser:
-    """A browser process with an empty profile."""
+    """A browser process with an empty profile, which its tabs share."""
 
-    def __init__(self, program: str, profile: Path) -> None:
-        commands, self._commands = os.pipe()
-        self._answers, answers = os.pipe()
-        # Chromium reads from descriptor 3 and writes to descriptor 4.
-        script = f'exec "$0" "$@" 3<&{commands} 4>&{answers}'
-        options = (
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-        )
-        self._process = subprocess.Popen(
-            [
-                "bash",
-                "-c",
-                script,
-                program,
-                *options,
-                "--remote-debugging-pipe",
-                f"--user-data-dir={profile}",
-            ],
-            pass_fds=(commands, answers),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        os.close(commands)
-        os.close(answers)
-        self._received = b""
-        self._number = 0
+    def __init__(self, program: str) -> None:
+        # Playwright has an event loop, and a thread has one at most: tests start loops of their own.
+        self._thread = ThreadPoolExecutor(1, "chromium")
+        self.do(self._launch, program)
 
-    def call(self, method: str, session: str = "", **parameters: Any) -> Any:
-        """Send a command; return its result."""
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters}
-        os.write(
-            self._commands, json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0"
-        )
-        while True:
-            answer = self._next()
-            if answer.get("id") == self._number:
-                assert "error" not in answer, answer
-                return answer["result"]
+    def _launch(self, program: str) -> None:
+        from playwright.sync_api import sync_playwright
+
+        self._playwright = sync_playwright().start()
+        arguments = ("--disable-gpu", "--disable-dev-shm-usage", "--no-first-run")
+        self._process = self._playwright.chromium.launch(executable_path=program, args=arguments)
+        self._tabs = self._process.new_context()
+        self._tabs.set_default_timeout(PATIENCE_SECONDS * 1000)
+
+    def do(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """Return the result of the work, which is done by the thread of the browser."""
+        return self._thread.submit(work, *arguments, **named).result()
 
     def open(self, url: str) -> "Page":
         """Open a tab."""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = Page(self, session)
+        page = Page(self, self.do(self._tabs.new_page))
         page.go(url)
         return page
 
     def close(self) -> None:
         """End the process."""
-        # The program may be a script that starts the browser as its child.
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(PATIENCE_SECONDS)
-        os.close(self._commands)
-        os.close(self._answers)
-
-    def _next(self) -> Any:
-        while b"\0" not in self._received:
-            received = os.read(self._answers, 1 << 20)
-            assert received, "the browser has ended"
-            self._received += received
-        message, _, self._received = self._received.partition(b"\0")
-        return json.loads(message)
+        self.do(self._process.close)
+        self.do(self._playwright.stop)
+        self._thread.shutdown()
 
 
 class Page:
     """A tab."""
 
-    def __init__(self, browser: Browser, session: str) -> None:
-        self._browser, self._session = browser, session
-        self.call("Page.enable")
-        self.call("Runtime.enable")
+    def __init__(self, browser: Browser, tab: "Tab") -> None:
+        self._tab, self._do = tab, browser.do
 
     def call(self, method: str, **parameters: Any) -> Any:
-        """Send a command to the tab; return its result."""
-        return self._browser.call(method, self._session, **parameters)
+        """Send a command of the Chrome DevTools Protocol; return its result."""
+        session = self._do(self._tab.context.new_cdp_session, self._tab)
+        return self._do(session.send, method, parameters)
+
+    def before(self, script: str) -> None:
+        """Run the script in each document that is loaded from now on, before its own ones."""
+        self._do(self._tab.add_init_script, script)
 
     def go(self, url: str) -> None:
         """Load the page at the URL."""
-        # Until the new document is there, scripts run in the old one, or in none.
-        self.call("Page.navigate", url=url)
-        self._until(lambda: self._is_loaded(url), f"{url} is loaded")
+        self._do(self._tab.goto, url)
 
     def run(self, script: str) -> Any:
         """Return the value of an expression in the page."""
-        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
-        return answer["result"].get("value")
+        return self._do(self._tab.evaluate, script)
 
     def wait(self, script: str) -> None:
         """Return as soon as the expression is true."""
-        self._until(lambda: self.run(f"Boolean({script})"), script)
-
-    def _until(self, condition: Callable[[], object], what: str) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < deadline:
-            if condition():
-                return
+        while not self.run(f"Boolean({script})"):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"never true: {script}; the page shows: {self.text('body')}")
             time.sleep(0.05)
-        raise AssertionError(f"never true: {what}; the page shows: {self.text('body')}")
-
-    def _is_loaded(self, url: str) -> bool:
-        script = f"location.href === {json.dumps(url)} && document.readyState === 'complete'"
-        try:
-            return bool(self.run(script))
-        except AssertionError:
-            return False
 
     def text(self, selector: str) -> str:
         """Return the visible text of an element, no-break spaces as spaces; empty without one."""
@@ -148,15 +98,11 @@ class Page:
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """Press and release a key."""
-        text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
-        code = KEYS.get(key, 0)
-        common = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
-        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+        self._do(self._tab.keyboard.press, f"Shift+{key}" if shift else key)
 
     def type(self, text: str) -> None:
         """Insert the text at the focus."""
-        self.call("Input.insertText", text=text)
+        self._do(self._tab.keyboard.insert_text, text)
 
     def tab_to(self, label: str) -> None:
         """Press Tab until the focus is on the element with this accessible label, or this text."""
@@ -169,9 +115,7 @@ class Page:
 
     def attach(self, selector: str, file: Path) -> None:
         """Choose the file in a field for files."""
-        root = self.call("DOM.getDocument")["root"]["nodeId"]
-        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
-        self.call("DOM.setFileInputFiles", files=[str(file)], nodeId=node)
+        self._do(self._tab.set_input_files, selector, file)
 
     def outside(self) -> list[str]:
         """Return the visible elements that reach beyond the right edge of the window."""
@@ -184,18 +128,16 @@ class Page:
 
     def resize(self, width: int, height: int = 900, *, dark: bool = False) -> None:
         """Set the size of the window, and its color scheme."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=scheme)
+        self._do(self._tab.set_viewport_size, {"width": width, "height": height})
+        self._do(self._tab.emulate_media, color_scheme="dark" if dark else "light")
 
     def screenshot(self, path: Path, area: Mapping[str, float] | None = None) -> None:
         """Save a picture as PNG: of an area (`x`, `y`, `width`, `height`), or of the whole page."""
-        clip = {**(area or self.call("Page.getLayoutMetrics")["cssContentSize"]), "scale": 1}
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
-        path.write_bytes(base64.b64decode(data))
+        self._do(self._tab.screenshot, path=path, full_page=True, **({"clip": area} if area else {}))
+
+    def violations(self) -> list[dict[str, Any]]:
+        """Return what axe-core finds in the page."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        found: list[dict[str, Any]] = self._do(Axe().run, self._tab).response["violations"]
+        return found

@@ -196,7 +196,7 @@ def main() -> int:
         return 1
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "data") as url:
-        browser = Browser(program, Path(folder) / "profile")
+        browser = Browser(program)
         try:
             page = browser.open("about:blank")
             page.resize(*WIDE)

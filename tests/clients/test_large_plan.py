@@ -123,16 +123,29 @@ def test_a_second_plan_is_queued(large_plan: LargePlan) -> None:
     assert large_plan.shell.run("queue", "verify").code == 0
 
 
-def test_status_watch_shows_the_progress(large_plan: LargePlan) -> None:
+@pytest.mark.parametrize(
+    ("interrupt", "end", "code"),
+    [("default_int_handler", signal.SIGINT, 0), ("SIG_IGN", signal.SIGTERM, -signal.SIGTERM)],
+)
+def test_status_watch_shows_the_progress(
+    large_plan: LargePlan, interrupt: str, end: signal.Signals, code: int
+) -> None:
     large_plan.execute(limit=50)
-    command = [sys.executable, "-m", "reassignd", "status", "--watch", "--interval", "0.1"]
+    # What SIGINT does in the child does not depend on what the tests have inherited.
+    program = (
+        f"import runpy, signal; signal.signal(signal.SIGINT, signal.{interrupt});"
+        " runpy.run_module('reassignd', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", program, "status", "--watch", "--interval", "0.1"]
     with subprocess.Popen(
-        [*command, "--url", large_plan.shell.url], stdout=subprocess.PIPE, text=True
+        [*command, "--url", large_plan.shell.url],
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         reports = list(islice(progress(process), 5))
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         process.communicate()
-    assert process.returncode == 0
+    assert process.returncode == code
     assert reports == sorted(set(reports))
 
 

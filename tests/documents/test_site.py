@@ -32,7 +32,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     program = chromium()
     if program is None:
         pytest.skip(MISSING)
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    browser = Browser(program)
     yield browser
     browser.close()
 

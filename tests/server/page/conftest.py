@@ -12,10 +12,10 @@ from tools.chromium import Browser, chromium
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser() -> Iterator[Browser]:
     program = chromium()
     assert program is not None
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    browser = Browser(program)
     yield browser
     browser.close()
 

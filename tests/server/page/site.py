@@ -42,7 +42,7 @@ class Site:
 
     def page(self, path: str = "", before: str = "") -> Page:
         page = self._browser.open("about:blank")
-        page.call("Page.addScriptToEvaluateOnNewDocument", source=before)
+        page.before(before)
         page.resize(1280)
         page.go(self.url + path)
         return page

@@ -1,8 +1,6 @@
-"""What axe-core finds on each page and in each dialog (`axe/README.md`). Skipped where there is no Chromium."""
+"""What axe-core finds on each page and in each dialog. Skipped where there is no Chromium."""
 
-import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,25 +10,15 @@ from tools.chromium import MISSING, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
-AXE = Path(__file__).parent / "axe"
-
 JOB = ["Pause…", "Priority…", "Cancel…", "Roll back…"]
 WINDOWS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
 
 
-def test_axe_is_the_pinned_file() -> None:
-    expected, name = (AXE / "SHA256SUMS").read_text().split()
-    assert hashlib.sha256((AXE / name).read_bytes()).hexdigest() == expected
-
-
 def found(page: Page) -> list[Any]:
     """Return the serious and critical findings: the rule, the element, and the remedy."""
-    if not page.run("Boolean(window.axe)"):
-        page.run((AXE / "axe.min.js").read_text() + "; true")
-    violations = json.loads(page.run("axe.run().then(result => JSON.stringify(result.violations))"))
     return [
         (each["id"], node["target"], node["failureSummary"])
-        for each in violations
+        for each in page.violations()
         for node in each["nodes"]
         if node["impact"] in ("serious", "critical")
     ]

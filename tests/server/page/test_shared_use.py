@@ -16,7 +16,7 @@ def other(tmp_path: Path) -> Iterator[Browser]:
     """A second browser, with a profile of its own."""
     program = chromium()
     assert program is not None
-    browser = Browser(program, tmp_path / "other")
+    browser = Browser(program)
     yield browser
     browser.close()
 

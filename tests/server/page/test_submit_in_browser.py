@@ -137,7 +137,7 @@ def test_a_job_is_run_by_keyboard_alone(site: Site) -> None:
     page = reviewed(site, rows(range(60)))
     confirm(page, "Start…")
     page.wait("!document.getElementById('submitted').hidden")
-    page.call("Page.addScriptToEvaluateOnNewDocument", source=FAST)
+    page.before(FAST)
     page.tab_to("Show the job")
     page.press("Enter")
     page.wait("location.hash === '#job-1' && document.querySelector('#parts tbody tr')")
