@@ -8,7 +8,7 @@ from planner.proposals.problem.goal import Problem
 from planner.proposals.problem.rack_rule import RackRule
 
 
-def for_oracle(problem: Problem) -> dict[str, Any]:
+def for_oracle(problem: Problem, *, shares: bool = False) -> dict[str, Any]:
     """Return brokers, partitions and ranges; see `tools.proposal_oracle.optimum`."""
     rule = RackRule(problem.nodes)
     ranges = count_ranges(problem, rule) if problem.goal.even_counts else {}
@@ -20,7 +20,7 @@ def for_oracle(problem: Problem) -> dict[str, Any]:
             least, most = bounds.least[rack], bounds.most[rack]
             if not problem.goal.repair_racks:
                 least, most = min(least, held[rack]), max(most, held[rack])
-            wanted[rack] = [least, most]
+            wanted[rack] = [least, most, bounds.least[rack]]
         rows.append([row.replicas, row.factor, wanted])
-    nodes = [[node.id, node.rack, node.receives] for node in problem.usable]
-    return {"brokers": nodes, "rows": rows, "ranges": ranges}
+    nodes = [[node.id, node.rack, node.receives, float(node.weight)] for node in problem.usable]
+    return {"brokers": nodes, "rows": rows, "ranges": ranges, "shares": shares}

@@ -10,7 +10,8 @@ Ints = npt.NDArray[Any]
 """Integers of any width."""
 Flags = npt.NDArray[np.bool_]
 
-
+UNBOUNDED = 2**60
+"""More replicas or bytes than any cluster has."""
 BLOCK = 2**18
 """Rows that are worked on at once where each row is on its own, so that intermediate arrays stay small."""
 
@@ -55,34 +56,40 @@ def filled(counts: Ints, amount: int, most: Ints, weights: Ints) -> Ints:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if gains(middle).sum() < amount else (low, middle)
-    return _with_rest(gains(low), gains(high), amount)
+    below = gains(low)
+    return _with_rest(below, gains(high), amount, (counts + below + 1) / weights)
 
 
-def lowered(counts: Ints, amount: int, least: Ints) -> Ints:
-    """Return how many of `amount` units to take from each broker so that the fullest one is least full.
+def lowered(counts: Ints, amount: int, least: Ints, weights: Ints | None = None) -> Ints:
+    """Return how many of `amount` units to take from each broker so that the fullest one, relative to its weight, is least full.
 
     No broker falls below its `least`; the sum is smaller than `amount` if that leaves too few. Ties go to the first brokers.
     """
     if amount <= 0 or not len(counts):
         return np.zeros(len(counts), np.int64)
 
+    weights = np.ones(len(counts), np.int64) if weights is None else weights
+    top = int(weights.max())
+
     def losses(level: int) -> Ints:
-        lost: Ints = np.maximum(0, counts - np.maximum(least, level))
+        lost: Ints = np.maximum(0, counts - np.maximum(least, level * weights // top))
         return lost
 
-    low, high = int(least.min()) - 1, int(counts.max())
+    low, high = int(least.min()) - 1, 1 + int(counts.max()) * top // int(weights.min())
     if losses(low).sum() <= amount:
         return losses(low)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if losses(middle).sum() >= amount else (low, middle)
-    return _with_rest(losses(high), losses(low), amount)
+    below = losses(high)
+    return _with_rest(below, losses(low), amount, -(counts - below) / weights)
 
 
-def _with_rest(below: Ints, above: Ints, amount: int) -> Ints:
-    """Raise the first entries of `below` to those of `above`, which differ by at most one, until the sum is `amount`."""
+def _with_rest(below: Ints, above: Ints, amount: int, order: Ints) -> Ints:
+    """Raise entries of `below` to those of `above`, which differ by at most one, until the sum is `amount`: first those of low `order`."""
     rest = amount - int(below.sum())
-    raised = np.flatnonzero(above > below)[:rest]
+    raised = np.flatnonzero(above > below)
+    raised = raised[np.argsort(order[raised], kind="stable")][:rest]
     result = below.copy()
     result[raised] += 1
     return result

@@ -15,21 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.proposals.problem.arrays import Flags, Ints, filled, group_codes, in_blocks
+from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints, group_codes, in_blocks
 from planner.proposals.problem.goal import ProposalError
 from planner.proposals.problem.layout import Layout
-from planner.proposals.problem.table import IN_SYNC, OFFLINE
+from planner.proposals.problem.table import IN_SYNC, OFFLINE, per_broker
+from planner.proposals.solver.levels import MOST_LEVELS, Levels, Loads
 from planner.proposals.solver.network import Network
-
-UNBOUNDED = 2**60
-EXACT_LEVELS = 64
-"""Most levels of counts that are told apart one by one. Beyond, they grow by an eighth from the level to be expected."""
-
 
 MOST_STEPS = 2**12
 """Most steps into which sizes are divided when a plan is to copy few bytes."""
-MOST_LEVELS = 300
-"""No network has more levels of counts."""
+MOST_COST = 2**61
+"""Most that the dearest arc of a network may cost, times its nodes: the solver's numbers have 64 bits."""
+MOST_ROUNDS = 16
+"""After so many rounds the levels are kept. Where racks are independent of each other, a few rounds suffice."""
 
 
 class Ranges(NamedTuple):
@@ -85,6 +83,8 @@ class Classes(NamedTuple):
     """Which brokers (columns) have a replica that may stay."""
     state: Ints
     """IN_SYNC, BEHIND or OFFLINE for the replicas of members."""
+    held: Ints
+    """Replicas of members in each rack."""
     units: Ints
     """Cost of a move; 0 for all if moves are counted, otherwise the size in steps."""
 
@@ -94,7 +94,7 @@ class Costs(NamedTuple):
 
     leader: int
     level: int
-    """For each level of a broker's count."""
+    """For each level of a broker's share."""
     behind: int
     """For a replica that stays although it is not in sync; twice that if its broker is offline."""
     lack: int
@@ -103,6 +103,20 @@ class Costs(NamedTuple):
     """For each step of the size of a replica that moves."""
     deviation: int
     rack: int
+
+
+def graded(brokers: int, levels: int, behind_on: int, sizes: int, *, by_leader: bool) -> Costs:
+    """Return costs for so many usable brokers and levels, brokers with replicas that are not in sync, and steps of sizes."""
+    per_cycle = 2 * (brokers + 1)
+    leader = 1 if by_leader else 0
+    level = leader * per_cycle + 1
+    behind = level * 2 * (levels + 2) + level
+    # On a cycle, each broker with such replicas loses one or gets one back, and each counts at most twice.
+    lack = behind * (4 * behind_on + 1)
+    move = lack * (per_cycle + 1)
+    unit = move * (per_cycle + 1)
+    deviation = (move + unit * sizes) * (per_cycle + 1)
+    return Costs(leader, level, behind, lack, move, unit, deviation, deviation * 3)
 
 
 def classes_of(given: Input, *, by_leader: bool, units: Ints | None = None) -> Classes:
@@ -117,7 +131,9 @@ def classes_of(given: Input, *, by_leader: bool, units: Ints | None = None) -> C
     members[rows, columns] = True
     state = np.zeros(members.shape, np.int8)
     state[rows, columns] = given.state[first]
-    return Classes(of_row, size, factor[first], leader[first], members[:, :-1], state[:, :-1], units[first])
+    held = given.layout.held(columns).astype(np.int64)
+    parts = (of_row, size, factor[first], leader[first], members[:, :-1], state[:, :-1], held, units[first])
+    return Classes(*parts)
 
 
 def _replica_codes(given: Input) -> Ints:
@@ -155,21 +171,20 @@ def place_fewest_bytes(given: Input) -> tuple[Ints, int]:
 def size_steps(given: Input) -> int:
     """Return into how many steps sizes can be divided so that the solver's costs, times its nodes, fit 64 bits."""
     layout = given.layout
-    per_cycle = 2 * (int(layout.usable.sum()) + 1) + 1
+    brokers = int(layout.usable.sum())
+    behind_on = len(np.unique(given.lists[given.stays & (given.state != IN_SYNC)]))
     nodes = len(given.lists) * (1 + layout.racks) + layout.size + 1
-    move = 2 * per_cycle**2 * (MOST_LEVELS + 3)
-    return int(min(MOST_STEPS, 2**61 // (nodes * 3 * per_cycle**2 * move)))
+    dearest = graded(brokers, MOST_LEVELS, behind_on, 1, by_leader=False).rack
+    return int(min(MOST_STEPS, MOST_COST // (nodes * dearest)))
 
 
 class _ClassFlow:
     """Builds the network and reads the sets from its flow. Nodes: sink, brokers, classes, racks of classes."""
 
     def __init__(self, given: Input, by_leader: bool, units: Ints | None = None) -> None:
-        self._given, self._layout = given, given.layout
+        self._given, self._layout, self._by_leader = given, given.layout, by_leader
         self._classes = classes_of(given, by_leader=by_leader, units=units)
-        self._levels = self._level_steps()
-        self._costs = self._graded()
-        self._network = Network()
+        self._levels = self._levels_of()
         layout, groups = self._layout, len(self._classes.size)
         self._first_class = 1 + layout.size
         shared = np.flatnonzero(layout.brokers_of > 1)
@@ -180,7 +195,19 @@ class _ClassFlow:
         self._nodes = self._first_rack + len(shared) * groups
 
     def solve(self) -> Ints:
+        """Return the new set of each partition. The flow is solved again until levels begin at the highest shares."""
+        sets = self._solve()
+        for _ in range(MOST_ROUNDS):
+            counts = self._given.fixed + per_broker(sets, None, self._layout.size)
+            if not self._levels.refine(counts):
+                break
+            sets = self._solve()
+        return sets
+
+    def _solve(self) -> Ints:
         given, classes = self._given, self._classes
+        self._network, self._starts = Network(), self._levels.starts()
+        self._costs = self._graded()
         group, broker = np.nonzero(self._layout.usable & (self._layout.receives | classes.members))
         order = np.lexsort((broker, self._layout.rack[broker], group))
         group, broker = group[order], broker[order]
@@ -195,48 +222,31 @@ class _ClassFlow:
         used = flow[where]
         return deal(classes, group[used > 0], broker[used > 0], used[used > 0], given)
 
+    def _graded(self) -> Costs:
+        behind_on = int(self._classes.state.any(axis=0).sum())
+        sizes = int(self._classes.units.max(initial=0))
+        levels = len(self._levels.shares)
+        shape = int(self._layout.usable.sum()), levels, behind_on, sizes
+        costs = graded(*shape, by_leader=self._by_leader)
+        # The last criterion is given up rather than that costs overflow.
+        return costs if costs.rack * self._nodes <= MOST_COST else graded(*shape, by_leader=False)
+
     # ---- costs ------------------------------------------------------------------------------------------------
 
-    def _level_steps(self) -> Ints:
-        """Return the counts at which the level rises by one."""
-        given, usable = self._given, self._layout.usable
-        held = given.fixed.copy()
-        for slot in given.lists.T:
-            held += np.bincount(slot + 1, minlength=len(held) + 1)[1:]
-        highest = held[usable].max(initial=0)
-        if given.ranges is not None:
-            highest = max(highest, given.ranges.most[usable].max(initial=0))
-        incoming = int(given.factor.sum() + given.fixed[usable].sum())
-        even = incoming // max(1, int(usable.sum())) + 1
-        lowest, highest = int(held[usable].min(initial=0)), max(int(highest), even) + 1
-        if highest - lowest <= EXACT_LEVELS:
-            return np.arange(lowest, highest + 1)
-        missing = np.maximum(0, given.factor - given.stays.sum(axis=1)).sum()
-        receivers = np.flatnonzero(self._layout.receives)
-        room = np.full(len(receivers), UNBOUNDED)
-        gains = filled(held[receivers], int(missing), room, np.ones(len(receivers), np.int64))
-        around = (
-            even if given.ranges is not None else int((held[receivers] + gains)[gains > 0].max(initial=even))
-        )
-        steps = np.arange(EXACT_LEVELS // 4)
-        rising = np.cumsum(np.maximum(1, (1.125 ** np.arange(120)).astype(np.int64)))
-        levels = np.unique(
-            np.concatenate([around + steps, around - steps, around + 16 + rising, around - 16 - rising])
-        )
-        return levels[(levels >= lowest) & (levels <= highest)]
-
-    def _graded(self) -> Costs:
-        per_cycle = 2 * (int(self._layout.usable.sum()) + 1)
-        leader = 1
-        level = leader * per_cycle + 1
-        behind = level * 2 * (len(self._levels) + 2) + level
-        # On a cycle, each broker with such replicas loses one or gets one back, and each counts at most twice.
-        lack = behind * (4 * int(self._classes.state.any(axis=0).sum()) + 1)
-        move = lack * (per_cycle + 1)
-        unit = move * (per_cycle + 1)
-        dearest = move + unit * int(self._classes.units.max(initial=0))
-        deviation = dearest * (per_cycle + 1)
-        return Costs(leader, level, behind, lack, move, unit, deviation, deviation * 3)
+    def _levels_of(self) -> Levels:
+        """Return the levels for the shares that are to be expected."""
+        given, layout = self._given, self._layout
+        kept = per_broker(np.where(given.stays, given.lists, -1), None, layout.size)
+        classes = self._classes
+        held, size, lacks = classes.held, classes.size, classes.factor - classes.held.sum(axis=1)
+        # Without a repair of racks, replicas leave only for a lower factor, and others arrive only for a higher one.
+        changes = given.repair_racks | np.stack([lacks < 0, lacks > 0])[:, :, None]
+        over = np.maximum(0, held - layout.most[classes.factor]) * changes[0]
+        lacking = np.maximum(0, layout.least[classes.factor] - held) * changes[1]
+        leaving, missing = ((each * size[:, None]).sum(axis=0) for each in (over, lacking))
+        rest = int((lacks * size).sum()) - int(missing.sum()) + int(leaving.sum())
+        most = np.zeros(layout.size, np.int64) if given.ranges is None else given.ranges.most
+        return Levels(layout, Loads(given.fixed + kept, leaving, missing, rest, most))
 
     # ---- arcs -------------------------------------------------------------------------------------------------
 
@@ -283,10 +293,7 @@ class _ClassFlow:
         least, most = layout.least[classes.factor], layout.most[classes.factor]
         firm, room = least, most
         if not self._given.repair_racks:
-            of_rack = np.zeros((layout.size, len(self._rack_nodes)), np.int64)
-            of_rack[np.flatnonzero(layout.usable), layout.rack[layout.usable]] = 1
-            held = classes.members.astype(np.int64) @ of_rack
-            firm, room = np.minimum(least, held), np.maximum(most, held)
+            firm, room = np.minimum(least, classes.held), np.maximum(most, classes.held)
         everything = np.repeat(classes.factor[:, None], len(self._rack_nodes), axis=1)
         return [
             (firm, -costs.rack),
@@ -300,11 +307,12 @@ class _ClassFlow:
         """Add arcs of growing cost, so that counts in the range are preferred, and lower counts to higher ones."""
         for broker in np.flatnonzero(self._layout.usable).tolist():
             base = int(self._given.fixed[broker])
-            knees, ranges = self._levels, self._given.ranges
+            levels, ranges = self._starts[int(self._layout.weights[broker])], self._given.ranges
+            knees = levels
             if ranges is not None:
                 knees = np.concatenate([knees, [ranges.least[broker], ranges.most[broker]]])
             starts = np.unique(np.concatenate([[base], knees[knees > base]]))
-            costs = self._costs.level * 2 * np.searchsorted(self._levels, starts, side="right")
+            costs = self._costs.level * 2 * np.searchsorted(levels, starts, side="right")
             if ranges is not None:
                 costs -= self._costs.deviation * (starts < ranges.least[broker])
                 costs += self._costs.deviation * (starts >= ranges.most[broker])

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.proposals.problem.arrays import Flags, Ints, filled, lowered
+from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints, filled, lowered
 from planner.proposals.problem.dropping import first_to_drop
 from planner.proposals.problem.table import IN_SYNC, per_broker
-from planner.proposals.solver.class_flow import UNBOUNDED, Input, Ranges
+from planner.proposals.solver.class_flow import Input, Ranges
 
 CHUNKS = 64
 """Replicas that leave for the factor or the rack rule are chosen in this many rounds; counts are brought up to date between."""
@@ -46,6 +46,8 @@ class QuotaPlan(NamedTuple):
     """No plan copies fewer bytes; 0 without `shares` if nothing has to leave."""
     complete: bool
     """Whether every replica found a place within the quotas."""
+    lowest_share: bool
+    """Whether counts alone prove that no plan with as few moves has a lower highest share of a broker. Only if it is complete."""
 
 
 def count_bound(given: Input) -> Callable[[Ranges], int]:
@@ -75,6 +77,9 @@ class _Quotas:
         self._counts = given.fixed + per_broker(self._new, None, self._layout.size)
         self._present, self._kept = self._counts.copy(), self._new.copy()
         self._drop()
+        untouched = (self._kept == self._new).all(axis=1) & (given.ranges is None)
+        self._firm = given.fixed + per_broker(self._new[untouched], None, self._layout.size)
+        """Replicas of each broker that no plan with the fewest moves moves or drops."""
         self._fixed = self._racks_are_fixed()
         self._scope = self._layout.rack if self._fixed else np.zeros(self._layout.size, np.int64)
         missing = self._given.factor - (self._new >= 0).sum(axis=1)
@@ -94,7 +99,7 @@ class _Quotas:
         elif shares is not None and shed:
             self._shed_largest(shares)
         self._fill()
-        return QuotaPlan(self._new, bound, bytes_bound, self._complete)
+        return QuotaPlan(self._new, bound, bytes_bound, self._complete, self._has_lowest_share())
 
     def bound(self, ranges: Ranges) -> int:
         """Return the least number of moves of a plan that keeps counts in these ranges."""
@@ -140,6 +145,27 @@ class _Quotas:
             brokers = usable & (self._scope == each)
             arriving += max(int(lack[brokers].sum()), int(missing[each] + over[brokers].sum()), 0)
         return arriving
+
+    def _has_lowest_share(self) -> bool:
+        counts = self._given.fixed + per_broker(self._new, None, self._layout.size)
+        arriving = per_broker(np.where(self._new == self._old, -1, self._new), None, self._layout.size)
+        usable = self._layout.usable
+        scopes = [np.flatnonzero(usable & (self._scope == each)) for each in np.unique(self._scope[usable])]
+        return all(self._share_is_lowest(brokers, counts, arriving) for brokers in scopes)
+
+    def _share_is_lowest(self, brokers: Ints, counts: Ints, arriving: Ints) -> bool:
+        """Whether these brokers cannot hold as much with lower shares, or without that more replicas leave them."""
+        weights, present, counts = self._layout.weights[brokers], self._present[brokers], counts[brokers]
+        fullest = int((counts / weights).argmax())
+        # The most that each may hold with a lower share than the fullest one.
+        below = -(-int(counts[fullest]) * weights // int(weights[fullest])) - 1
+        most = np.where(self._layout.receives[brokers], below, np.minimum(below, present))
+        if self._given.ranges is not None:
+            most = np.minimum(most, self._given.ranges.most[brokers])
+        must_leave = int(np.maximum(0, present - below).sum())
+        leaving = int(present.sum() - counts.sum() + arriving[brokers].sum())
+        held = int(counts.sum())
+        return bool((self._firm[brokers] > below).any() or most.sum() < held or must_leave > leaving)
 
     # ---- what has to leave --------------------------------------------------------------------------------------
 
@@ -207,7 +233,8 @@ class _Quotas:
             short = int(lack[brokers].sum() - holes[each] - over[brokers].sum())
             rest = self._counts[brokers] - over[brokers]
             floor = np.maximum(ranges.least[brokers], self._given.fixed[brokers])
-            leaving[brokers] = over[brokers] + lowered(rest, short, np.minimum(rest, floor))
+            lower = lowered(rest, short, np.minimum(rest, floor), self._layout.weights[brokers])
+            leaving[brokers] = over[brokers] + lower
         return leaving
 
     # ---- which replicas leave -----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 
 from common.counted import counted
 from planner.proposals.notes import byte_notes, disk_notes, least_bytes_note, rack_notes
-from planner.proposals.problem.arrays import Ints
+from planner.proposals.problem.arrays import UNBOUNDED, Ints
 from planner.proposals.problem.counts import byte_ranges, count_ranges
 from planner.proposals.problem.goal import CountRange, Problem, ProposalError
 from planner.proposals.problem.layout import layout_of
@@ -14,7 +14,6 @@ from planner.proposals.problem.rack_rule import RackRule
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.byte_balance import Budget, even_bytes
 from planner.proposals.solver.class_flow import (
-    UNBOUNDED,
     Input,
     Ranges,
     aligned,
@@ -129,7 +128,10 @@ class _Solver:
         if self._shares is None and arcs <= EXACT_ARCS:
             return self._by_flow(given, by_leader=True)
         plan = self._with_sound_bounds(given, by_quotas(given, self._shares, shed=False))
-        if self._is_optimal(given, plan):
+        optimal = self._is_optimal(given, plan)
+        # Even bytes come before the highest share, and change it.
+        lowest = plan.lowest_share or self._shares is not None or arcs > MOST_ARCS
+        if optimal and lowest:
             return Placed(plan.sets, plan.bound, plan.bytes_bound)
         if arcs <= MOST_ARCS:
             return self._by_flow(given, by_leader=arcs <= EXACT_ARCS)._replace(bytes_bound=plan.bytes_bound)

@@ -21,6 +21,7 @@ from tools.proposal_oracle_input import for_oracle
 
 CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
 ORACLE_PROBLEMS = 500
+SHARE_PROBLEMS = 150
 
 
 def case_problem(case: dict[str, Any]) -> Problem:
@@ -225,17 +226,81 @@ def small_problem(rng: Random) -> Problem:
     return problem_of(cluster(letters, *lists), goal)
 
 
+def solved(problems: list[dict[str, Any]]) -> list[tuple[int, int, int, dict[str, float]]]:
+    command = [sys.executable, "-m", "tools.proposal_oracle"]
+    text = json.dumps(problems)
+    ran = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - our own
+    optima: list[tuple[int, int, int, dict[str, float]]] = json.loads(ran.stdout)
+    return optima
+
+
+def test_two_brokers_of_a_rack_share_what_the_third_gives() -> None:
+    """With one list for each broker, the level of one broker is not that of all."""
+    turns = [(1 + turn % 9, 1 + (turn + 4) % 9, 1 + (turn + 8) % 9) for turn in range(90)]
+    drained = propose(problem_of(cluster("abcabcabc", *turns), Goal(drain=frozenset({4}))))
+    assert [each.after.replicas for each in drained.brokers] == [45, 30, 30, 0, 30, 30, 45, 30, 30]
+
+
+def test_the_even_share_follows_the_weights_of_the_brokers() -> None:
+    lists = [(1, 5)] * 30 + [(2, 5)] * 6 + [(3, 5)] * 6
+    goal = Goal(drain=frozenset({1}), weights={2: Fraction(2)})
+    drained = propose(problem_of(cluster("aaaab", *lists), goal))
+    assert [each.after.replicas for each in drained.brokers[1:4]] == [21, 10, 11]
+
+
+def shared_problem(rng: Random) -> Problem:
+    """Return a problem with 3 to 5 brokers in each rack, some of them with another weight."""
+    racks = "ab" if rng.random() < 0.5 else "abc"
+    letters = "".join(rack * rng.randint(3, 5) for rack in racks)
+    ids = range(1, len(letters) + 1)
+    by_rack = [[each for each in ids if letters[each - 1] == rack] for rack in racks]
+    lists = [[rng.choice(rack) for rack in by_rack] for _ in range(rng.randint(8, 20))]
+    if rng.random() < 0.5:
+        lists = [rng.sample(ids, rng.randint(1, 4)) for _ in lists]
+    weights = {
+        each: rng.choice([Fraction(1, 2), Fraction(3)]) for each in rng.sample(ids, rng.choice([0, 0, 2]))
+    }
+    goals = [
+        Goal(drain=frozenset(rng.sample(ids, rng.randint(1, 2)))),
+        Goal(drain=frozenset(rng.sample(ids, 1)), factor=rng.randint(1, 3)),
+        Goal(repair_racks=True),
+        Goal(
+            even_counts=True, tolerance=Fraction(rng.choice([0, 1]), 4), drain=frozenset(rng.sample(ids, 1))
+        ),
+    ]
+    return problem_of(cluster(letters, *lists), rng.choice(goals)._replace(weights=weights))
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("exact_arcs", [solve.EXACT_ARCS, -1], ids=["class flow", "quotas first"])
+def test_among_plans_with_the_fewest_moves_the_highest_share_is_the_lowest_possible(
+    exact_arcs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve, "EXACT_ARCS", exact_arcs)
+    rng = Random(2)
+    problems = [shared_problem(rng) for _ in range(SHARE_PROBLEMS)]
+    inputs = [for_oracle(problem, shares=True) for problem in problems]
+    for problem, given_, (penalty, _, moves, shares) in zip(problems, inputs, solved(inputs), strict=True):
+        proposal = propose(problem)
+        counts = {each.broker: each.after.replicas for each in proposal.brokers}
+        fixed = not penalty and all(
+            least == most for _, _, bounds in given_["rows"] for least, most, _ in bounds.values()
+        )
+        for rack, lowest in shares.items():
+            if fixed or not rack:
+                mine = [node for node in problem.usable if rack in ("", node.rack)]
+                highest = max(counts[node.id] / node.weight for node in mine)
+                assert highest == pytest.approx(lowest, abs=1e-4), (problem, rack, moves)
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("exact_arcs", [solve.EXACT_ARCS, -1], ids=["class flow", "quotas first"])
 def test_no_plan_moves_fewer_replicas(exact_arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "EXACT_ARCS", exact_arcs)
     rng = Random(1)
     problems = [small_problem(rng) for _ in range(ORACLE_PROBLEMS)]
-    text = json.dumps([for_oracle(problem) for problem in problems])
-    command = [sys.executable, "-m", "tools.proposal_oracle"]
-    solved = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - our own
-    optima = json.loads(solved.stdout)
-    for problem, (_, deviation, moves) in zip(problems, optima, strict=True):
+    optima = solved([for_oracle(problem) for problem in problems])
+    for problem, (_, deviation, moves, _) in zip(problems, optima, strict=True):
         proposal = propose(problem)
         outside = sum(
             max(0, each.after.replicas - each.wanted.most, each.wanted.least - each.after.replicas)

@@ -34,6 +34,11 @@ def test_a_weight_scales_the_level() -> None:
     assert filled(np.zeros(2, np.int64), 9, np.full(2, 99), np.array([1, 2])).tolist() == [3, 6]
 
 
+def test_the_fullest_are_lowered_relative_to_their_weights() -> None:
+    assert lowered(np.array([6, 6, 3]), 5, np.zeros(3, np.int64), np.array([1, 2, 1])).tolist() == [4, 1, 0]
+    assert filled(np.array([0, 1]), 1, np.full(2, 99), np.array([2, 3])).tolist() == [1, 0]
+
+
 def test_no_more_is_given_than_there_is_room() -> None:
     assert filled(np.array([0, 0]), 9, np.array([2, 3]), np.ones(2, np.int64)).tolist() == [2, 3]
 
