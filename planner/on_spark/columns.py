@@ -1,8 +1,9 @@
 """From the rows of a snapshot on Spark to columns of numpy.
 
-Spark parses, validates and counts. The driver gets the topics with their number of partitions, and of each partition its row,
-replicas, which of them are in the ISR, and bytes: 20 bytes for the partition and 4 for each replica. The row follows from the topics, so the order in which
-Spark delivers partitions does not matter.
+Spark parses, validates and counts. The driver gets the topics with their number of partitions, and of each
+partition its row, replicas and which of them are in the ISR, bytes and min.insync.replicas: 24 bytes for the
+partition and 5 for each replica. The row follows from the topics, so the order in which Spark delivers
+partitions does not matter.
 """
 
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ TOPICS = """
 """
 OTHERS = "select other from {rows} where other is not null limit {most}"
 PARTITIONS = """
-    select /*+ broadcast(topics) */ first + partition as row, replicas, in_isr, bytes, moving
+    select /*+ broadcast(topics) */ first + partition as row, replicas, in_isr, bytes, min_isr, moving
     from {rows} join {topics} as topics using (topic) where other is null
 """
 
@@ -98,6 +99,7 @@ def _columns(spark: "SparkSession", rows: "DataFrame", topics: "pa.Table") -> Co
         _reordered(pc.list_flatten(read["replicas"]).to_numpy(), lengths, order),
         _reordered(pc.list_flatten(read["in_isr"]).to_numpy(), lengths, order),
         read["bytes"].to_numpy()[order],
+        read["min_isr"].to_numpy()[order],
         read["moving"].to_numpy()[order],
     )
 

@@ -62,7 +62,7 @@ _VALID = " and ".join(
     ]
 )
 
-COLUMNS = ("topic", "partition", "replicas", "in_isr", "bytes", "moving", "valid", "other")
+COLUMNS = ("topic", "partition", "replicas", "in_isr", "bytes", "min_isr", "moving", "valid", "other")
 """Of the result. `other` is the JSON text of a row that is not a partition; then the other columns have no meaning."""
 
 
@@ -128,6 +128,7 @@ def _selected(rows: "DataFrame") -> "DataFrame":
         "replicas",
         "transform(replicas, id -> array_contains(isr, id)) as in_isr",
         "coalesce(bytes, 0) as bytes",
+        "coalesce(min_isr, 1) as min_isr",
         "target is not null as moving",
         f"coalesce(usual and {_VALID}, false) as valid",
         "if(kind = 'partition', null, value) as other",

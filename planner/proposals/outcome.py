@@ -42,6 +42,7 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
         topic_excess(table.topic, before, len(table.brokers), len(problem.usable)),
         topic_excess(table.topic, after, len(table.brokers), len(problem.usable)),
         _in_sync_loss(table, before[changed], after[changed], changed),
+        _below_min_isr(table, before[changed], after[changed], changed),
         solution.notes,
     )
 
@@ -53,6 +54,11 @@ def _in_sync_loss(table: Table, before: Ints, after: Ints, changed: Flags) -> In
     kept, others = in_sync & stays, there & stays & ~in_sync
     lost = kept.sum(axis=1) + new_replicas(before, after) < in_sync.sum(axis=1)
     return InSyncLoss(int(lost.sum()), int((lost & others.any(axis=1)).sum()))
+
+
+def _below_min_isr(table: Table, before: Ints, after: Ints, changed: Flags) -> int:
+    enough = [(lists >= 0).sum(axis=1) >= table.min_isr[changed] for lists in (before, after)]
+    return int((enough[0] & ~enough[1]).sum())
 
 
 def _padded(lists: Ints, width: int) -> Ints:

@@ -62,6 +62,8 @@ class Proposal(NamedTuple):
     """Replicas above the even share of their topic on a broker, rounded up; over all brokers that may hold replicas."""
     topic_excess_after: int = 0
     in_sync_loss: InSyncLoss = InSyncLoss(0, 0)
+    below_min_isr: int = 0
+    """Partitions that get fewer replicas than `min.insync.replicas`: producers with acks=all could not write to them."""
     notes: tuple[str, ...] = ()
     """One line each: warnings, and goals that were relaxed for other goals."""
 

@@ -41,6 +41,7 @@ def as_dict(proposal: Proposal) -> dict[str, Any]:
         "fewest_bytes_proven": proposal.fewest_bytes_proven,
         "leader_changes": proposal.leader_changes,
         "in_sync_loss": proposal.in_sync_loss._asdict(),
+        "below_min_isr": proposal.below_min_isr,
         "rack_excess": {"before": proposal.rack_excess_before, "after": proposal.rack_excess_after},
         "topic_excess": {"before": proposal.topic_excess_before, "after": proposal.topic_excess_after},
         "brokers": [_broker_dict(each) for each in proposal.brokers],
@@ -69,6 +70,11 @@ def summary(proposal: Proposal) -> list[str]:
     lines = [moved, f"changes the replica lists of {changed}, and {leaders}"]
     if (loss := proposal.in_sync_loss).partitions:
         lines.append(f"{counted(loss.partitions, 'partition')} would lose a replica in sync{_others(loss)}")
+    if below := proposal.below_min_isr:
+        lines.append(
+            f"{counted(below, 'partition')} would have fewer replicas than min.insync.replicas: producers with acks=all "
+            "could not write"
+        )
     if proposal.rack_excess_before or proposal.rack_excess_after:
         lines.append(
             f"racks: {counted(proposal.rack_excess_before, 'replica')} against the rack rule before, "

@@ -27,6 +27,8 @@ class Columns(NamedTuple):
     """Whether each of these replicas is in the ISR."""
     bytes: Ints
     """Size of one replica."""
+    min_isr: Ints
+    """`min.insync.replicas` of the topic."""
     moving: Flags
     """Whether the partition is being reassigned or queued."""
 
@@ -49,6 +51,7 @@ def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Column
         np.fromiter(chain.from_iterable(row.replicas for row in rows), np.int32, int(lengths.sum())),
         _in_isr(rows, int(lengths.sum())),
         np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows)),
+        np.fromiter(map(attrgetter("min_isr"), rows), np.int32, len(rows)),
         np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows)),
     )
 

@@ -33,6 +33,7 @@ class Table(NamedTuple):
     """Wanted replication factor."""
     bytes: Ints
     """Size of one replica."""
+    min_isr: Ints
     free: Flags
     """Whether the partition may change."""
 
@@ -105,7 +106,7 @@ def table_of(
     factors = lengths if factor is None else np.where(chosen, np.int32(factor), lengths)
     names = (columns.topics, columns.topic, columns.partition)
     leaves = np.zeros(replicas.shape, np.bool_)
-    table = Table(brokers, *names, replicas, state, leaves, factors, columns.bytes, free)
+    table = Table(brokers, *names, replicas, state, leaves, factors, columns.bytes, columns.min_isr, free)
     return table, left_out
 
 

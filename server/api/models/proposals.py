@@ -172,6 +172,9 @@ class ProposalFigures(Struct):
     fewest_bytes_proven: bool
     leader_changes: int
     in_sync_loss: InSyncLoss
+    below_min_isr: Annotated[
+        int, Meta(description="Partitions with fewer replicas than min.insync.replicas.")
+    ]
     rack_excess: RackExcess
     topic_excess: TopicExcess
     brokers: list[ProposedBroker]

@@ -69,6 +69,15 @@ def test_offline_brokers_are_marked_and_lost_replicas_in_sync_are_counted() -> N
     assert as_dict(lost)["in_sync_loss"] == {"partitions": 2, "keeping_others": 1}
 
 
+def test_a_factor_below_min_insync_replicas_is_said() -> None:
+    state = cluster("---", (1, 2, 3))
+    state.partitions["foo", 0] = state.partitions["foo", 0]._replace(min_isr=2)
+    allowed, refused = (propose(problem_of(state, Goal(factor=factor))) for factor in (2, 1))
+    assert not any("min.insync" in line for line in summary(allowed))
+    assert any("1 partition would have fewer replicas than min.insync" in line for line in summary(refused))
+    assert as_dict(refused)["below_min_isr"] == 1
+
+
 def test_the_json_has_all_figures() -> None:
     figures = as_dict(drained(cluster("---", (1, 2))))
     assert (figures["moves"], figures["partitions"], figures["brokers"][2]["gains"]) == (1, 1, 1)
