@@ -6,6 +6,7 @@ Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN
 """
 
 from common.error_codes import ErrorCode
+from common.turns import wait_while
 from controller.messages.events import DeleteTopics
 from protocol.apis import ApiKey
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -25,7 +26,11 @@ def refuse(request: DeleteTopicsRequest, code: int, message: str | None) -> Dele
 
 @handles(ApiKey.DELETE_TOPICS, DeleteTopicsRequest, versions=(1, 6), refuse=refuse)
 async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
-    """Submit the topics without an error: known, named once, and the principal has DELETE."""
+    """Submit the topics without an error: known, named once, and the principal has DELETE.
+
+    The response waits until the brokers have deleted their replicas, for the timeout of the request at most: as with
+    Kafka, a client may create a topic of the same name after it.
+    """
     topics = _topics(request)
     names = [_name(topic, context) for topic in topics]
     duplicates = repeated(name for name in names if name is not None)
@@ -34,6 +39,8 @@ async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopics
         name for name, refusal in zip(names, refusals, strict=True) if name is not None and refusal is None
     ]
     outcomes = await context.services.driver.submit(DeleteTopics(accepted))
+    dropping = context.state.dropping
+    await wait_while(lambda: any(name in dropping for name in accepted), request.timeout_ms / 1000)
     errors = merged(refusals, [outcome for _, outcome in outcomes])
     visible_names = [
         name

@@ -1,8 +1,10 @@
 """DeleteTopics (20)."""
 
+import asyncio
 from typing import Any
 
 from common.error_codes import ErrorCode
+from common.turns import LOOKS_SECONDS
 from controller.messages.events import DeleteTopics
 from controller.model.errors import DONE, Outcome
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -39,6 +41,26 @@ async def test_topics_are_deleted_by_id() -> None:
     driver = FakeDriver([("foo", DONE)])
     assert await ask(identified(FOO_ID), driver) == [("foo", FOO_ID, 0, None)]
     assert driver.events == [DeleteTopics(["foo"])]
+
+
+async def test_the_response_waits_until_the_brokers_have_deleted_the_replicas() -> None:
+    state = InMemoryController().with_partitions(partition("foo-0", [1])).state
+    state.dropping["foo"] = {(0, 1)}
+    request = named("foo")._replace(timeout_ms=60_000)
+    asked = context(6, state, FakeDriver([("foo", DONE)]))
+    waiting = asyncio.ensure_future(answer(handle, request, asked))
+    await asyncio.sleep(3 * LOOKS_SECONDS)
+    assert not waiting.done()
+    del state.dropping["foo"]
+    assert [row.error_code for row in (await waiting).responses] == [0]
+
+
+async def test_the_response_waits_for_the_timeout_at_most() -> None:
+    state = InMemoryController().with_partitions(partition("foo-0", [1])).state
+    state.dropping["foo"] = {(0, 1)}
+    asked = context(6, state, FakeDriver([("foo", DONE)]))
+    response = await answer(handle, named("foo")._replace(timeout_ms=5), asked)
+    assert [row.error_code for row in response.responses] == [0]
 
 
 async def test_an_unknown_id_is_refused() -> None:
