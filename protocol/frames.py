@@ -144,6 +144,13 @@ def decode_within(frame: RequestFrame, request_class: type[M], bounds: Bounds) -
     return codec(request_class, version).decode_prefix(bytes(body))[0], True
 
 
+def exceeds(frame: RequestFrame, request_class: type[NamedTuple], bounds: Bounds) -> bool:
+    """Return whether the request exceeds the bounds, without decoding it. Raises DecodeError."""
+    if bounds.surely_hold(len(frame.body)):
+        return False
+    return counter(request_class, frame.api_version).cut(bytes(frame.body), bounds) is not None
+
+
 def decode_response(frame: ResponseFrame, response_class: type[Response]) -> Response:
     """Return the response message.
 

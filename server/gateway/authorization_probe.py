@@ -30,10 +30,18 @@ PROBES: dict[int, AlterPartitionReassignmentsRequest | ListPartitionReassignment
 ALLOWED = frozenset({ErrorCode.NONE, ErrorCode.NOT_CONTROLLER})
 
 
+LARGEST_LIST = 32 * 1024 * 1024
+"""Bytes of the largest ListPartitionReassignments: as many topics and partitions as reassignd lists, with the longest
+names. It needs DESCRIBE only, so it must not keep memory like a plan."""
+
+
 def answer_after_probe(services: GatewayServices) -> Interceptor:
     """Return the interceptor of both APIs."""
 
     def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+        lists = incoming.api_key == ApiKey.LIST_PARTITION_REASSIGNMENTS
+        if lists and (missing := incoming.missing(LARGEST_LIST, "to list reassignments")):
+            return missing
         if not incoming.complete:
             return incoming.size
         request = parse_request(bytes(incoming.frame))

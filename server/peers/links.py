@@ -9,10 +9,10 @@ from common.address import Address
 from common.clock import Clock
 from common.tasks import cancel, spawn
 from protocol.errors import DecodeError
-from protocol.frames import MAX_FRAME
 from server.peers.handshake import PeerRefusedError
 from server.peers.messages import Client, Kind, encode_forwarded
 from server.peers.ports import ForwardedRequest, NotActiveError
+from server.peers.room import LARGEST_ANSWERS, Room
 from server.peers.sealing import Message
 from server.peers.stream import PeerSecurity, PeerStream, connect
 
@@ -24,9 +24,6 @@ RECONNECT_SECONDS = 0.5
 
 SILENCE_SECONDS = 6.0
 """A link on which nothing was received for this time is closed. The peer answers pings at once."""
-
-LARGEST_ANSWERS = 4 * MAX_FRAME
-"""Bytes of incomplete answers that are held. Answers may be larger than any request: they list all partitions."""
 
 
 class PeerLinks:
@@ -126,6 +123,7 @@ class PeerLink:
         on_end: Callable[[str], None],
     ) -> None:
         self._stream, self._clock, self._status, self._on_end = stream, clock, status, on_end
+        self._room = Room()
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
         self._heard = clock.now()
         self._retired = self._closed = False
@@ -133,22 +131,33 @@ class PeerLink:
 
     async def ask(self, request: ForwardedRequest) -> bytes:
         """See `PeerLinks.forward`."""
-        if self._closed:
-            raise ConnectionResetError
+        async with self._room.hold(request.frame):
+            if self._closed:
+                raise ConnectionResetError
+            answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+            self._waiting[request.id] = answer
+            try:
+                await self._send(request)
+                return await answer
+            finally:
+                if self._waiting.get(request.id) is answer:
+                    del self._waiting[request.id]
+                if self._retired and not self._waiting:
+                    self._end("")
+
+    async def _send(self, request: ForwardedRequest) -> None:
+        """Send all of the request, even if it is cancelled meanwhile: the peer would hold its part for ever."""
         caller = request.caller
-        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         client = Client(caller.principal, caller.peer, caller.broker.id)
-        self._waiting[request.id] = answer
+        message = Message(Kind.REQUEST, request.id, encode_forwarded(request.frame, client))
+        sending = asyncio.create_task(self._stream.send(message), name="request to a peer")
         try:
-            await self._stream.send(
-                Message(Kind.REQUEST, request.id, encode_forwarded(request.frame, client))
-            )
-            return await answer
-        finally:
-            if self._waiting.get(request.id) is answer:
-                del self._waiting[request.id]
-            if self._retired and not self._waiting:
-                self._end("")
+            await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            await asyncio.wait([sending])
+            if not sending.cancelled() and sending.exception() is None:
+                self.give_up(request)
+            raise
 
     def give_up(self, request: ForwardedRequest) -> None:
         """See `PeerLinks.give_up`. The peer ignores a request that it does not know, or has answered."""

@@ -8,15 +8,17 @@ from functools import partial
 from typing import Protocol, cast
 
 from common.address import Address
+from server.peers.byte_budget import ByteBudget
 from common.clock import Clock
 from common.repeated_warnings import RepeatedWarnings
 from common.tasks import cancel, spawn
 from protocol.errors import DecodeError
-from protocol.frames import MAX_FRAME, RequestFrame
+from protocol.frames import RequestFrame
 from server.peers.handshake import PeerRefusedError
 from server.peers.messages import Client, Kind, decode_forwarded
 from server.peers.ports import NotActiveError
-from server.peers.sealing import Message
+from server.peers.room import IN_FLIGHT, LARGEST_ANSWERS, LARGEST_REQUESTS
+from server.peers.sealing import CHUNK, Message
 from server.peers.stream import HANDSHAKE_SECONDS, READ_AHEAD, PeerSecurity, PeerStream, accept
 
 log = logging.getLogger(__name__)
@@ -24,12 +26,6 @@ log = logging.getLogger(__name__)
 CONNECTIONS = 32
 """Most connections. A cluster has a few instances, each with one. For a further one the oldest is closed that has
 not proved itself yet; if there is none, the new one is closed."""
-
-IN_FLIGHT = 256
-"""Most requests in progress for one instance; further ones are to be sent again."""
-
-LARGEST_REQUESTS = 2 * MAX_FRAME
-"""Bytes of the requests of one instance that are incomplete, and of those in progress."""
 
 IDLE_SECONDS = 5.0
 """A connection on which nothing arrives for this time is closed: peers send a sign of life each second.
@@ -159,6 +155,7 @@ class _Connection:
         self._stream, self._endpoint, self._on_status = stream, endpoint, on_status
         self._requests: dict[asyncio.Task[None], int] = {}
         """Requests in progress, with their sizes in bytes."""
+        self._answers = ByteBudget(LARGEST_ANSWERS)
 
     async def run(self) -> None:
         """Answer until the connection ends. Raises OSError, DecodeError."""
@@ -192,6 +189,8 @@ class _Connection:
         try:
             frame, client = decode_forwarded(message.data)
             data = await self._endpoint.answer(self._stream.peer.instance, number, frame, client)
+            if len(data) > LARGEST_ANSWERS:
+                raise DecodeError(f"its answer has {len(data)} bytes, where {LARGEST_ANSWERS} are forwarded")
             answer = Message(Kind.ANSWER, number, data)
         except NotActiveError:
             answer = Message(Kind.NOT_ACTIVE, number, b"")
@@ -201,7 +200,16 @@ class _Connection:
             log.exception("a forwarded request could not be answered")
             answer = Message(Kind.REFUSED, number, b"the active instance could not answer it")
         try:
-            await self._stream.send(answer)
+            await self._send(answer)
         except OSError:
             # Its instance sends the request again.
             self._stream.close()
+
+    async def _send(self, answer: Message) -> None:
+        """Send the answer as soon as the peer can hold it, unless a single frame has all of it."""
+        size = len(answer.data)
+        if size <= CHUNK:
+            await self._stream.send(answer)
+            return
+        async with self._answers.use(size):
+            await self._stream.send(answer)

@@ -17,24 +17,29 @@ from typing import Any, NamedTuple
 from common.address import Address
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
+from common.off_loop import OffLoop
 from controller.configs.changes import check_changes
 from controller.messages.events import ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 from controller.state.state import State
-from protocol.frames import RequestFrame
-from server.dispatch.router import Caller, Refuse
+from protocol.frames import RequestFrame, exceeds
+from server.dispatch.registry import ROUTES
+from server.dispatch.router import Caller, Refuse, too_large
+from server.dispatch.row_errors import RowError
 from server.driver.driver import DriverStoppedError
 from server.gateway.services import GatewayServices
 from server.peers.own_requests import REASSIGNMENT_APIS, ForwardedConfigs, answer_own
 from server.peers.ports import ForwardedRequest, Forwarder, NotActiveError, TermLease
+from server.peers.room import LARGEST_BODY, SMALL
 
 HOLD_SECONDS = 15.0
 """Longest time that a request waits for an active instance."""
 
 RETRY_SECONDS = 0.2
-"""Pause after an attempt without an answer, unless the switch is turned meanwhile."""
+"""Pause after an attempt without an answer, unless the switch is turned meanwhile. For a request that is not small it
+doubles with each attempt: every one sends all of it."""
 
 LEASE_SECONDS = 0.05
 """Interval of the checks whether a lapsed lease was renewed."""
@@ -72,10 +77,13 @@ class Role(NamedTuple):
 
 
 class Switch:
-    """Answers requests according to who is active. `refuse` answers requests that no one can."""
+    """Answers requests according to who is active.
 
-    def __init__(self, forwarder: Forwarder, refuse: Refuse, clock: Clock) -> None:
-        self._forwarder, self._refuse, self._clock = forwarder, refuse, clock
+    `refuse` answers requests that no one can; `off_loop` counts the rows of large ones.
+    """
+
+    def __init__(self, forwarder: Forwarder, refuse: Refuse, clock: Clock, off_loop: OffLoop) -> None:
+        self._forwarder, self._refuse, self._clock, self._off_loop = forwarder, refuse, clock, off_loop
         self._role = Role(None, asyncio.Event())
         self._ids = count(1)
         self.services = GatewayServices(self.answer, refuse, ForwardedConfigs(self.answer, self._check))
@@ -156,27 +164,40 @@ class Switch:
         """Try until there is an answer, or no time left. `first` is the answer of an attempt that has begun."""
         request = ForwardedRequest(next(self._ids), frame, caller)
         try:
+            obstacle = await self._obstacle(frame) if first is None else None
+            if obstacle is not None:
+                return await _awaited(self._refuse(frame, *obstacle))
             return await self._answer_in_time(request, role, first)
         except asyncio.CancelledError:
             self._forwarder.give_up(request)
             raise
 
+    async def _obstacle(self, frame: RequestFrame) -> RowError | None:
+        """Return why every instance would refuse the request, so that it is neither held nor forwarded."""
+        route = ROUTES[frame.api_key]
+        if len(frame.body) > LARGEST_BODY:
+            return route.excess, f"The request has more than {LARGEST_BODY} bytes; use several requests."
+        if len(frame.body) <= SMALL:
+            return None
+        too_many = await self._off_loop.run(exceeds, frame, route.request, route.bounds)
+        return (route.excess, too_large(route.bounds)) if too_many else None
+
     async def _answer_in_time(
         self, request: ForwardedRequest, role: Role, first: bytes | Awaitable[bytes] | None
     ) -> bytes:
         until = self._clock.now() + hold_seconds(request.frame)
-        while True:
+        growth = 1 if len(request.frame.body) <= SMALL else 2
+        for attempt in count():
             answer = await self._attempt(role, request, first)
             if answer is not None:
                 return answer
             first, left = None, until - self._clock.now()
             if left <= 0:
                 break
-            pause = left if role.active is None else min(left, RETRY_SECONDS)
+            pause = left if role.active is None else min(left, RETRY_SECONDS * growth**attempt)
             await within(self._clock, pause, role.over)
             role = self._role
-        refusal = self._refuse(request.frame, ErrorCode.NOT_CONTROLLER, NOBODY)
-        return refusal if isinstance(refusal, bytes) else await refusal
+        return await _awaited(self._refuse(request.frame, ErrorCode.NOT_CONTROLLER, NOBODY))
 
     async def _attempt(
         self, role: Role, request: ForwardedRequest, first: bytes | Awaitable[bytes] | None
@@ -248,6 +269,10 @@ def hold_seconds(frame: RequestFrame) -> float:
         return HOLD_SECONDS
     (timeout_ms,) = unpack_from(">i", frame.body)
     return float(min(max(timeout_ms / 1000, 0), HOLD_SECONDS))
+
+
+async def _awaited(answer: bytes | Awaitable[bytes]) -> bytes:
+    return answer if isinstance(answer, bytes) else await answer
 
 
 async def _unless_stopped(answer: Awaitable[bytes]) -> bytes | None:

@@ -90,6 +90,8 @@ class Relay(ServedConnection):
         """Sum of `buffered` over `_expected`."""
         self._pending: asyncio.Future[bytes] | None = None
         """An answer that reassignd is computing. No answer of the broker passes meanwhile."""
+        self._pending_request = 0
+        """Size of the request that `_pending` answers, if reassignd keeps it."""
         self.last_active = self._loop.time()
         self._incomplete = (-1, 0.0)
         """Number of the last request that was incomplete, and when it began."""
@@ -102,7 +104,8 @@ class Relay(ServedConnection):
     def buffered(self) -> int:
         unsent = 0 if self._upstream is None else self._upstream.transport.get_write_buffer_size()
         unread = self._transport.get_write_buffer_size()
-        return self._requests.buffered + self._answers.buffered + self._buffered + unsent + unread
+        kept = self._buffered + self._pending_request
+        return self._requests.buffered + self._answers.buffered + kept + unsent + unread
 
     @property
     def peer(self) -> str:
@@ -235,7 +238,7 @@ class Relay(ServedConnection):
         self._requests.end()
         self._answers.end()
         self._expected.clear()
-        self._buffered = 0
+        self._buffered = self._pending_request = 0
 
     def _request(self, frame: memoryview, size: int) -> FrameAction | int:
         """Decide what the broker gets for a request; see `server.relay.splitter.DecideFrame`."""
@@ -287,6 +290,7 @@ class Relay(ServedConnection):
             self._flow.release("answers")
         if isinstance(action, FrameAction):
             return action
+        self._pending_request = expected.buffered
         self._wait_for(action)
         return FrameAction(4 + size, b"")
 
@@ -300,7 +304,7 @@ class Relay(ServedConnection):
         self._pending.add_done_callback(self._answered)
 
     def _answered(self, done: asyncio.Future[bytes]) -> None:
-        self._pending = None
+        self._pending, self._pending_request = None, 0
         if self._closed:
             return
         if done.cancelled():
@@ -312,6 +316,7 @@ class Relay(ServedConnection):
             if self._upstream is not None:
                 self._upstream.flow.release("answer")
             self._guarded(self._answers.resume, done.result())
+            self._report_buffered()
         else:
             self._close_unanswered(error)
 

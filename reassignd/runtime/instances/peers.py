@@ -7,6 +7,7 @@ from ssl import SSLContext
 
 from common.address import Address
 from common.clock import Clock, wall_clock
+from common.off_loop import OffLoop
 from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import SocketPath
@@ -37,6 +38,7 @@ class Peers:
         cluster_id: Callable[[], str],
         refuse: Refuse,
         clock: Clock,
+        off_loop: OffLoop,
         *,
         status: Callable[[], bytes] = bytes,
         on_status: OnStatus = lambda _instance, _status: None,
@@ -48,7 +50,7 @@ class Peers:
         )
         security = PeerSecurity(lambda: Identity(instance, cluster_id()), secret, server_tls, client_tls)
         self._links = PeerLinks(security, clock, status)
-        self.switch = Switch(self._links, refuse, clock)
+        self.switch = Switch(self._links, refuse, clock, off_loop)
         self._listener = PeerListener(PeerEndpoint(self.switch), security, clock, on_status)
         http = settings.http_tls_certificate_file
         pinned = None if http is None else PinnedCertificate("http.tls", http).context

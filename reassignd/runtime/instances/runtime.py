@@ -209,6 +209,7 @@ class InstancesRuntime:
             lambda: connection.cluster_id,
             refuse,
             self._clock,
+            self._parts.off_loop,
             status=presence.status,
             on_status=presence.heard,
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 from common.address import Address
 from common.clock import ManualClock
+from common.off_loop import InlineExecutor
 from protocol.frames import RequestFrame, encode_request, parse_request, parse_response
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from server.dispatch.router import Caller, refused
@@ -65,7 +66,7 @@ class Instance:
         load()
         self.clock = clock
         self.own, self.lease = FakeServices(), FakeLease()
-        self.switch = Switch(peers, refused, clock)
+        self.switch = Switch(peers, refused, clock, InlineExecutor())
         peers.instances[self.address] = self
 
     def lead(self, *standbys: "Instance") -> None:

@@ -7,7 +7,10 @@ import pytest
 
 from common.address import Address
 from common.clock import ManualClock
+from common.tasks import cancel
+from protocol.apis import ApiKey
 from protocol.errors import DecodeError
+from server.peers import listener, room
 from server.peers.links import PeerLinks
 from server.peers.ports import ForwardedRequest, NotActiveError
 from server.peers.sealing import CHUNK
@@ -16,6 +19,10 @@ from tests.server.peers.doubles import CALLER, LIST, frame_of
 from tests.server.peers.sockets import SECRET, Echo, linked, listening, security
 
 FRAME = frame_of(LIST)
+
+
+def replace(each: ForwardedRequest, key: ApiKey) -> ForwardedRequest:
+    return each._replace(frame=each.frame._replace(api_key=key, api_version=0))
 
 
 def request(number: int = 1, body: bytes = b"body") -> ForwardedRequest:
@@ -39,6 +46,55 @@ async def test_large_requests_and_answers_pass_with_small_ones() -> None:
         )
     assert one.startswith(b"answer to " + large)
     assert other.startswith(b"answer to body")
+
+
+@pytest.fixture
+def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Receivers take four chunks of requests, and of answers."""
+    monkeypatch.setattr(room, "MAX_FRAME", 2 * CHUNK)
+    monkeypatch.setattr(listener, "LARGEST_REQUESTS", 4 * CHUNK)
+    monkeypatch.setattr(listener, "LARGEST_ANSWERS", 4 * CHUNK)
+    monkeypatch.setattr("server.peers.links.LARGEST_ANSWERS", 4 * CHUNK)
+
+
+@pytest.mark.usefixtures("small_bounds")
+async def test_many_large_requests_and_answers_keep_the_link(caplog: pytest.LogCaptureFixture) -> None:
+    large = bytes(2 * CHUNK - 1_000)
+    async with listening(Echo(larger=CHUNK)) as active, linked() as links:
+        orders = [replace(request(n, large), ApiKey.ALTER_PARTITION_REASSIGNMENTS) for n in range(10)]
+        lists = [request(n, large) for n in range(10, 20)]
+        answers = await asyncio.gather(*(links.forward(active, each) for each in (*orders, *lists)))
+    assert {len(each) for each in answers} == {len(b"answer to ") + len(large) + CHUNK}
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+@pytest.mark.usefixtures("small_bounds")
+async def test_requests_whose_clients_leave_while_they_are_sent_keep_the_link(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with listening(Echo()) as active, linked() as links:
+        await links.forward(active, request())
+        for number in range(2, 12):
+            asked = asyncio.create_task(links.forward(active, request(number, bytes(2 * CHUNK - 1_000))))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            await cancel(asked)
+        assert await links.forward(active, request(12)) == b"answer to body"
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+async def test_lists_do_not_hold_up_orders() -> None:
+    hanging = Hanging()
+    async with listening(hanging) as active, linked() as links:
+        lists = [asyncio.create_task(links.forward(active, request(n))) for n in range(1, 400)]
+        await hanging.asked.wait()
+        order = replace(request(400), ApiKey.ALTER_PARTITION_REASSIGNMENTS)
+        asked = asyncio.create_task(links.forward(active, order))
+        while 400 not in hanging.numbers:
+            await asyncio.sleep(0.01)
+        assert len(hanging.numbers) == room.LISTS_IN_FLIGHT + 1
+        hanging.go_on.set()
+        await asyncio.gather(asked, *lists)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +214,11 @@ class Hanging:
 
     def __init__(self) -> None:
         self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+        self.numbers: set[int] = set()
         self.given_up: asyncio.Future[tuple[str, int]] = asyncio.get_running_loop().create_future()
 
-    async def answer(self, *_: object) -> bytes:
+    async def answer(self, _instance: str, number: int, *_: object) -> bytes:
+        self.numbers.add(number)
         self.asked.set()
         await self.go_on.wait()
         return b"late"

@@ -10,7 +10,10 @@ from common.error_codes import ErrorCode
 from controller.model.configs import ConfigChange, ConfigOp
 from protocol.frames import RequestFrame
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server.dispatch.router import Caller
 from server.driver.driver import DriverStoppedError
@@ -108,6 +111,30 @@ async def test_a_peer_that_does_not_serve_its_term_yet_is_asked_again(pair: Pair
     await pair.clock.advance(1)
     assert await pair.answered_by(asked) == "peer:9301"
     assert len({request.id for _, request in pair.peers.forwarded}) == 1
+
+
+def list_of(topics: int, partitions: int) -> ListPartitionReassignmentsRequest:
+    rows = [ListPartitionReassignmentsTopics(f"t{n}", tuple(range(partitions))) for n in range(topics)]
+    return ListPartitionReassignmentsRequest(timeout_ms=15_000, topics=rows)
+
+
+@pytest.mark.parametrize("active", [True, False])
+async def test_a_request_that_no_instance_takes_is_refused_at_once(pair: Pair, active: bool) -> None:
+    if active:
+        pair.first.lead(pair.second)
+    asked = pair.ask(list_of(100_001, 1))
+    await settle()
+    assert asked.result().error_code == ErrorCode.INVALID_REQUEST
+    assert pair.peers.forwarded == []
+
+
+async def test_a_large_request_is_sent_less_and_less_often(pair: Pair) -> None:
+    pair.second.switch.forward_to(pair.first.address, pair.first.url)
+    asked = pair.ask(list_of(1, 40_000))
+    for _ in range(150):
+        await pair.clock.advance(0.1)
+    assert asked.result().error_code == ErrorCode.NOT_CONTROLLER
+    assert len(pair.peers.forwarded) == 8
 
 
 async def test_a_request_whose_answer_was_lost_is_sent_again(pair: Pair) -> None:

@@ -84,7 +84,7 @@ class GatewayInstance:
         )
         clock = RealClock()
         self.links = PeerLinks(security(name), clock)
-        self.switch = Switch(self.links, Refusals(shared.off_loop, stats).refuse, clock)
+        self.switch = Switch(self.links, Refusals(shared.off_loop, stats).refuse, clock, shared.off_loop)
         self.listener = PeerListener(PeerEndpoint(self.switch), security(name), clock)
         (folder / name).mkdir()
         ports = PortAssignments(folder / name)

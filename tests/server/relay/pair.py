@@ -15,7 +15,7 @@ from server.relay.upstream_connection import UpstreamConnection
 from tests.server.fakes import FakeHost, FakeTransport
 from tests.server.rig import settle
 
-PASSES, CHANGED, LATER, SILENT, REFUSED, HELD = 8, 100, 101, 102, 103, 104
+PASSES, CHANGED, LATER, SILENT, REFUSED, HELD, KEPT = 8, 100, 101, 102, 103, 104, 105
 
 
 def frame(*parts: bytes) -> bytes:
@@ -59,6 +59,11 @@ class Rig:
         rules: dict[int, Interceptor] = {
             CHANGED: lambda incoming, _: Exchange(b"<asked>", buffered(lambda payload: b"<ours>")),
             LATER: lambda incoming, _: Exchange(finish=buffered(lambda payload: self._wait())),
+            KEPT: lambda incoming, _: (
+                Exchange(b"<asked>", buffered(lambda payload: self._wait()))
+                if incoming.complete
+                else incoming.size
+            ),
             SILENT: lambda incoming, _: Exchange(answered=False),
             REFUSED: self._refuse,
             HELD: lambda incoming, _: incoming.size if not incoming.complete else Exchange(),

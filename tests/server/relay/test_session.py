@@ -16,6 +16,7 @@ from server.relay.sasl import LARGEST as LARGEST_TOKEN
 from tests.server.relay.pair import (
     CHANGED,
     HELD,
+    KEPT,
     LATER,
     PASSES,
     REFUSED,
@@ -257,6 +258,17 @@ async def test_buffered_bytes_are_reported(rig: Rig) -> None:
     rig.client.unread = 7_000
     rig.relay.pause_writing()
     assert rig.host.buffered == {rig.relay: 42_000}
+
+
+async def test_a_request_counts_as_held_until_its_answer_has_left(rig: Rig) -> None:
+    rig.ask(request(KEPT, 1, bytes(40_000)))
+    assert rig.host.buffered == {rig.relay: 40_008}
+    rig.reply(answer(1))
+    rig.relay.pause_writing()
+    assert rig.host.buffered == {rig.relay: 40_008}
+    rig.later.set_result(b"<ours>")
+    await settle()
+    assert rig.host.buffered == {rig.relay: 0}
 
 
 async def test_few_buffered_bytes_are_not_reported(rig: Rig) -> None:
