@@ -13,6 +13,7 @@ from starlette.responses import Response
 from common.json.models import convert_model
 from common.json.text import parse
 from common.large_lists import clear_lists
+from common.off_loop import InTurn, OffLoop
 from common.plan_errors import PlanError
 from common.tasks import cancel
 from common.turns import in_slices
@@ -22,7 +23,7 @@ from controller.ports import Submitter
 from controller.state.state import State
 from server.api.errors import HttpError
 from server.api.held_bodies import HeldBodies
-from server.api.roles import Identity
+from server.api.roles import Identity, Role
 from server.api.services.counts import JobCounts
 from server.api.services.kept_answers import KeptAnswers
 from server.api.services.progress import Progress
@@ -91,6 +92,11 @@ class ApiServices:
     """Brings the state up to what the cluster shows at this moment: everything, or these topics. Returns why it cannot."""
     kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(monotonic))
     """Answers that open pages share."""
+    for_viewers: OffLoop = field(init=False)
+    """The worker thread for clients that may only read."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "for_viewers", InTurn(self.off_loop))
 
 
 class Call(NamedTuple):
@@ -107,6 +113,11 @@ class Call(NamedTuple):
     @property
     def state(self) -> State:
         return self.services.state
+
+    @property
+    def off_loop(self) -> OffLoop:
+        """Where long computations for this client run: those of viewers do not hold up those of operators."""
+        return self.services.for_viewers if self.identity.role is Role.VIEWER else self.services.off_loop
 
     @property
     def principal(self) -> str:
@@ -157,7 +168,7 @@ class Call(NamedTuple):
             try:
                 if sum(map(len, chunks)) <= LARGE_BODY:
                     return read(parse(b"".join(chunks)))
-                return await self.services.off_loop.run(_read, chunks, read)
+                return await self.off_loop.run(_read, chunks, read)
             except PlanError as error:
                 raise HttpError(400, str(error), error.faults) from error
 
@@ -165,7 +176,7 @@ class Call(NamedTuple):
         """Call the function, in the worker thread when it processes many rows."""
         if rows <= LARGE_ROWS:
             return function(*args, **kwargs)
-        return await self.services.off_loop.run(function, *args, **kwargs)
+        return await self.off_loop.run(function, *args, **kwargs)
 
     async def collect(self, rows: Iterable[T | None], limit: int | None = None) -> list[T]:
         """Return the rows that are not None, `limit` of them at most. Iterates in slices."""

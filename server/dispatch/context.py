@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from common.worker_thread import WorkerThread
+from common.off_loop import OffLoop
 from controller.model.cluster import Broker
 from controller.ports import Submitter
 from controller.state.state import State
@@ -36,7 +36,7 @@ class Services:
     state: State
     driver: Submitter
     authorizer: Authorizer
-    off_loop: WorkerThread
+    off_loop: OffLoop
     bodies: BodyCache
     new_id: Callable[[], bytes]
     manages_acls: bool = False

@@ -6,17 +6,18 @@ needs no task and no await. Large requests and responses are decoded and encoded
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from common.worker_thread import WorkerThread
+from common.off_loop import InTurn, OffLoop
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
 from protocol.counter import Bounds
 from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
-from server.dispatch.authorizer import CLUSTER, Authorizer
+from server.dispatch.authorizer import CLUSTER, Authorizer, Operation
 from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context, Services
 from server.dispatch.registry import ROUTES, AnyRoute, HandlerResult
@@ -41,6 +42,10 @@ Refuse = Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
 """See `Router.refuse`."""
 
 
+UNPRIVILEGED = (None, Operation.DESCRIBE)
+"""Operations on the cluster that clients without the right to change it can have; None for rights on topics only."""
+
+
 class Caller(NamedTuple):
     """The attributes that all requests of a connection share."""
 
@@ -57,7 +62,7 @@ class Caller(NamedTuple):
 class Refusals(NamedTuple):
     """Refuses requests of any API that has a handler."""
 
-    off_loop: WorkerThread
+    off_loop: OffLoop
     stats: Stats
     routes: Mapping[int, AnyRoute] = ROUTES
 
@@ -76,6 +81,8 @@ class Router:
     def __init__(self, services: Services, stats: Stats, routes: Mapping[int, AnyRoute] = ROUTES) -> None:
         load()
         self._services = services
+        self._in_turn = replace(services, off_loop=InTurn(services.off_loop))
+        """The same for requests that need no right to change the cluster: they do not hold up those that do."""
         self._stats = stats
         self._routes = routes
 
@@ -89,11 +96,11 @@ class Router:
             return self._unsupported(frame)
         began = perf_counter()
         broker, principal, peer, rights, via = caller
-        services = self._services
-        authorizer = services.authorizer if rights is None else rights
+        authorizer = self._services.authorizer if rights is None else rights
         client, version = frame.client_id, frame.api_version
-        context = Context(services, services.state, authorizer, broker, principal, peer, client, version, via)
         denied = route.operation is not None and not authorizer.allows(principal, route.operation, CLUSTER)
+        services = self._in_turn if denied or route.operation in UNPRIVILEGED else self._services
+        context = Context(services, services.state, authorizer, broker, principal, peer, client, version, via)
         bounds = _least(route.bounds, ECHOED) if denied else route.bounds
         if len(frame.body) > LARGE_BODY:
             return self._answer_large(route, frame, context, bounds, began, denied=denied)
@@ -107,7 +114,7 @@ class Router:
             elif isinstance(response, tuple) and not is_large(response):
                 body = codec(type(response), frame.api_version).encode(response)
             else:
-                return self._answer_later(route, frame, request, response, began)
+                return self._answer_later(route, frame, request, response, began, services.off_loop)
         except DecodeError:
             raise
         except Exception as error:  # noqa: BLE001 - `_refuse` logs it
@@ -118,7 +125,7 @@ class Router:
 
     def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
         """Return the frame that refuses `frame`, whose version is served; DecodeError as with `answer`."""
-        return Refusals(self._services.off_loop, self._stats, self._routes).refuse(frame, code, message)
+        return Refusals(self._in_turn.off_loop, self._stats, self._routes).refuse(frame, code, message)
 
     def _unsupported(self, frame: RequestFrame) -> bytes:
         if frame.api_key == ApiKey.API_VERSIONS:
@@ -136,10 +143,11 @@ class Router:
         *,
         denied: bool,
     ) -> bytes:
-        request, whole = await self._services.off_loop.run(decode_within, frame, route.request, bounds)
+        request, whole = await context.services.off_loop.run(decode_within, frame, route.request, bounds)
         if denied or not whole:
             return await self._refuse(route, frame, request, _obstacle(route, denied=denied), began)
-        return await self._answer_later(route, frame, request, _handled(route, request, context), began)
+        handled = _handled(route, request, context)
+        return await self._answer_later(route, frame, request, handled, began, context.services.off_loop)
 
     async def _answer_later(
         self,
@@ -148,6 +156,7 @@ class Router:
         request: NamedTuple,
         response: HandlerResult[NamedTuple],
         began: float,
+        off_loop: OffLoop,
     ) -> bytes:
         """Return the frame with a response that is large, or not ready yet."""
         try:
@@ -158,7 +167,7 @@ class Router:
             else:
                 encode = codec(type(response), frame.api_version).encode
                 if is_large(response):
-                    body = await self._services.off_loop.run(encode, response)
+                    body = await off_loop.run(encode, response)
                 else:
                     body = encode(response)
         except (DriverStoppedError, DecodeError):
@@ -184,7 +193,7 @@ class Router:
         else:
             log.error("the handler of %s failed", route.api_key.name, exc_info=error)
         if is_large(request):
-            refused = self._services.off_loop.run(_encoded_refusal, route, frame, request, code, message)
+            refused = self._in_turn.off_loop.run(_encoded_refusal, route, frame, request, code, message)
             answer, error_code = await refused
         else:
             answer, error_code = _encoded_refusal(route, frame, request, code, message)

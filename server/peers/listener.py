@@ -8,12 +8,12 @@ from functools import partial
 from typing import Protocol, cast
 
 from common.address import Address
-from server.peers.byte_budget import ByteBudget
 from common.clock import Clock
 from common.repeated_warnings import RepeatedWarnings
 from common.tasks import cancel, spawn
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
+from server.peers.byte_budget import ByteBudget
 from server.peers.handshake import PeerRefusedError
 from server.peers.messages import Client, Kind, decode_forwarded
 from server.peers.ports import NotActiveError

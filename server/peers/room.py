@@ -8,9 +8,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from server.peers.byte_budget import ByteBudget
 from protocol.apis import ApiKey
 from protocol.frames import MAX_FRAME, RequestFrame
+from server.peers.byte_budget import ByteBudget
 
 IN_FLIGHT = 256
 """Most requests in progress for one instance; further ones are to be sent again."""

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, cast
 
+from common.worker_thread import WorkerThread
 from protocol.frames import RequestFrame
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
@@ -116,4 +117,4 @@ async def serving(
         yield served
     finally:
         await served.listeners.close_all(0)
-        served.shared.off_loop.close()
+        cast(WorkerThread, served.shared.off_loop).close()

@@ -31,7 +31,7 @@ async def audit(call: Call, page: AuditPage) -> Audit:
     log, chosen = _log(call), _filter(page)
     before = None if page.before is UNSET else page.before
     try:
-        entries = await call.services.off_loop.run(log.newest, chosen, page.limit, before)
+        entries = await call.off_loop.run(log.newest, chosen, page.limit, before)
     except AuditLogError as error:
         raise HttpError(503, str(error)) from error
     more = entries and len(entries) == page.limit
@@ -42,7 +42,7 @@ async def export(call: Call, match: AuditMatch) -> StreamingResponse:
     """Return all entries, oldest first. If the log cannot be read to its end, the last line is an error."""
     log, chosen = _log(call), _filter(match)
     try:
-        first = await call.services.off_loop.run(log.oldest, chosen, EXPORT_PAGE)
+        first = await call.off_loop.run(log.oldest, chosen, EXPORT_PAGE)
     except AuditLogError as error:
         raise HttpError(503, str(error)) from error
     return StreamingResponse(_lines(call, log, chosen, first), media_type="application/jsonl")
@@ -53,8 +53,8 @@ async def _lines(
 ) -> AsyncIterator[bytes]:
     try:
         while entries:
-            yield await call.services.off_loop.run(_encoded, entries)
-            entries = await call.services.off_loop.run(log.oldest, chosen, EXPORT_PAGE, entries[-1].id)
+            yield await call.off_loop.run(_encoded, entries)
+            entries = await call.off_loop.run(log.oldest, chosen, EXPORT_PAGE, entries[-1].id)
     except AuditLogError as error:
         yield _encoder.encode(Error(str(error))) + b"\n"
 

@@ -101,7 +101,7 @@ async def execute(call: Call, options: JobOptions) -> Response:
         if kept.figures is None or not kept.figures.partitions:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         await call.look()
-        entries = await call.services.off_loop.run(_checked, state, kept)
+        entries = await call.off_loop.run(_checked, state, kept)
         exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
         if state.profile.has_upstream:
             exclude = allow = frozenset()

@@ -58,12 +58,12 @@ async def cancel(call: Call) -> Response:
         targets, principal=call.principal, client_id=call.client_id, via=call.identity.via
     )
     reply = await call.submit(event)
-    await call.services.off_loop.run(clear_topics, targets or [])
+    await call.off_loop.run(clear_topics, targets or [])
     if body.topic is not UNSET:
         _require_topic(call.state, reply)
     state = call.state
     answer = Cancelled(
-        cancelled=await call.services.off_loop.run(count_accepted, reply.topics),
+        cancelled=await call.off_loop.run(count_accepted, reply.topics),
         partitions=await call.collect(_destinations(state, reply), NAMED),
         throttle=CancelThrottle(
             throttle_rate(state) if state.in_flight else None, throttled_by_others(state)

@@ -25,6 +25,9 @@ from server.api.views.plans import checked, scheduled_seconds
 MAX_ENTRIES = 50_000
 """Larger plans are forecast by `reassignd plan`, with Spark."""
 
+MAX_BYTES = 16 * 1024 * 1024
+"""Bytes of a plan: MAX_ENTRIES with long names and ten replicas each."""
+
 
 async def review(call: Call, options: ReviewOptions) -> Review:
     """Forecast a plan under the limits in force. One invalid entry refuses the whole plan."""
@@ -41,13 +44,15 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     reviews = call.services.reviews
     if reviews is None:
         raise HttpError(501, "This server reviews no plans.")
-    entries = await call.read_body(read)
-    await checked(call, entries)
-    await check_directories(call.services.sizes, entries)
     bandwidth, origin = _rate(call, options.throttle, reviews.bandwidth())
     rates = applying_rates(call.state, origin)
-    head = await call.compute(len(entries), _head, call.state, entries, bandwidth, rates)
-    answer = await call.while_connected(reviews.forecast(lambda: _request(call, head)))
+    slots = reviews.of(call.identity.role)
+    with slots.opened():
+        entries = await call.read_body(read, MAX_BYTES)
+        await checked(call, entries)
+        await check_directories(call.services.sizes, entries)
+        head = await call.compute(len(entries), _head, call.state, entries, bandwidth, rates)
+        answer = await call.while_connected(slots.forecast(lambda: _request(call, head)))
     under_way = sum(_is_under_way(call.state, entry) for entry in entries)
     changed = {
         "brokers": [_broker(row) for row in answer["brokers"]],

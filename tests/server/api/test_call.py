@@ -3,9 +3,12 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from starlette.requests import Request
 
+from common.off_loop import InTurn
 from server.api import call
-from server.api.call import skip_rows
+from server.api.call import Call, skip_rows
+from server.api.roles import Identity, Role
 from tests.server.api.api_client import MOVE, ApiClient
 
 
@@ -40,3 +43,11 @@ async def test_a_chunked_body_is_read_up_to_the_limit(monkeypatch: pytest.Monkey
 
 def test_a_page_skips_rows_but_not_the_none_between_them() -> None:
     assert list(skip_rows(iter([1, None, 2, 3, None, 4]), 2)) == [None, None, None, 3, None, 4]
+
+
+def test_viewers_have_the_worker_thread_in_turn_and_operators_at_once() -> None:
+    services = ApiClient().api.services
+    assert services is not None
+    operator = Call(services, Identity("User:ann", Role.OPERATOR), "", {}, Request({"type": "http"}))
+    assert operator.off_loop is services.off_loop
+    assert isinstance(operator._replace(identity=Identity("User:bob", Role.VIEWER)).off_loop, InTurn)

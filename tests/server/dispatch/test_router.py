@@ -1,12 +1,17 @@
 """The router, from a request frame to the encoded answer."""
 
+import asyncio
 import inspect
 import logging
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from common.clock import settle
 from common.error_codes import ErrorCode
+from common.off_loop import P, R
 from protocol.counter import Bounds
 from protocol.errors import ApiError, DecodeError
 from protocol.frames import RequestFrame, parse_request
@@ -37,6 +42,18 @@ from server.metrics.stats import Counters
 from tests.server.fakes import NOBODY, FakeBroker, FakeClient, FakeDriver, services
 
 CALLER = Caller(FakeBroker(), ANONYMOUS, "10.0.0.9:4711")
+
+
+class Held:
+    """A worker thread that waits."""
+
+    def __init__(self) -> None:
+        self.waiting, self.go_on = 0, asyncio.Event()
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        self.waiting += 1
+        await self.go_on.wait()
+        return function(*args, **kwargs)
 
 
 class Rig:
@@ -193,6 +210,22 @@ async def test_a_large_body_is_decoded_off_the_loop() -> None:
     answer = rig.router.answer(frame, CALLER)
     assert inspect.isawaitable(answer)
     assert rig.client.read(await answer)[0].throttle_time_ms == 40_000
+
+
+@pytest.mark.parametrize(("operation", "at_once"), [(Operation.ALTER, 3), (Operation.DESCRIBE, 1), (None, 1)])
+async def test_large_requests_without_the_right_to_change_the_cluster_are_decoded_in_turn(
+    operation: Operation | None, at_once: int
+) -> None:
+    worker = Held()
+    shared = replace(services(), off_loop=worker)
+    router = Router(shared, Counters(), route(lambda *_: ElectLeadersResponse(), operation))
+    frame = parse_request(FakeClient().ask(elections(40_000), 2)[4:])
+    answers = [router.answer(frame, CALLER) for _ in range(3)]
+    asked = [asyncio.ensure_future(answer) for answer in answers if not isinstance(answer, bytes)]
+    await settle()
+    assert worker.waiting == at_once
+    worker.go_on.set()
+    await asyncio.gather(*asked)
 
 
 async def test_a_large_body_that_is_cut_short_has_no_answer_either() -> None:

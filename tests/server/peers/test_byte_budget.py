@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from server.peers.byte_budget import ByteBudget
 from common.tasks import cancel
+from server.peers.byte_budget import ByteBudget
 
 
 class Users:

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,9 @@ from controller.configs.names import SCHEDULE
 from controller.model.cluster import Config, ResourceType
 from reassignd.proposals.review_worker import work
 from server.api.resources import reviews
-from server.api.services.reviews import Reviews
+from server.api.resources.reviews import MAX_BYTES
+from server.api.roles import Role
+from server.api.services.reviews import MAX_OPEN, Reviews
 from tests.builders import InMemoryController
 from tests.server.api.api_client import ApiClient, plan, three_partitions
 
@@ -33,7 +36,8 @@ class ReviewClient(ApiClient):
         super().__init__(controller)
         services = self.api.services
         assert services is not None
-        self.api.services = replace(services, reviews=Reviews(forecast, lambda: UNTHROTTLED))
+        self.service = Reviews(forecast, lambda: UNTHROTTLED)
+        self.api.services = replace(services, reviews=self.service)
 
     async def review(self, *, query: str = "", **replicas: list[int]) -> Any:
         return await self.post(f"/v1/plans/review{query}", plan(**replicas))
@@ -173,3 +177,19 @@ async def test_a_review_ends_when_its_client_disconnects() -> None:
     scope = {"type": "http", "method": "POST", "path": "/v1/plans/review", "query_string": b"", "headers": []}
     await Starlette(routes=client.api.routes())(scope, receive, send)
     assert cancelled.is_set()
+
+
+async def test_a_plan_of_more_bytes_than_any_review_needs_is_not_received() -> None:
+    client = ReviewClient()
+    status, answer = await client.ask("POST", "/v1/plans/review", b" " * (MAX_BYTES + 1))
+    assert (status, answer["error"]) == (413, f"the body is larger than {MAX_BYTES} bytes")
+
+
+async def test_a_client_without_a_free_place_is_refused_before_its_plan_is_received() -> None:
+    client = ReviewClient()
+    slots = client.service.of(Role.OPERATOR)
+    with ExitStack() as open_:
+        for _ in range(MAX_OPEN):
+            open_.enter_context(slots.opened())
+        status, _ = await client.ask("POST", "/v1/plans/review", b"{not read")
+    assert status == 429

@@ -1,10 +1,11 @@
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import ExitStack
 
 import pytest
 
 from server.api.errors import HttpError
-from server.api.services.reviews import MAX_OPEN, Reviews
+from server.api.roles import Role
+from server.api.services.reviews import MAX_OPEN, Reviews, ReviewSlots
 
 
 async def nothing() -> AsyncIterator[bytes]:
@@ -12,19 +13,17 @@ async def nothing() -> AsyncIterator[bytes]:
         yield piece
 
 
-def reviews(answer: bytes | Exception, hold: asyncio.Event | None = None) -> Reviews:
+def slots(answer: bytes | Exception) -> ReviewSlots:
     async def forecast(_: AsyncIterable[bytes]) -> bytes:
-        if hold is not None:
-            await hold.wait()
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    return Reviews(forecast, lambda: 1)
+    return ReviewSlots(forecast)
 
 
 async def test_the_answer_is_an_object() -> None:
-    assert await reviews(b'{"steps":1}\n').forecast(nothing) == {"steps": 1}
+    assert await slots(b'{"steps":1}\n').forecast(nothing) == {"steps": 1}
 
 
 @pytest.mark.parametrize(
@@ -37,17 +36,18 @@ async def test_the_answer_is_an_object() -> None:
 )
 async def test_a_failure_is_one_line(answer: bytes | Exception, status: int, text: str) -> None:
     with pytest.raises(HttpError) as caught:
-        await reviews(answer).forecast(nothing)
+        await slots(answer).forecast(nothing)
     assert (caught.value.status, str(caught.value)) == (status, text)
 
 
-async def test_only_some_reviews_wait_for_their_turn() -> None:
-    hold = asyncio.Event()
-    service = reviews(b"{}", hold)
-    open_ = [asyncio.create_task(service.forecast(nothing)) for _ in range(MAX_OPEN)]
-    await asyncio.sleep(0)
-    with pytest.raises(HttpError, match="4 plans are being reviewed"):
-        await service.forecast(nothing)
-    hold.set()
-    assert await asyncio.gather(*open_) == [{}] * MAX_OPEN
-    assert await service.forecast(nothing) == {}
+async def test_only_some_reviews_of_a_role_are_open() -> None:
+    service = Reviews(lambda _: slots(b"{}")._forecast(nothing()), lambda: 1)
+    with ExitStack() as open_:
+        for _ in range(MAX_OPEN):
+            open_.enter_context(service.of(Role.VIEWER).opened())
+        with pytest.raises(HttpError, match="4 plans are being reviewed"), service.of(Role.VIEWER).opened():
+            pass
+        with service.of(Role.OPERATOR).opened():
+            assert await service.of(Role.OPERATOR).forecast(nothing) == {}
+    with service.of(Role.VIEWER).opened():
+        pass
