@@ -175,10 +175,20 @@ def endings(job: Row) -> str:
     return next(iter(ended)) if len(ended) == 1 else ", ".join(f"{n:,} {how}" for how, n in ended.items())
 
 
+def by(row: Row) -> str:
+    """Return the principal of a job or an entry, and its client id.
+
+    The type `User` is left out, unless the name would then look like another principal: `User:Local:root`.
+    """
+    principal: str = row["principal"]
+    name = principal.removeprefix("User:")
+    who = principal if ":" in name or name.startswith("unknown") else name
+    return f"{who} ({row['client_id']})" if row["client_id"] else who
+
+
 def _job_cells(job: Row) -> Row:
     ranked = job["priority"] and job["state"] != "ended"
     state = endings(job) if job["state"] == "ended" else "held" if job.get("held") else job["state"]
-    who = job["principal"].removeprefix("User:") + (f" ({job['client_id']})" if job["client_id"] else "")
     counts = f"{job['done']:,}/{job['total']:,}"
     return {
         "job": job["id"],
@@ -189,7 +199,7 @@ def _job_cells(job: Row) -> Row:
         **_copy_cells(job["copied"]),
         **{name: f"{job[name]:,}" for name in ("moving", "waiting", "queued")},
         "created": when(job["created_ms"]),
-        "by": who,
+        "by": by(job),
     }
 
 

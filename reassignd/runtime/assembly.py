@@ -28,6 +28,7 @@ from reassignd.config.config import Settings
 from reassignd.errors import CommandError
 from reassignd.proposals.processes import compute, review, solver_obstacle
 from reassignd.runtime.adapter import BuildAdapter, Hooks
+from reassignd.runtime.storage.age_clock import AgeClock
 from reassignd.runtime.storage.audit_store import AuditStore
 from reassignd.runtime.storage.retention import Retention, prune_periodically
 from reassignd.spark.helper_process import HelperProcess
@@ -151,8 +152,9 @@ class Assembly:
         except BaseException:
             await self.stop()
             raise
+        jobs_age = AgeClock(self._retention.milliseconds, self._clock)
         self._tasks = [
-            spawn(prune_periodically(self.adapter, self._retention, wall_clock, self._clock), "pruning"),
+            spawn(prune_periodically(self.adapter, self._retention, jobs_age, self._clock), "pruning"),
             spawn(report_progress_periodically(self.state, self._clock), "progress"),
             spawn(self._progress.run(), "bytes"),
             spawn(self._waits.run(), "waiting times"),
@@ -160,7 +162,8 @@ class Assembly:
         ]
         if self._audit is not None and self._parts.instances is None:
             # Several instances trim their copies themselves, also as standbys.
-            self._tasks.append(spawn(self._audit.trim_periodically(wall_clock, self._clock), "audit log"))
+            audit_age = AgeClock(self._audit.retention.milliseconds, self._clock)
+            self._tasks.append(spawn(self._audit.trim_periodically(audit_age, self._clock), "audit log"))
         self.is_serving = True
 
     @property

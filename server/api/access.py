@@ -15,7 +15,7 @@ from server.api.roles import CurrentGrants, Grants, Identity, Role
 from server.http.connection import KEY, HttpConnection
 from server.security.distinguished_names import distinguished_name
 
-UNKNOWN_USER = "User:local"
+UNKNOWN_USER = "Local:unknown"
 """The principal of a client on this machine whose user is not known."""
 
 

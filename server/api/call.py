@@ -41,8 +41,6 @@ MAX_SMALL_BODY = 64 * 1024
 LARGE_BODY = 64 * 1024
 """Bytes that take about a millisecond to parse. Larger bodies are parsed in the worker thread."""
 
-CLIENT_ID_LENGTH = 200
-
 MAX_DIGITS = 18
 """Digits of a number in a path."""
 SHOWN_LENGTH = 40

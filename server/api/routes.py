@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from common.json.models import explain, fields_of, without_null
 from server.api.access import Access, require_role
-from server.api.call import CLIENT_ID_LENGTH, SHOWN_LENGTH, ApiServices, Call
+from server.api.call import SHOWN_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
 from server.api.models.shared import Error
 from server.api.openapi import document
@@ -42,6 +42,7 @@ from server.api.roles import Identity, Role
 from server.api.services.kept_answers import accepted_age
 from server.api.streams import json_response
 from server.api.table import Endpoint
+from server.dispatch.client_id import LONGEST_CLIENT_ID
 from server.driver.driver import DriverStoppedError
 from server.http.server import Health
 
@@ -151,7 +152,7 @@ class Api:
     async def _answer(self, endpoint: Endpoint, identity: Identity, request: Request) -> Response:
         if self.services is None or self._health.obstacle is not None:
             raise HttpError(503, self._health.obstacle or "the server is starting")
-        client = request.headers.get("user-agent", "")[:CLIENT_ID_LENGTH]
+        client = request.headers.get("user-agent", "")[:LONGEST_CLIENT_ID]
         query = _query(endpoint.query, request.query_params.multi_items())
         call = Call(
             self.services, identity, client, request.path_params, request, partial(self._refusal_of, request)

@@ -19,6 +19,7 @@ from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation
 from server.dispatch.cache import Encoded
+from server.dispatch.client_id import recorded_client_id
 from server.dispatch.context import LARGE_ROWS, Context, Services
 from server.dispatch.registry import ROUTES, AnyRoute, HandlerResult
 from server.driver.driver import DriverStoppedError
@@ -97,7 +98,7 @@ class Router:
         began = perf_counter()
         broker, principal, peer, rights, via = caller
         authorizer = self._services.authorizer if rights is None else rights
-        client, version = frame.client_id, frame.api_version
+        client, version = recorded_client_id(frame.client_id), frame.api_version
         denied = route.operation is not None and not authorizer.allows(principal, route.operation, CLUSTER)
         services = self._in_turn if denied or route.operation in UNPRIVILEGED else self._services
         context = Context(services, services.state, authorizer, broker, principal, peer, client, version, via)

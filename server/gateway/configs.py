@@ -29,6 +29,7 @@ from protocol.messages.describe_configs_response import DescribeConfigsResponse,
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from protocol.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from protocol.schema import Request, Response
+from server.dispatch.client_id import recorded_client_id
 from server.dispatch.config_requests import CONFIG_BOUNDS, Resource
 from server.dispatch.router import LARGE_BODY
 from server.dispatch.row_errors import repeated
@@ -125,7 +126,7 @@ def intercept_configs(
 
         def finish(answer: bytes) -> Awaitable[bytes]:
             # Now, not at the request: a login that was sent just before it may have been answered since.
-            sender = Sender(client.caller, frame.client_id)
+            sender = Sender(client.caller, recorded_client_id(frame.client_id))
             return parts.finished(answer, sender, incoming, version, off_loop)
 
         return Exchange(upstream, buffered(finish))

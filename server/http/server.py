@@ -19,6 +19,7 @@ from common.clock import Clock, RealClock
 from server.http.allowed_hosts import AllowedHosts
 from server.http.connection import Bounds, track_requests
 from server.http.connections import HttpConnections
+from server.http.message_length import refuse_two_lengths
 from server.http.request_target import refuse_other_targets
 from server.http.same_site import refuse_other_sites
 from server.http.uvicorn_adapter import UvicornProtocols
@@ -105,6 +106,7 @@ class HttpServer:
         self._socket = listening
         starlette = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
         app = refuse_other_targets(refuse_other_sites(starlette, allowed_hosts, HEALTH_PATHS))
+        app = refuse_two_lengths(app)
         self._protocols = UvicornProtocols(track_requests(app, HEALTH_PATHS))
         self._connections = HttpConnections(
             self._protocols.make, bounds or Bounds(), tls, RealClock() if clock is None else clock

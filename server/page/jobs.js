@@ -36,7 +36,9 @@ const took = (job) => duration(((job.ended_ms ?? Date.now()) - job.created_ms) /
 // The server's clock may be ahead of the browser's.
 const lasted = (job) => (job.ended_ms || Date.now() > job.created_ms ? took(job) : "0 s");
 
-const by = (job) => [job.principal.replace(/^User:/, ""), program(job.client_id)].filter(Boolean).join(", ");
+// A Kafka user may be called like another kind of principal: then its type is shown.
+const name = (principal) => principal.replace(/^User:(?!unknown)(?=[^:]*$)/, "");
+const by = (job) => [name(job.principal), program(job.client_id)].filter(Boolean).join(", ");
 
 export function jobTable(context) {
   return new Table("jobs", [

@@ -45,6 +45,7 @@ from protocol.messages.incremental_alter_configs_response import (
 )
 from protocol.schema import Request, Response
 from server.connections.session import Answer
+from server.dispatch.client_id import recorded_client_id
 from server.dispatch.config_requests import CONFIG_BOUNDS, UNKNOWN_OPERATION, Resource, own_configs
 from server.dispatch.router import Caller
 from server.dispatch.row_errors import RowError
@@ -116,7 +117,7 @@ def answer_own(services: GatewayServices, frame: RequestFrame, caller: Caller) -
     answer = _CONFIG_APIS.get(frame.api_key)
     if answer is None:
         raise DecodeError(f"API key {frame.api_key} is not forwarded")
-    return answer(services, frame, Sender(caller, frame.client_id))
+    return answer(services, frame, Sender(caller, recorded_client_id(frame.client_id)))
 
 
 def _only(resources: Sequence[R]) -> R:

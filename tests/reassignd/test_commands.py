@@ -175,6 +175,17 @@ def test_a_snapshot_goes_to_a_file_too(shell: Shell, tmp_path: Path) -> None:
     assert (failed.code, "cannot write" in failed.err) == (1, True)
 
 
+@pytest.mark.parametrize("name", ["cluster.jsonl", "cluster.parquet"])
+def test_a_snapshot_follows_no_links_of_others(shell: Shell, tmp_path: Path, name: str) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for link in (name, f"{name}.new"):
+        (tmp_path / link).symlink_to(victim)
+    shell.ok("snapshot", "--output", str(tmp_path / name))
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / name).is_symlink()
+
+
 def test_a_plan_is_proposed_for_some_brokers(shell: Shell, tmp_path: Path) -> None:
     topics = tmp_path / "topics.json"
     topics.write_text('{"version":1,"topics":[{"topic":"foo"}]}')

@@ -10,7 +10,7 @@ import click
 from common.counted import counted
 from planner.report.units import in_bytes
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.text import columns, echo, when
+from reassignd.commands.text import by, columns, echo, when
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:
@@ -104,14 +104,11 @@ def _lines(answer: Row) -> Iterator[str]:
 
 def _principal(name: str | None) -> str | None:
     """Return the principal of a name as the command prints it, which is without the type `User`."""
-    return name if name is None or ":" in name else f"User:{name}"
+    return name if name is None or ":" in name or name.startswith("unknown") else f"User:{name}"
 
 
 def _cells(entry: Row) -> tuple[object, ...]:
-    who = entry["principal"].removeprefix("User:") + (
-        f" ({entry['client_id']})" if entry["client_id"] else ""
-    )
-    return entry["id"], when(entry["time_ms"]), entry["action"], entry["job"] or "", who, _what(entry)
+    return entry["id"], when(entry["time_ms"]), entry["action"], entry["job"] or "", by(entry), _what(entry)
 
 
 def _what(entry: Row) -> str:

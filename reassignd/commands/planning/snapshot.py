@@ -1,5 +1,6 @@
 """The command `snapshot`: save the cluster for `reassignd plan` and `reassignd propose`."""
 
+import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,16 +45,22 @@ def snapshot(
 
 
 def _write(chunks: Iterable[bytes], output: Path) -> None:
-    """Write a temporary file first and rename it, so that the output is never incomplete."""
-    temporary = output.with_name(output.name + ".new")
+    """Write a temporary file first and rename it, so that the output is never incomplete.
+
+    Nobody can know its name before: in a directory of all users, another one could put a link there.
+    """
+    name = f".{secrets.token_hex(8)}.{output.name}"
+    temporary, table = output.with_name(f"{name}.lines"), output.with_name(name)
     try:
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             file.writelines(chunks)
         if output.suffix == PARQUET:
             from planner.snapshot import read_snapshot, write_snapshot
 
-            write_snapshot(read_snapshot(temporary), output)
+            write_snapshot(read_snapshot(temporary), table)
+            table.replace(output)
         else:
             temporary.replace(output)
     finally:
         temporary.unlink(missing_ok=True)
+        table.unlink(missing_ok=True)

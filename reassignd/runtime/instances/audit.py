@@ -16,17 +16,22 @@ from backends.client.errors import BrokerError
 from backends.sqlite.store import SqliteStore
 from backends.state_topic.ports import FencedError, StateLog, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
-from common.clock import Clock, wall_clock
+from common.clock import Clock
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.model.audit import AuditEntry
 from controller.ports import Store
 from protocol.record_batch import BatchRecord
+from reassignd.runtime.storage.age_clock import AgeClock
 from reassignd.runtime.storage.audit_store import AuditRetention, AuditStore
+from reassignd.runtime.storage.fresh_dir import remove_abandoned
 
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5.0
+
+FOLDER = "reassignd-audit-"
+"""Prefix of the mirror's folder."""
 
 
 class AuditLog(StateLog, EntryLog, Protocol):
@@ -56,7 +61,8 @@ class TopicAudit:
         clock: Clock,
     ) -> None:
         self._connection, self._clock = connection, clock
-        self._folder = TemporaryDirectory(prefix="reassignd-audit-")
+        remove_abandoned(FOLDER)
+        self._folder = TemporaryDirectory(prefix=FOLDER)
         self._entries = SqliteStore(Path(self._folder.name))
         self._readers = [self._entries.audit_reader() for _ in range(2)]
         self._mirror = AuditMirror(self._entries)
@@ -68,9 +74,8 @@ class TopicAudit:
 
     async def run(self) -> None:
         """Mirror the topic, and trim the mirror, until cancelled."""
-        trimming = spawn(
-            self._trimmed.trim_periodically(wall_clock, self._clock), "trimming of the audit log"
-        )
+        age = AgeClock(self._trimmed.retention.milliseconds, self._clock)
+        trimming = spawn(self._trimmed.trim_periodically(age, self._clock), "trimming of the audit log")
         try:
             await self._follow()
         finally:

@@ -1,10 +1,14 @@
 """A data directory that this start has created: it is removed again if the start fails."""
 
 import contextlib
+import os
+import stat
+import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from backends.datadir import DATABASE, LOCK
+from backends.datadir import DATABASE, LOCK, StoreError, lock
 from controller.model.cluster import Broker, ControllerEpoch, Record
 from reassignd.runtime.storage import identity
 from server.gateway import port_assignments
@@ -29,3 +33,21 @@ def remove(directory: Path) -> None:
         for name in FILES:
             (directory / name).unlink(missing_ok=True)
         directory.rmdir()
+
+
+ABANDONED_SECONDS = 60.0
+"""Age of a temporary folder from which on it is certain that its process has locked it."""
+
+
+def remove_abandoned(prefix: str) -> None:
+    """Remove the temporary folders of this prefix, with databases in them, that killed processes have left.
+
+    The lock in a folder tells whether its process runs. Folders of other users stay.
+    """
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with contextlib.suppress(OSError, StoreError):
+            status = folder.lstat()
+            old = time.time() - status.st_mtime > ABANDONED_SECONDS
+            if old and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                with lock(folder):
+                    remove(folder)

@@ -9,6 +9,7 @@ from common.counted import counted
 from reassignd.commands.text import (
     bar,
     broker_lines,
+    by,
     columns,
     duration,
     job_lines,
@@ -129,3 +130,19 @@ def test_many_refusals_are_one_line_unless_all_are_wanted() -> None:
     assert len(list(left_out_lines("refused", rows, "message", verbose=True))) == 25
     assert list(left_out_lines("skipped", rows[:1], "message", verbose=False)) == ["skipped: foo-0: no"]
     assert list(left_out_lines("skipped", [], "message", verbose=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("principal", "shown"),
+    [
+        ("User:ann", "ann"),
+        ("Local:root", "Local:root"),
+        ("unknown (GSSAPI from 10.0.0.9)", "unknown (GSSAPI from 10.0.0.9)"),
+        ("User:Local:root", "User:Local:root"),
+        ("User:unknown", "User:unknown"),
+        ("User:User:ann", "User:User:ann"),
+    ],
+)
+def test_no_principal_is_shown_like_another(principal: str, shown: str) -> None:
+    assert by({"principal": principal, "client_id": None}) == shown
+    assert by({"principal": principal, "client_id": "me"}) == f"{shown} (me)"

@@ -34,7 +34,7 @@ def request(connection: Connection) -> Request:
 def test_the_principal_of_a_local_user_is_the_login_name() -> None:
     assert Access().identity(request(Connection(0))) == Identity("Local:root", Role.OPERATOR)
     assert Access().identity(request(Connection(4_000_000))).principal == "Local:4000000"
-    assert Access().identity(request(Connection())).principal == "User:local"
+    assert Access().identity(request(Connection())).principal == "Local:unknown"
 
 
 async def test_without_credentials_every_client_is_permitted() -> None:

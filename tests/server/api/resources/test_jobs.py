@@ -69,7 +69,7 @@ async def test_the_query_parameters_are_options_of_the_job() -> None:
     client = ApiClient()
     await client.post("/v1/jobs?throttle=1000&priority=5", MOVE, headers={"user-agent": "tool/1"})
     job = client.controller.state.jobs[1]
-    assert (job.throttle, job.priority, job.principal, job.client_id) == (1000, 5, "User:local", "tool/1")
+    assert (job.throttle, job.priority, job.principal, job.client_id) == (1000, 5, "Local:unknown", "tool/1")
 
 
 @pytest.mark.parametrize("query", ["paused=true", "paused=true&queue=true"])
