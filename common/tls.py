@@ -128,3 +128,12 @@ def pem_blocks(text: str, kind: str) -> str:
             lines = body if ":" in body else "\n".join(textwrap.wrap("".join(body.split()), 64))
             blocks.append(f"-----BEGIN {label}-----\n{lines.strip()}\n-----END {label}-----\n")
     return "".join(blocks)
+
+
+def handshake_failure(error: OSError) -> str | None:
+    """Return why a handshake has failed; None if the client has only left, as probes of ports do."""
+    if isinstance(error, ssl.SSLError):
+        return f"the TLS handshake failed: {error}"
+    if isinstance(error, TimeoutError | ConnectionAbortedError):
+        return "the TLS handshake was not complete in time"
+    return None

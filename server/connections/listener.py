@@ -12,6 +12,7 @@ from functools import partial
 from ssl import SSLContext
 from typing import Generic, Protocol, TypeVar
 
+from common.tls import handshake_failure
 from server.connections.client_connection import Host, ServedConnection
 from server.connections.registry import ConnectionRegistry
 
@@ -62,7 +63,8 @@ class Listeners(Generic[Broker]):
         """
         if broker.id not in self._sockets or not self._registry.enter("this process"):
             raise ConnectionRefusedError(f"broker {broker.id} does not accept connections")
-        self._establish(_Handshake(partial(self._admit, broker, make)), broker, own_end, None)
+        handshake = _Handshake(partial(self._admit, broker, make), "this process")
+        self._establish(handshake, broker, own_end, None)
 
     @property
     def connections(self) -> int:
@@ -122,7 +124,7 @@ class Listeners(Generic[Broker]):
         if not self._registry.enter(peer):
             client_socket.close()
             return
-        handshake = _Handshake(partial(self._admit, broker, self._make))
+        handshake = _Handshake(partial(self._admit, broker, self._make), peer)
         self._establish(handshake, broker, client_socket, self._tls)
 
     def _establish(
@@ -147,7 +149,11 @@ class Listeners(Generic[Broker]):
                 ssl_shutdown_timeout=timeouts[1],
             )
         except OSError as error:
-            log.debug("a connection ended before it was established: %s", error)
+            reason = None if tls is None else handshake_failure(error)
+            if reason is None:
+                log.debug("a connection ended before it was established: %s", error)
+            else:
+                self._registry.closes(handshake.peer, reason)
 
     def _handshake_ended(
         self, handshake: "_Handshake", client_socket: socket.socket, task: asyncio.Task[None]
@@ -216,8 +222,8 @@ class _Handshake(asyncio.Protocol):
     Without TLS it is complete at once.
     """
 
-    def __init__(self, admit: Callable[[], ServedConnection]) -> None:
-        self._admit = admit
+    def __init__(self, admit: Callable[[], ServedConnection], peer: str) -> None:
+        self._admit, self.peer = admit, peer
         self.established = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -10,14 +10,13 @@ import contextlib
 import logging
 import socket
 from collections.abc import Iterator
-from functools import partial
 from ssl import SSLContext
 from typing import Any, NamedTuple, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from common.clock import Clock
-from common.tls import peer_certificate
+from common.tls import handshake_failure, peer_certificate
 from server.http.peer_user import user_of
 from server.http.uvicorn_adapter import REFUSE, current_peer, has_next_request
 
@@ -74,7 +73,7 @@ class ConnectionOwner(Protocol):
         ...
 
     def refused(self, peer: str, reason: str, /) -> None:
-        """Log that the client has sent something that is not HTTP. Repeated reasons are summarized."""
+        """Log why the connection of a client is closed. Repeated reasons are summarized."""
         ...
 
 
@@ -121,10 +120,17 @@ class HttpConnection(asyncio.Protocol):
                 lambda: self, self._socket, ssl=tls, ssl_handshake_timeout=seconds
             )
         except OSError as error:
-            log.debug("cannot open the HTTP connection of %s: %s", self.peer, error)
+            reason = None if tls is None else handshake_failure(error)
+            if reason is None:
+                log.debug("cannot open the HTTP connection of %s: %s", self.peer, error)
+            else:
+                self._owner.refused(self.peer, reason)
         finally:
             if self._transport is None:
                 self._owner.closed(self)
+
+    def _refuse(self, reason: str) -> None:
+        self._owner.refused(self.peer, f"not an HTTP/1.1 request: {reason}")
 
     @property
     def waits_for_client(self) -> bool:
@@ -199,9 +205,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = transport
         self.certificate = peer_certificate(transport)
         current_peer.set(self.peer)
-        self._protocol = self._owner.make_protocol(
-            {KEY: self, REFUSE: partial(self._owner.refused, self.peer)}
-        )
+        self._protocol = self._owner.make_protocol({KEY: self, REFUSE: self._refuse})
         self._protocol.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:

@@ -112,7 +112,7 @@ class HttpConnections:
 
     def refused(self, peer: str, reason: str) -> None:
         """See `server.http.connection.ConnectionOwner`."""
-        self._warnings.closed(peer, f"not an HTTP/1.1 request: {reason}")
+        self._warnings.closed(peer, reason)
 
     def _admit(self, accepted: socket.socket) -> None:
         full = len(self._open) >= self.bounds.connections

@@ -11,6 +11,7 @@ from common.address import Address
 from common.clock import Clock
 from common.repeated_warnings import RepeatedWarnings
 from common.tasks import cancel, spawn
+from common.tls import handshake_failure
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
 from server.peers.byte_budget import ByteBudget
@@ -134,7 +135,11 @@ class PeerListener:
         except (PeerRefusedError, DecodeError) as error:
             self._warnings.closed(address, str(error))
         except OSError as error:
-            log.debug("the connection of the peer at %s has ended: %s", address, error)
+            reason = handshake_failure(error)
+            if reason is None:
+                log.debug("the connection of the peer at %s has ended: %s", address, error)
+            else:
+                self._warnings.closed(address, reason)
 
     async def _shake_hands(self, accepted: socket.socket) -> PeerStream:
         """Return the connection of a peer. Raises OSError, PeerRefusedError."""

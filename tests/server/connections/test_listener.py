@@ -159,23 +159,40 @@ async def test_a_connection_is_counted_before_its_tls_handshake() -> None:
         await until(lambda: served.listeners.connections == 0)
 
 
-async def test_a_slow_handshake_is_aborted() -> None:
+async def test_a_slow_handshake_is_aborted(caplog: pytest.LogCaptureFixture) -> None:
     async with serving(ConnectionLimits(handshake=0.05), tls()) as served:
         silent = await served.connect()
         assert await silent.ended()
         # From Python 3.12 on, the client may be told before the server's task has ended.
         await until(lambda: (served.listeners.connections, served.stats.connections) == (0, 0))
         await silent.close()
+    assert "the TLS handshake was not complete in time" in caplog.text
 
 
-async def test_a_failed_handshake_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_handshakes_are_one_line_with_the_address_and_the_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async with serving(tls=tls()) as served:
-        plain = await served.connect()
-        plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
-        await plain.reader.read()
+        for _ in range(3):
+            plain = await served.connect()
+            plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            await plain.reader.read()
+            await until(lambda: served.listeners.connections == 0)
+            await plain.close()
+    (line,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert line.startswith("closed the connection of 127.0.0.1:")
+    assert ": the TLS handshake failed: [SSL: HTTP_REQUEST]" in line
+
+
+async def test_a_client_that_leaves_before_its_handshake_is_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving(tls=tls()) as served:
+        probe = await served.connect()
+        await until(lambda: served.listeners.connections == 1)
+        await probe.close()
         await until(lambda: served.listeners.connections == 0)
-        await plain.close()
-    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
 
 
 async def test_closing_aborts_handshakes_in_progress() -> None:

@@ -62,6 +62,15 @@ async def test_connections_in_the_tls_handshake_count_and_make_room() -> None:
         assert [await rest(reader) for reader, _ in half[:17]] == [b""] * 17
 
 
+async def test_a_failed_tls_handshake_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(tls=server_tls()) as site:
+        reader, writer = await site.connect()
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await reader.read()
+        await site.status(tls=client_tls())
+    assert "the TLS handshake failed: [SSL: HTTP_REQUEST]" in caplog.text
+
+
 async def test_a_failed_accept_is_retried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
