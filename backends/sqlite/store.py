@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from backends.datadir import DATABASE, StoreError, damaged, lock, open_database
+from backends.datadir import DATABASE, StoreError, check_database, damaged, lock, open_database
 from backends.sqlite.audit import AuditReader, index_topics, insert_entries, trim_entries
 from backends.sqlite.tables import TABLES
 from common.worker_thread import short_turns
@@ -61,6 +61,12 @@ class SqliteStore:
         try:
             self._database = open_database(directory)
         except BaseException:
+            self._lock.close()
+            raise
+        try:
+            check_database(self._database, directory)
+        except BaseException:
+            self._database.close()
             self._lock.close()
             raise
         self._waiting: deque[_Commit] = deque()

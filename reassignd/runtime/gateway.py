@@ -1,5 +1,7 @@
 """Gateway mode: a running Kafka as the upstream, and the relay in front of it."""
 
+import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -23,12 +25,15 @@ from reassignd.runtime.data_dir import DataDirRuntime
 from reassignd.runtime.listeners.listener_security import listener_tls
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.storage.identity import claim
+from reassignd.runtime.storage.kept_files import keep_files
 from reassignd.runtime.upstream_adapter import UpstreamAdapter, refuse_gateway
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments
 from server.ports import Stats
 from server.relay.counters import RelayCounters
+
+log = logging.getLogger(__name__)
 
 
 class GatewayAdapter(UpstreamAdapter):
@@ -39,6 +44,8 @@ class GatewayAdapter(UpstreamAdapter):
     def __init__(self, settings: Settings, state: State, hooks: Hooks) -> None:
         self._claimed = ""
         """The id of the cluster that the data directory was claimed for in this process."""
+        self._kept: dict[int, int] = {}
+        """The ports that are in the database too."""
         self._security = upstream_security(settings)
         caller = Caller(software_version=__version__, security=self._security)
         super().__init__(settings, state, hooks, caller, on_brokers=self._brokers_seen)
@@ -57,7 +64,7 @@ class GatewayAdapter(UpstreamAdapter):
         """See `ClusterAdapter.serve`."""
         settings = self._settings
         try:
-            ports = PortAssignments(settings.data_dir, partial(holders, self._state))
+            self._ports = ports = PortAssignments(settings.data_dir, partial(holders, self._state))
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
         listening = gateway_settings(settings, self._security)
@@ -91,6 +98,18 @@ class GatewayAdapter(UpstreamAdapter):
             await self._gateway.update({broker: Address(*at) for broker, at in brokers.items()})
         except OSError as error:
             raise refused(error, self._settings.listener, "listener") from error
+        await self._keep_files()
+
+    async def _keep_files(self) -> None:
+        """Copy the ports into the database, if they have changed."""
+        positions = dict(self._ports.positions)
+        if positions == self._kept:
+            return
+        try:
+            await asyncio.to_thread(keep_files, self._settings.data_dir)
+            self._kept = positions
+        except StoreError as error:
+            log.warning("%s; a backup of the database lacks them until then", error)
 
 
 class GatewayRuntime(DataDirRuntime):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import FORMAT, StoreError, lock, open_database
+from backends.datadir import FORMAT, StoreError, check_database, lock, open_database
 from backends.sqlite.tables import TABLES
 from common.durable_file import replace_file
 from controller.model.cluster import UpstreamStep
@@ -232,3 +232,20 @@ def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
     replace_file(tmp_path / "meta.properties", "a=b")
     assert (tmp_path / "meta.properties").read_text() == "a=b"
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_damaged_page_that_a_start_would_not_read_is_found(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as database, database:
+        rows = ((number, 0, "order", "User:ann", "me", 0, "{}" + 100 * " ") for number in range(2_000))
+        database.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    size = written.stat().st_size
+    with written.open("r+b") as file:
+        file.seek(size // 2 // 4096 * 4096)
+        file.write(bytes(4096))
+    with closing(open_database(written.parent)) as opened, pytest.raises(StoreError, match="are damaged"):
+        check_database(opened, written.parent)
+
+
+def test_a_sound_database_passes_the_check(written: Path) -> None:
+    with closing(open_database(written.parent)) as opened:
+        check_database(opened, written.parent)

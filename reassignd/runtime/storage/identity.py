@@ -4,11 +4,13 @@ import base64
 import uuid
 from pathlib import Path
 
+from backends.datadir import StoreError
 from common.durable_file import replace_file
 from reassignd.config import properties
 from reassignd.errors import CommandError
+from reassignd.runtime.storage.kept_files import IDENTITY, copy_of, keep_files
 
-FILE = "meta.properties"
+FILE = IDENTITY
 KEY = "cluster.id"
 BACKEND, UPSTREAM_ID = "backend", "upstream.cluster.id"
 MOVED = "moved.to.state.topic"
@@ -51,9 +53,15 @@ def claim(data_dir: Path, key: str, value: str, setting: str = "data.dir") -> No
 
 
 def values(data_dir: Path) -> dict[str, str]:
-    """Return the properties; empty without the file."""
+    """Return the properties; empty without the file and without its copy in the database."""
     path = data_dir / FILE
-    return _read(path) if path.exists() else {}
+    if path.exists():
+        return _read(path)
+    try:
+        copied = copy_of(data_dir, FILE)
+    except StoreError as error:
+        raise CommandError(str(error)) from error
+    return {entry.key: entry.value for entry in properties.parse(copied, path)}
 
 
 def write_values(data_dir: Path, new: dict[str, str]) -> None:
@@ -71,8 +79,18 @@ def refuse_moved(data_dir: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, str]:
-    return {entry.key: entry.value for entry in properties.parse(path.read_text("utf-8"), path)}
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeError) as error:
+        raise CommandError(f"{path} cannot be read ({error}); restore it from a backup") from error
+    return {entry.key: entry.value for entry in properties.parse(text, path)}
 
 
 def _write(path: Path, values: dict[str, str]) -> None:
-    replace_file(path, "".join(f"{key}={value}\n" for key, value in values.items()))
+    try:
+        replace_file(path, "".join(f"{key}={value}\n" for key, value in values.items()))
+        keep_files(path.parent)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written ({error}); free disk space or mend the disk") from error
+    except StoreError as error:
+        raise CommandError(str(error)) from error

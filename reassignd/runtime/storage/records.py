@@ -10,7 +10,9 @@ from common.garbage_collector import gc_paused
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.errors import CommandError
+from reassignd.runtime.storage.fresh_dir import is_worthless
 from reassignd.runtime.storage.identity import FILE, refuse_moved
+from reassignd.runtime.storage.kept_files import keep_files, restore_files
 
 HEADER_BYTES = 100
 """The size of SQLite's file header. SQLite takes an empty file for a new database."""
@@ -33,9 +35,25 @@ def open_store(data_dir: Path) -> SqliteStore:
         raise CommandError(f"{records} is missing or empty, though there is a {FILE}; {REMEDY}")
     refuse_moved(data_dir)
     try:
-        return SqliteStore(data_dir)
+        store = SqliteStore(data_dir)
     except StoreError as error:
         raise CommandError(str(error)) from error
+    try:
+        restore_files(data_dir)
+        refuse_moved(data_dir)
+        if not (data_dir / FILE).exists() and not is_worthless(store.load()):
+            # Records of one cluster have no meaning for another one, and nothing tells whose these are.
+            raise CommandError(
+                f"the records in {data_dir} have no {FILE}, which has the id of their cluster; {REMEDY}"
+            )
+        keep_files(data_dir)
+    except StoreError as error:
+        store.close()
+        raise CommandError(str(error)) from error
+    except BaseException:
+        store.close()
+        raise
+    return store
 
 
 async def load(store: Store) -> State:

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from reassignd.errors import CommandError
+from reassignd.runtime.storage import identity
 from reassignd.runtime.storage.identity import claim, cluster_id
 
 
@@ -40,3 +41,17 @@ def test_records_belong_to_one_cluster(tmp_path: Path) -> None:
     ):
         claim(tmp_path, "upstream.cluster.id", "two")
     assert cluster_id(tmp_path) == identity
+
+
+def test_an_identity_that_cannot_be_written_or_read_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(identity, "replace_file", full)
+    with pytest.raises(CommandError, match=r"meta\.properties cannot be written .*No space left on device"):
+        cluster_id(tmp_path)
+    (tmp_path / "meta.properties").write_bytes(b"\xff\xfe")
+    with pytest.raises(CommandError, match=r"meta\.properties cannot be read"):
+        cluster_id(tmp_path)
