@@ -125,18 +125,19 @@ def place(d: Decision, now: Partition) -> None:
     d.put(now)
 
 
-def leave(d: Decision, before: Partition) -> None:
+def leave(d: Decision, before: Partition, *, moving: bool = False) -> None:
     """Remember the list of the partition, or the middle of its move."""
     middle = frozenset(before.replicas)
     if not before.moving:
-        d.state.past.leave(before.key, d.now_ms, [before.replicas])
+        d.state.past.leave(before.key, d.now_ms, [before.replicas], moving=moving)
     else:
-        d.state.past.leave(before.key, d.now_ms, (), [] if middle == set(before.next) else [middle])
+        middles = [] if middle == set(before.next) else [middle]
+        d.state.past.leave(before.key, d.now_ms, (), middles, moving=moving)
 
 
-def leave_step(d: Decision, step: UpstreamStep, *more: Replicas) -> None:
+def leave_step(d: Decision, step: UpstreamStep, *more: Replicas, moving: bool = False) -> None:
     """Remember the lists from which the step starts, and its middle: the upstream may have carried it out now."""
-    d.state.past.leave(step.key, d.now_ms, [*step.lists_before, *more], step.middles)
+    d.state.past.leave(step.key, d.now_ms, [*step.lists_before, *more], step.middles, moving=moving)
 
 
 def restore(d: Decision, partition: Partition, cancelled: UpstreamStep) -> None:

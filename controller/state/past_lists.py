@@ -20,6 +20,8 @@ class Past(NamedTuple):
     middles: frozenset[frozenset[int]]
     """The replicas in the middle of a step, in any order."""
     changed_ms: int
+    moving: bool = False
+    """Whether the list of reassignments has the partition. What it shows is not polled again and again."""
 
 
 class PastLists:
@@ -37,12 +39,24 @@ class PastLists:
         now_ms: int,
         lists: Iterable[Replicas] = (),
         middles: Iterable[frozenset[int]] = (),
+        *,
+        moving: bool = False,
     ) -> None:
-        """The partition has had these lists, and may have left them now."""
+        """The partition has had these lists, and may have left them now; while it moves, it may leave them later."""
         past = self._pasts.pop(key, None)
-        if past is None or now_ms >= past.changed_ms + METADATA_LAG.ms:
+        if past is None or not _is_recent(past, now_ms):
             past = Past(frozenset(), frozenset(), now_ms)
-        self._pasts[key] = Past(past.lists.union(lists), past.middles.union(middles), now_ms)
+        self._pasts[key] = Past(past.lists.union(lists), past.middles.union(middles), now_ms, moving)
+
+    def moves(self, key: TopicPartition) -> bool:
+        """Whether the list of reassignments had the partition in the last poll of it."""
+        past = self._pasts.get(key)
+        return past is not None and past.moving
+
+    def stop(self, key: TopicPartition, now_ms: int) -> None:
+        """The list of reassignments does not have the partition. If it had it before, that is a change."""
+        if self.moves(key):
+            self.leave(key, now_ms)
 
     def may_show(self, key: TopicPartition, replicas: Replicas, now_ms: int) -> bool:
         """Whether a broker that lags may show this list."""
@@ -56,7 +70,7 @@ class PastLists:
         past = self._pasts.get(key)
         if past is not None and now_ms < past.changed_ms:  # the clock was set back
             past = self._pasts[key] = past._replace(changed_ms=now_ms)
-        return past is not None and now_ms < past.changed_ms + METADATA_LAG.ms
+        return past is not None and _is_recent(past, now_ms)
 
     def forget(self, key: TopicPartition) -> None:
         """The partition was deleted: another one of its name has no past."""
@@ -64,7 +78,12 @@ class PastLists:
 
     def forget_old(self, now_ms: int) -> None:
         """Forget what no broker can show any more."""
-        for key in list(self._pasts):
-            if self.changed_lately(key, now_ms):
+        for key, past in list(self._pasts.items()):
+            if not past.moving and self.changed_lately(key, now_ms):
                 break
-            del self._pasts[key]
+            if not past.moving:
+                del self._pasts[key]
+
+
+def _is_recent(past: Past, now_ms: int) -> bool:
+    return past.moving or now_ms < past.changed_ms + METADATA_LAG.ms

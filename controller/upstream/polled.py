@@ -45,7 +45,6 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
     state = d.state
     was_unreachable = bool(state.unreachable)
     state.unreachable = ""
-    state.past.forget_old(d.now_ms)
     before = set(state.live)
     returned = _brokers(d, event)
     if event.whole:
@@ -61,7 +60,9 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
         if seen >= PARTITIONS_PER_SLICE:
             seen = 0
             yield
-    if not event.whole:
+    if event.whole:
+        state.past.forget_old(d.now_ms)
+    else:
         _follow_moves(d, event)
     yield from _note_offline(state, event, before)
     if returned:
@@ -259,24 +260,46 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     state = d.state
     before = state.partition(*key)
     step = state.upstream_steps.get(key)
+    if move is None:
+        state.past.stop(key, d.now_ms)
     if before is None and step is not None:
         leave_step(d, step)  # what brokers may show of it is not durable
     if step is not None and step.in_flight:
-        proves = move is None and not _is_inconclusive(d, key, event)
-        now = (
-            before
-            if before is not None and not proves and _is_over(step, seen)
-            else _in_step(before, step, seen)
-        )
-        _put(d, before, now)
-        if before is None and key in state.reassignments:
-            charge(state, now, state.reassignments[key])
-        _charge_unwanted(state, now)
-        if not _is_inconclusive(d, key, event):
-            follow(d, now, step, seen, move)
-        return
-    if before is not None and move is None and _is_outdated(d, before, seen):
-        return
+        _with_step(d, before, step, seen, event)
+    elif before is None or move is not None or not _is_outdated(d, before, seen):
+        _without_step(d, before, key, seen, event)
+
+
+def _with_step(
+    d: Decision,
+    before: Partition | None,
+    step: UpstreamStep,
+    seen: UpstreamPartition,
+    event: UpstreamPolled,
+) -> None:
+    """Apply the poll to a partition with a step in flight."""
+    state, key = d.state, step.key
+    move, inconclusive = event.moves.get(key), _is_inconclusive(d, key, event)
+    proves = move is None and not inconclusive
+    is_over = not proves and _is_over(step, seen)
+    now = before if before is not None and is_over else _in_step(before, step, seen)
+    _put(d, before, now)
+    if before is None and key in state.reassignments:
+        charge(state, now, state.reassignments[key])
+    _charge_unwanted(state, now)
+    if not inconclusive:
+        follow(d, now, step, seen, move)
+
+
+def _without_step(
+    d: Decision,
+    before: Partition | None,
+    key: TopicPartition,
+    seen: UpstreamPartition,
+    event: UpstreamPolled,
+) -> None:
+    """Apply the poll to a partition without a step in flight."""
+    state, move = d.state, event.moves.get(key)
     # Metadata is polled after the list of reassignments, and from another broker: its replicas may be those
     # before the reassignment or after it. Only the three lists of one row fit together.
     replicas, adding, removing = move if move is not None else (seen.replicas, (), ())
@@ -285,7 +308,7 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     changed = _put(d, before, now)
     _track_external(d, now, move, changed)
     if key not in state.reassignments:
-        _without_reassignment(d, now, step, event)
+        _without_reassignment(d, now, event)
         return
     if before is None and move is None:
         enqueue(d, now)
@@ -298,7 +321,6 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
 def _without_reassignment(
     d: Decision,
     partition: Partition,
-    step: UpstreamStep | None,
     event: UpstreamPolled,
 ) -> None:
     """Handle a partition without a reassignment: drop its step record, or start its queued plan."""
@@ -306,7 +328,7 @@ def _without_reassignment(
     move = event.moves.get(key)
     if event.conclusive and cancel_late(d, key, move):
         return
-    if step is not None:
+    if key in d.state.upstream_steps:
         d.delete(UpstreamStep, key)
     if key not in d.state.pending:
         d.state.forget_sighting(key)
@@ -338,7 +360,7 @@ def _track_external(d: Decision, partition: Partition, move: UpstreamMove | None
     """Count another client's reassignment of the partition against the limits while it lasts."""
     state, key = d.state, partition.key
     if move is not None:
-        leave(d, partition)
+        leave(d, partition, moving=True)
         if changed or key not in state.external:
             charge_external(state, partition)
     elif key in state.external:

@@ -70,8 +70,8 @@ def follow(
         return  # nothing follows from a row that was not sent
     outdated = d.state.past.may_show(step.key, seen.replicas, d.now_ms)
     rule = TABLE[step.stage, observe(step, partition, seen, move, outdated)]
-    if move is not None:
-        leave_step(d, step)
+    if move is not None and not d.state.past.moves(step.key):
+        leave_step(d, step, moving=True)
     if rule.action is Action.GIVE_UP:
         target = None if move is None else move.target
         if repeats_own_row(d.state, step, target, seen.replicas):

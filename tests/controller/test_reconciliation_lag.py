@@ -360,3 +360,17 @@ def test_a_cancel_restores_the_original_though_another_client_changed_it_before_
     gateway.kafka.alter(KEY, (2,))
     gateway.alter({"foo-0": None})
     assert gateway.settle().kafka.replicas[KEY] == (2, 1)
+
+
+def test_brokers_may_lag_after_a_step_that_was_in_progress_for_long_without_a_poll() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.deliver()
+    gateway.poll()
+    gateway.now_ms += 2 * METADATA_LAG.ms
+    gateway.kafka.freeze()
+    gateway.kafka.catch_up(KEY)
+    gateway.poll_for(METADATA_LAG.ms // 2)
+    gateway.kafka.lagging = None
+    gateway.settle()
+    assert (gateway.kafka.replicas[KEY], gateway.reassignment_of("foo-0")) == ((2, 3), None)

@@ -48,3 +48,13 @@ def test_a_clock_that_is_set_back_does_not_keep_a_list_for_longer() -> None:
     past = left()
     assert past.may_show(FOO, (1, 2), 0)
     assert not past.may_show(FOO, (1, 2), METADATA_LAG.ms)
+
+
+def test_the_past_of_a_move_lasts_until_brokers_no_longer_lag_behind_its_end() -> None:
+    past = left()
+    past.leave(FOO, 1_000, moving=True)
+    end = 9 * METADATA_LAG.ms
+    past.forget_old(end)
+    past.stop(FOO, end)
+    past.stop(FOO, end + 1)
+    assert [past.may_show(FOO, (1, 2), end + ms) for ms in (0, METADATA_LAG.ms)] == [True, False]
