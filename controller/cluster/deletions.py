@@ -14,7 +14,7 @@ from controller.messages.events import DeleteTopics
 from controller.messages.zookeeper_events import ReplicasDeleted
 from controller.model.cluster import Config, Ending, Partition, ResourceType, Topic
 from controller.model.errors import DONE, Outcome
-from controller.reassignment.reassignments import end_reassignment
+from controller.reassignment.reassignments import end_reassignment, mark_gone
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -122,6 +122,7 @@ def _remove(d: Decision, name: str) -> Iterator[None]:
     state = d.state
     partitions = state.partitions[name]
     while partitions:
+        mark_gone(d, partitions[-1].key)
         d.delete(Partition, partitions[-1].key)
         if len(partitions) % PARTITIONS_PER_SLICE == 0:
             yield

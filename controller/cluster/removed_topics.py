@@ -14,7 +14,7 @@ from controller.model.cluster import (
 )
 from controller.model.thresholds import TOPIC_REMOVED_MS
 from controller.reassignment.next_step import release
-from controller.reassignment.reassignments import end_reassignment, forget_queued
+from controller.reassignment.reassignments import end_reassignment, forget_queued, mark_gone
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -66,12 +66,13 @@ def _keys(state: State, topic: str) -> list[TopicPartition]:
     known = [partition.key for partition in state.partitions.get(topic, ())]
     if known and topic not in state.shown_in_part:
         return known
-    named = chain(state.pending, state.reassignments, state.upstream_steps)
+    named = chain(state.pending, state.reassignments, state.upstream_steps, *state.finished.values())
     return list(dict.fromkeys(chain(known, (key for key in named if key.topic == topic))))
 
 
 def _forget(d: Decision, key: TopicPartition) -> None:
     state = d.state
+    mark_gone(d, key)
     forget_queued(d, key)
     if key in state.upstream_steps:
         d.delete(UpstreamStep, key)

@@ -50,6 +50,10 @@ class Ending(IntEnum):
     STOPPED = 4
 
 
+TOPIC_GONE = -1
+"""In `Finished.taken_by`: the row is about a topic that does not exist any more. Another one may have its name."""
+
+
 class Finished(NamedTuple):
     """The ended part of a partition in a job. A rollback of the job uses it (KIP-236)."""
 
@@ -60,7 +64,7 @@ class Finished(NamedTuple):
     target: Replicas
     ending: Ending
     taken_by: int = 0
-    """The job that took the partition over, when `ending` is TAKEN."""
+    """The job that took the partition over, when `ending` is TAKEN; TOPIC_GONE when the topic was deleted later."""
 
     @property
     def key(self) -> tuple[int, TopicPartition]:

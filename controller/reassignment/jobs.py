@@ -30,6 +30,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.errors import DONE, Outcome
+from controller.model.jobs import TOPIC_GONE
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order, enqueue, withdraw
 from controller.reassignment.validation import check_replicas
@@ -197,7 +198,7 @@ def rollback_target(
     `row` is its finished part in the job; None if that has not ended.
     """
     partition = state.partition(*key)
-    gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
+    gone = row is not None and (row.ending is Ending.TOPIC_DELETED or row.taken_by == TOPIC_GONE)
     if partition is None or gone or state.topics[key.topic].deleting:
         return (), _GONE
     reassignment, pending = state.reassignments.get(key), state.pending.get(key)

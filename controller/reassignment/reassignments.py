@@ -21,6 +21,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.errors import DONE, Outcome
+from controller.model.jobs import TOPIC_GONE
 from controller.reassignment import turning
 from controller.reassignment.next_step import (
     Plan,
@@ -275,6 +276,14 @@ def forget_queued(d: Decision, key: TopicPartition) -> None:
         _record_finished(
             d, Reassignment(*key, original, pending.target, pending.job), Ending.TOPIC_DELETED, 0
         )
+
+
+def mark_gone(d: Decision, key: TopicPartition) -> None:
+    """Note in the ended parts of jobs that the topic is deleted: a rollback must not move another topic of its name."""
+    for rows in d.state.finished.values():
+        row = rows.get(key)
+        if row is not None and not row.taken_by:
+            d.put(row._replace(taken_by=TOPIC_GONE))
 
 
 def close_job(d: Decision, job: int) -> None:

@@ -6,6 +6,7 @@ that the original catches up (KIP-352).
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
@@ -74,6 +75,14 @@ def throttle_rate(state: State) -> int | None:
     if state.opening.throttle is not None:
         rates.append(state.opening.throttle)
     return min(rates, default=None)
+
+
+def throttle_source(state: State) -> str:
+    """Return which of the rates is the lowest, and so the one in force: of the cluster, a job or the schedule."""
+    rates = [(rate, f"job {job}" if job else "the cluster") for job, rate in sorted(state.throttles.items())]
+    if state.opening.throttle is not None:
+        rates.append((state.opening.throttle, "the schedule"))
+    return min(rates, key=itemgetter(0), default=(0, ""))[1]
 
 
 def throttled_replicas(state: State, topic: str) -> tuple[list[str], list[str]]:

@@ -190,9 +190,14 @@ def _throttle(throttle: dict[str, Any]) -> str:
         for each in throttle["set_by_others"]
     ]
     own = "none" if rate is None else f"{rate:,} bytes/s"
+    if (source := throttle.get("source")) not in {None, "the cluster"}:
+        own += f", of {source}"
     if unlisted := throttle.get("unlisted", 0):
         own += f"; not of {counted(unlisted, 'replica')}: the throttle list of their topic is full"
-    return f"Throttle  {own}" + (f"; set by others: {', '.join(others)}" if others else "")
+    if not others:
+        return f"Throttle  {own}"
+    in_force = "" if rate is None else " (in force there)"
+    return f"Throttle  {own}; set by others: {', '.join(others)}{in_force}"
 
 
 def _brokers(ids: list[int]) -> str:

@@ -108,7 +108,13 @@ class Incoming(Struct):
 class Throttle(Struct):
     """The replication throttle."""
 
-    bytes_per_second: int | None
+    bytes_per_second: Annotated[
+        int | None, Meta(description="The lowest rate of the cluster, the open jobs and the schedule.")
+    ]
+    source: Annotated[
+        str | None,
+        Meta(description="Whose rate that is: `the cluster`, `the schedule`, or for example `job 3`."),
+    ]
     leases: Annotated[int, Meta(description="Number of throttle configs that reassignd has set.")]
     unlisted: Annotated[
         int,
@@ -120,8 +126,8 @@ class Throttle(Struct):
     set_by_others: Annotated[
         list[ThrottledBrokers],
         Meta(
-            description="Rates at brokers that reassignd has not set and does not change, the lowest first. Before a"
-            " running Kafka they are read while something moves."
+            description="Rates at brokers that reassignd has not set and does not change, the lowest first. They are in"
+            " force at these brokers. Before a running Kafka they are read while something moves."
         ),
     ]
 

@@ -6,7 +6,7 @@ from common.counted import counted
 from controller.cluster.health import missing_brokers, offline_brokers
 from controller.messages.job_events import Pause
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
+from controller.throttle.desired import throttle_rate, throttle_source
 from controller.throttle.others import rates_of_others
 from controller.views.jobs import totals
 from controller.views.reassignments import counts
@@ -131,7 +131,9 @@ def _health(state: State, brokers: BrokerCounts) -> ClusterHealth:
 
 def _throttle(state: State) -> Throttle:
     unlisted = sum(state.unlisted.values())
-    return Throttle(throttle_rate(state), len(state.leases), unlisted, by_rate(rates_of_others(state)))
+    source = throttle_source(state) or None
+    others = by_rate(rates_of_others(state))
+    return Throttle(throttle_rate(state), source, len(state.leases), unlisted, others)
 
 
 def _incoming(call: Call) -> list[Incoming]:

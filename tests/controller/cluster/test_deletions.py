@@ -13,7 +13,7 @@ from controller.messages.events import (
 )
 from controller.messages.job_events import RollBackJob
 from controller.messages.zookeeper_events import ReplicasDeleted
-from controller.model.cluster import NO_LEADER
+from controller.model.cluster import NO_LEADER, Ending
 from controller.model.errors import DONE
 from controller.model.profile import ZOOKEEPER
 from tests.builders import InMemoryController, key, partition
@@ -194,3 +194,14 @@ def test_a_deletion_also_waits_for_a_broker_in_controlled_shutdown() -> None:
     lives(controller, 2)
     confirm(controller, 1, 2)
     assert controller.state.topics == {}
+
+
+def test_a_rollback_does_not_move_a_topic_that_was_made_anew_with_the_same_lists() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    controller.alter({"foo-0": (3, 4)})
+    controller.settle()
+    delete(controller)
+    controller.do(CreateTopics([NewTopic("foo", b"another topic id", assignments={0: (3, 4)})]))
+    reply = controller.restart().do(RollBackJob(1)).reply
+    assert (reply.job, reply.skipped) == (0, [(key("foo-0"), "the topic was deleted")])
+    assert controller.state.endings[1] == {Ending.DONE: 1}

@@ -1,8 +1,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
+
 from controller.configs.names import THROTTLE
-from controller.messages.job_events import Pause
+from controller.messages.job_events import Pause, RollBackJob
 from controller.messages.upstream_events import Measured, TopicConfigsSeen, UpstreamPolled
 from controller.model.cluster import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
 from controller.model.thresholds import TOPIC_REMOVED_MS
@@ -214,3 +216,17 @@ def test_sizes_of_a_topic_that_was_deleted_meanwhile_are_not_kept() -> None:
     gateway = Gateway(FOO)
     gateway.do(Measured({key("foo-0"): 5, key("gone-0"): 5}, {}))
     assert gateway.state.sizes == {key("foo-0"): 5}
+
+
+@pytest.mark.parametrize("down", [False, True])
+def test_a_rollback_does_not_move_another_topic_of_that_name(down: bool) -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.settle()
+    gateway.kafka.delete(key("foo-0"))
+    gateway.kafka.create("foo-0", (2, 3))
+    if down:
+        gateway = gateway.successor()
+    look_at(gateway, gateway.kafka.poll())
+    reply = gateway.do(RollBackJob(1)).reply
+    assert (reply.job, reply.skipped) == (0, [(key("foo-0"), "the topic was deleted")])

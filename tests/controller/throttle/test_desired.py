@@ -1,6 +1,12 @@
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, THROTTLE
 from controller.model.configs import ResourceType
-from controller.throttle.desired import NO_THROTTLE, Throttle, desired_throttle, throttle_rate
+from controller.throttle.desired import (
+    NO_THROTTLE,
+    Throttle,
+    desired_throttle,
+    throttle_rate,
+    throttle_source,
+)
 from tests.builders import InMemoryController, key, partition
 from tests.controller.kraft import Gateway
 
@@ -24,10 +30,11 @@ def test_each_resource_has_a_value_for_each_of_its_configs() -> None:
 
 def test_the_lowest_rate_counts() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
-    assert throttle_rate(controller.state) is None
+    assert (throttle_rate(controller.state), throttle_source(controller.state)) == (None, "")
     controller.default(THROTTLE, "5000")
+    assert throttle_source(controller.state) == "the cluster"
     controller.alter({"foo-0": [1, 3]}, throttle=4_000)
-    assert throttle_rate(controller.state) == 4_000
+    assert (throttle_rate(controller.state), throttle_source(controller.state)) == (4_000, "job 1")
 
 
 def test_the_rate_of_a_job_counts_until_the_job_ends() -> None:

@@ -151,6 +151,13 @@ def test_a_throttle_of_others_is_shown_beside_that_of_reassignd(brokers: list[in
     assert f"Throttle  none; set by others: 10,000,000 bytes/s {said}" in shown
 
 
+def test_the_rate_that_is_in_force_is_named() -> None:
+    others = [{"bytes_per_second": 7, "brokers": [3]}]
+    throttle = {"bytes_per_second": 5, "source": "job 3", "set_by_others": others}
+    said = "Throttle  5 bytes/s, of job 3; set by others: 7 bytes/s at broker 3 (in force there)"
+    assert said in lines(status() | {"throttle": throttle})
+
+
 def test_replicas_that_are_not_throttled_are_counted() -> None:
     throttle = {"bytes_per_second": 5, "set_by_others": [], "unlisted": 907}
     said = "Throttle  5 bytes/s; not of 907 replicas: the throttle list of their topic is full"
