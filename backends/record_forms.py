@@ -124,7 +124,7 @@ def _reassignment_row(r: Reassignment) -> Row:
 def _reassignments(rows: Iterable[Row]) -> list[Record]:
     lists, same, new = _replicas, _same, _new_reassignment
     return [
-        new((same[topic], partition, lists[original], lists[target], job, blocked))
+        new((same[topic], partition, lists[original], lists[target], job, blocked, ""))
         for topic, partition, original, target, job, blocked in rows
     ]
 

@@ -7,6 +7,8 @@ from controller.model.cluster import (
     Config,
     Ending,
     Partition,
+    Pending,
+    Reassignment,
     ResourceType,
     Topic,
     TopicPartition,
@@ -49,16 +51,29 @@ def topic_removed(d: Decision, name: str) -> Iterator[None]:
 
 
 def drop_lost_reassignments(d: Decision) -> Iterator[None]:
-    """At start, end the reassignments of partitions that were deleted under another controller."""
+    """At start, end the reassignments of partitions that were deleted under another controller, or made anew."""
     state = d.state
     sizes = {topic: len(partitions) for topic, partitions in state.partitions.items()}
+    ids = {topic: state.topic_id(topic) for topic in sizes}
+    recorded: list[Pending | Reassignment] = [*state.pending.values(), *state.reassignments.values()]
     lost = [
-        key for key in chain(state.pending, state.reassignments) if key.partition >= sizes.get(key.topic, 0)
+        record.key
+        for record in recorded
+        if record.partition >= sizes.get(record.topic, 0)
+        or _is_of_another(record.topic_id, ids[record.topic])
     ]
     for seen, key in enumerate(dict.fromkeys(lost), 1):
         _forget(d, key)
+        partition = state.partition(*key)
+        if partition is not None and partition.moving:
+            # The other controller moves the new topic.
+            d.put(Reassignment(key.topic, key.partition, partition.current, partition.next))
         if seen % PARTITIONS_PER_SLICE == 0:
             yield
+
+
+def _is_of_another(recorded: str, now: str) -> bool:
+    return "" not in {recorded, now} and recorded != now
 
 
 def _keys(state: State, topic: str) -> list[TopicPartition]:

@@ -146,6 +146,9 @@ class Reassignment(NamedTuple):
     """The newest job that ordered it; 0 if another controller did."""
     blocked: str = ""
     """Why it waits for a decision of an operator; empty if it does not."""
+    topic_id: str = ""
+    """The topic's id in hexadecimal digits where topics are not records of reassignd (`ClusterProfile.keeps_topics`), and
+    another controller may have made another topic of that name; else empty."""
 
     @property
     def key(self) -> TopicPartition:

@@ -79,6 +79,8 @@ class Pending(NamedTuple):
     partition: int
     target: Replicas
     job: int
+    topic_id: str = ""
+    """As in `Reassignment`."""
 
     @property
     def key(self) -> TopicPartition:

@@ -122,6 +122,7 @@ def _alter(
 ) -> None:
     state = d.state
     reassignments = state.reassignments
+    topic_id = state.topic_id(topic)
     first: FirstOrders = {}
     taken = cancels.take(topic, rows) if rows and rows[0].replicas is None and not repeated else 0
     outcomes += [(row.partition, DONE) for row in rows[:taken]]
@@ -138,7 +139,7 @@ def _alter(
                     accept_all(d, topic, job, first)
                     outcome = _fire(d, partition, target, job)
                 elif target != partition.replicas:
-                    first[key] = new_reassignment((*key, partition.replicas, target, job, ""))
+                    first[key] = new_reassignment((*key, partition.replicas, target, job, "", topic_id))
             elif not (cancels.take(topic, (row,)) if target is None else _is_same(state, known, target)):
                 accept_all(d, topic, job, first)
                 if cancels.rows:

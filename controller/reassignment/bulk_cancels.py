@@ -75,7 +75,7 @@ class BulkCancels:
                 break  # after a start, no poll has shown the partition yet
             partition = partitions[number]
             _, _, replicas, isr, leader, _, _, adding, removing = partition
-            _, _, original, ordered, _, _ = reassignment
+            _, _, original, ordered, _, _, _ = reassignment
             shape = number in moving, replicas, isr, leader, adding, removing, original, ordered
             # Neighbours often have equal lists. To compare the same objects takes less than a lookup.
             if shape != last:
@@ -103,7 +103,7 @@ class BulkCancels:
                 if gone:
                     effects.append(new(DropReplica, (topic, number, gone, epoch)))
             changes.append(new(Deleted, (Reassignment, key)))
-            _, _, back, _, job, _ = reassignment
+            _, _, back, _, job, _, _ = reassignment
             if job:
                 ended[job][key] = row = new(Finished, (job, topic, number, back, back, _ROLLED_BACK, 0))
                 changes.append(row)

@@ -71,11 +71,11 @@ def _enqueue(d: Decision, partition: Partition, target: Replicas | None, job: in
         return fire(d, partition, Trigger.ORDER, order)
     if phase is Phase.EXTERNAL:
         withdraw(d, key, job)
-        d.put(Pending(*key, target, job))
+        d.put(Pending(*key, target, job, d.state.topic_id(key.topic)))
         return DONE
     outcome = fire(d, partition, Trigger.CANCEL, order)
     if outcome.ok:
-        pending = Pending(*key, target, job)
+        pending = Pending(*key, target, job, d.state.topic_id(key.topic))
         if phase_of(d.state, key) is Phase.IDLE:
             follow(d, pending)
         else:

@@ -55,7 +55,7 @@ def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> 
     """
     # A cancel with mode `stop` may have left a step in flight. It ends first; its start is the original.
     if order.target != partition.replicas or partition.key in d.state.in_flight:
-        d.put(Reassignment(partition.topic, partition.partition, partition.current, order.target, order.job))
+        d.put(_first(d.state, partition, order))
         enqueue(d, partition)
     return DONE
 
@@ -66,7 +66,7 @@ def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> O
     Its start becomes the original.
     """
     original = partition.current
-    reassignment = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
+    reassignment = _first(d.state, partition, order)
     withdraw(d, partition.key, order.job)
     d.put(reassignment)
     _begin(d, partition, order.target if order.target == partition.next else original, reassignment)
@@ -299,6 +299,13 @@ def close_job(d: Decision, job: int) -> None:
         state.backlog.first_waves.pop(job, None)
 
 
+def _first(state: State, partition: Partition, order: Order) -> Reassignment:
+    """Return the record of a first order. Where the partition is becomes its original."""
+    topic_id = state.topic_id(partition.topic)
+    topic, number, current = partition.topic, partition.partition, partition.current
+    return Reassignment(topic, number, current, order.target, order.job, topic_id=topic_id)
+
+
 def enqueue(d: Decision, partition: Partition) -> None:
     """Request that `controller.reassignment.window` plans the partition's next step."""
     d.state.backlog.enqueue(partition.key)
@@ -434,7 +441,7 @@ def _take_over(d: Decision, reassignment: Reassignment, order: Order) -> Reassig
 
 
 def _record_finished(d: Decision, reassignment: Reassignment, ending: Ending, taken_by: int) -> None:
-    topic, partition, original, target, job, _ = reassignment
+    topic, partition, original, target, job, _, _ = reassignment
     if job:
         d.put(Finished(job, topic, partition, original, target, ending, taken_by))
         close_job(d, job)

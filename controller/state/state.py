@@ -246,6 +246,11 @@ class State(UpstreamState):
         partitions = self.partitions.get(topic, ())
         return partitions[index] if 0 <= index < len(partitions) else None
 
+    def topic_id(self, topic: str) -> str:
+        """Return the topic's id as the records of its reassignments keep it; empty where they need none."""
+        known = None if self.profile.keeps_topics else self.topics.get(topic)
+        return "" if known is None or known.id == NO_ID else known.id.hex()
+
     def all_partitions(self) -> Iterator[Partition]:
         """Every partition, topic by topic."""
         for partitions in self.partitions.values():

@@ -67,7 +67,7 @@ def listed(
             rows = []
             known: tuple[Replicas, ...] = ()
             lists = _lists((), (), (), (), ())
-            for _, number, original, target, _, _ in chosen:
+            for _, number, original, target, *_ in chosen:
                 _, _, replicas, _, _, _, _, adding, removing = partitions[number]
                 # Neighbours often share their lists. To compare the same objects takes a fifth of a cached call.
                 if known != (of_row := (replicas, adding, removing, original, target)):

@@ -72,8 +72,8 @@ def _finished(row: Row) -> Finished:
 
 
 def _pending(row: Row) -> Pending:
-    topic, partition, target, job = row
-    return Pending(topic, partition, tuple(target), job)
+    topic, partition, target, *rest = row
+    return Pending(topic, partition, tuple(target), *rest)
 
 
 def _lease(row: Row) -> Lease:

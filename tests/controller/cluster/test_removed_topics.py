@@ -4,13 +4,24 @@ from dataclasses import replace
 import pytest
 
 from controller.configs.names import THROTTLE
-from controller.messages.job_events import Pause, RollBackJob
+from controller.messages.events import ControllerStarted
+from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.messages.upstream_events import Measured, TopicConfigsSeen, UpstreamPolled
-from controller.model.cluster import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
+from controller.model.cluster import (
+    NO_ID,
+    Deleted,
+    Ending,
+    Partition,
+    Reassignment,
+    Record,
+    Topic,
+    TopicPartition,
+)
+from controller.model.profile import ZOOKEEPER
 from controller.model.thresholds import TOPIC_REMOVED_MS
 from controller.reassignment.phases import Phase
 from controller.throttle.desired import desired_throttle
-from tests.builders import InMemoryController, key, partition
+from tests.builders import InMemoryController, key, partition, records, registration
 from tests.controller.kraft import Gateway
 
 FOO = ("foo-0", (4, 1))
@@ -230,3 +241,30 @@ def test_a_rollback_does_not_move_another_topic_of_that_name(down: bool) -> None
     look_at(gateway, gateway.kafka.poll())
     reply = gateway.do(RollBackJob(1)).reply
     assert (reply.job, reply.skipped) == (0, [(key("foo-0"), "the topic was deleted")])
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_topic_that_another_controller_has_made_anew_is_not_moved_by_the_plan_for_the_old_one(
+    moving: bool,
+) -> None:
+    controller = InMemoryController(range(1, 7))
+    controller.state.profile = ZOOKEEPER
+    controller.with_partitions(*(partition(name, (1, 2)) for name in ("foo-0", "bar-0", "baz-0")))
+    controller.with_limits(partitions=1)
+    controller.alter({"foo-0": (3, 4), "bar-0": (3, 4)})
+    controller.do(Queue([AlterTopic("baz", [AlterRow(0, (5, 6))])]))
+    new = partition("bar-0", (5, 6, 1), adding=(5,) if moving else (), removing=(1,) if moving else ())
+    other = InMemoryController(())
+    other.state.profile = ZOOKEEPER
+    other.put(*(_made_anew(each, new) for each in records(controller.state)))
+    other.do(ControllerStarted([registration(broker) for broker in range(1, 7)]))
+    other.settle()
+    assert other.replicas("bar-0") == ((5, 6) if moving else (5, 6, 1))
+    assert (other.replicas("foo-0"), other.replicas("baz-0")) == ((3, 4), (5, 6))
+    assert other.state.endings[1] == {Ending.DONE: 1, Ending.TOPIC_DELETED: 1}
+
+
+def _made_anew(record: Record, partition: Partition) -> Record:
+    if isinstance(record, Topic) and record.name == partition.topic:
+        return record._replace(id=b"another topic id")
+    return partition if isinstance(record, Partition) and record.key == partition.key else record

@@ -23,10 +23,10 @@ NAMES = st.text(min_size=1, max_size=10)
 NUMBERS = st.integers(0, 99)
 REPLICAS = st.lists(NUMBERS).map(tuple)
 RECORDS = st.one_of(
-    st.builds(Reassignment, NAMES, NUMBERS, REPLICAS, REPLICAS, NUMBERS),
+    st.builds(Reassignment, NAMES, NUMBERS, REPLICAS, REPLICAS, NUMBERS, NAMES, NAMES),
     st.builds(Job, NUMBERS, st.sampled_from(JobKind), NUMBERS, NAMES, st.none() | NAMES),
     st.builds(Finished, NUMBERS, NAMES, NUMBERS, REPLICAS, REPLICAS, st.sampled_from(Ending), NUMBERS),
-    st.builds(Pending, NAMES, NUMBERS, REPLICAS, NUMBERS),
+    st.builds(Pending, NAMES, NUMBERS, REPLICAS, NUMBERS, NAMES),
     st.builds(Paused, st.booleans()),
     st.builds(Lease, st.sampled_from(ResourceType), NAMES, NAMES, NAMES, st.none() | NAMES),
 )
@@ -43,3 +43,8 @@ def test_an_encoded_record_is_decoded(record: Record) -> None:
 def test_an_invalid_row_is_an_error(kind: type[Record], row: object) -> None:
     with pytest.raises(ZnodeError, match=f"is not a {kind.__name__}"):
         read_row(kind, row)
+
+
+def test_rows_of_before_topics_had_ids_are_read() -> None:
+    assert read_row(Reassignment, ["foo", 0, [1], [2], 3, ""]) == Reassignment("foo", 0, (1,), (2,), 3)
+    assert read_row(Pending, ["foo", 0, [2], 3]) == Pending("foo", 0, (2,), 3)
