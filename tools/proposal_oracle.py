@@ -43,7 +43,8 @@ def optimum(problem: dict[str, Any]) -> Optimum:
         for rack, (least, most, wanted) in bounds.items():
             there = [used for b, used in row.items() if brokers[b][0] == rack]
             racks += _outside(solver, there, least, most)
-            lacks += _outside(solver, there, wanted, len(brokers))[:1]
+            if problem["shares"]:
+                lacks += _outside(solver, there, wanted, len(brokers))[:1]
     deviations: list[Any] = []
     for broker, (least, most) in problem["ranges"].items():
         deviations += _outside(

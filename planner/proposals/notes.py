@@ -1,18 +1,21 @@
 """Notes of a proposal: warnings, and goals that were relaxed for other goals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 import numpy as np
 
 from common.counted import counted
 from planner.proposals.problem.arrays import Ints
-from planner.proposals.problem.goal import Problem, ProposalError
+from planner.proposals.problem.goal import CountRange, Problem, ProposalError
 from planner.proposals.problem.layout import Layout
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.class_flow import Input, moves_of
 from planner.proposals.solver.quotas import Shares
 from planner.report.units import in_bytes
 
+MUCH = 2
+"""From this ratio of shares on, a rack has a note."""
 MOST_NOTES = 20
 """Most brokers that are named."""
 
@@ -33,6 +36,21 @@ def rack_notes(problem: Problem, layout: Layout, factor: Ints) -> list[str]:
     if notes and problem.goal.strict_racks:
         raise ProposalError(notes)
     return notes
+
+
+def share_notes(problem: Problem, ranges: Mapping[int, CountRange]) -> list[str]:
+    """Name the racks whose brokers get several times the replicas of others, because the rack has fewer brokers."""
+    shares = {
+        node.rack: Fraction(ranges[node.id].most) / node.weight
+        for node in problem.nodes
+        if node.receives and node.id in ranges
+    }
+    least = min(shares.values(), default=Fraction(0))
+    return [
+        f"brokers of rack {rack} get {float(share / least):.1f} times the replicas of the least loaded ones: the rack has fewer"
+        for rack, share in sorted(shares.items())
+        if least and share >= MUCH * least
+    ]
 
 
 def disk_notes(problem: Problem) -> list[str]:

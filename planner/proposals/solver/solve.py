@@ -5,7 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from common.counted import counted
-from planner.proposals.notes import byte_notes, disk_notes, least_bytes_note, rack_notes
+from planner.proposals.notes import (
+    MOST_NOTES,
+    byte_notes,
+    disk_notes,
+    least_bytes_note,
+    rack_notes,
+    share_notes,
+)
 from planner.proposals.problem.arrays import UNBOUNDED, Ints
 from planner.proposals.problem.counts import byte_ranges, count_ranges
 from planner.proposals.problem.goal import CountRange, Problem, ProposalError
@@ -92,6 +99,7 @@ class _Solver:
             placed = placed._replace(sets=sets)
         sets = within_disks(given, placed.sets, self._problem.table.brokers)
         self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
+        self._notes += share_notes(self._problem, self._ranges)[:MOST_NOTES] if given.layout.shared else []
         if self._shares is not None:
             self._notes += byte_notes(
                 self._problem, given, self._shares, sets, (placed.bound, placed.bytes_bound)

@@ -38,5 +38,12 @@ def test_a_rack_without_a_broker_has_a_note_or_is_refused() -> None:
         notes(snapshot, goal._replace(strict_racks=True))
 
 
+def test_a_rack_with_much_fewer_brokers_than_others_has_a_note() -> None:
+    lists = [(1 + turn % 3, 4 + turn % 3, 7) for turn in range(6)]
+    expected = "brokers of rack c get 3.0 times the replicas of the least loaded ones: the rack has fewer"
+    assert notes(cluster("aaabbbc", *lists), Goal(even_counts=True)) == (expected,)
+    assert notes(cluster("aabbc", (1, 3, 5), (2, 4, 5)), Goal(drain=frozenset({1}))) == ()
+
+
 def test_a_plan_that_meets_the_request_has_no_notes() -> None:
     assert notes(cluster("---", (1,), (1,), (1,)), Goal(even_counts=True)) == ()

@@ -21,7 +21,7 @@ from tools.proposal_oracle_input import for_oracle
 
 CASES = [json.loads(line) for line in Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()]
 ORACLE_PROBLEMS = 500
-SHARE_PROBLEMS = 150
+SHARE_PROBLEMS = 100
 
 
 def case_problem(case: dict[str, Any]) -> Problem:
