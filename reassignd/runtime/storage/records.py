@@ -33,7 +33,6 @@ def open_store(data_dir: Path) -> SqliteStore:
         # The file with the id is written after the database: the directory had a cluster, which must not be replaced
         # by an empty one without the operator's order.
         raise CommandError(f"{records} is missing or empty, though there is a {FILE}; {REMEDY}")
-    refuse_moved(data_dir)
     try:
         store = SqliteStore(data_dir)
     except StoreError as error:
