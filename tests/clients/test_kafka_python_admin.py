@@ -10,7 +10,24 @@ from kafka.errors import (
     UnknownTopicOrPartitionError,
 )
 
+from controller.scheduling.limits import CONFIGS
 from tests.clients.cluster import Cluster
+
+LIMITS = dict(zip(CONFIGS, ("1", "100", "50", "150", "50"), strict=True))
+"""R, P, L, C and B of KIP-435: several steps for a partition, and several rounds for a thousand."""
+
+
+@pytest.fixture(params=["no limits", "limits"], autouse=True)
+def limits(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[None]:
+    """KIP-435's test plan: every test runs with its limits unset and set."""
+    if request.param == "no limits":
+        yield
+        return
+    if cluster.kind == "kafka":
+        pytest.skip("Kafka has no limits")
+    cluster.set_configs("BROKER", "", dict(LIMITS))
+    yield
+    cluster.set_configs("BROKER", "", dict.fromkeys(LIMITS))
 
 
 @pytest.fixture
