@@ -44,7 +44,7 @@ from tools.kafka_settings import (
 )
 from tools.ports import free_ports
 
-BOOT_SECONDS = 90
+BOOT_SECONDS = 180
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 
 
@@ -120,6 +120,14 @@ class KafkaCluster:
         process = self._processes.pop(node)
         process.terminate()
         process.wait()
+
+    def freeze_node(self, node: int) -> None:
+        """Stop a node with SIGSTOP: it keeps its connections, and is fenced."""
+        self._processes[node].send_signal(signal.SIGSTOP)
+
+    def thaw_node(self, node: int) -> None:
+        """Let a frozen node continue."""
+        self._processes[node].send_signal(signal.SIGCONT)
 
     @contextlib.contextmanager
     def without(self, node: int) -> Iterator[None]:
