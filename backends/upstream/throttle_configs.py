@@ -21,7 +21,10 @@ from controller.ports import SubmitEvent
 from controller.state.state import State
 from controller.throttle.delegated import throttles_to_read
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.describe_configs_response import DescribeConfigsResponse
+from protocol.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+)
 from protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -193,12 +196,22 @@ class ThrottleConfigs:
                 values[kind, row.resource_name] = {
                     config.name: config.value or ""
                     for config in row.configs
-                    if config.config_source in SET[kind]
+                    if self._counts(kind, row.resource_name, config)
                 }
             else:
                 why = row.error_message or f"error {row.error_code}"
                 log.warning("the throttle of %s cannot be read: %s", _listed(kind, [row.resource_name]), why)
         return values
+
+    def _counts(self, kind: ResourceType, name: str, config: DescribeConfigsResourceResult) -> bool:
+        """Whether the value is that of the resource, or of all brokers.
+
+        With a lease the latter does not count: Kafka shows it as soon as the broker's own rate is removed, and it can
+        be equal to that.
+        """
+        if config.config_source == ConfigSource.DYNAMIC_DEFAULT_BROKER:
+            return (kind, name, config.name) not in self._state.leases
+        return config.config_source in SET[kind]
 
     async def _alter(self, changes: Changes) -> set[Resource]:
         """Make the changes; return the resources with a failure.

@@ -71,6 +71,8 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
     key = (resource, name, config)
     lease = state.leases.get(key)
     value = state.config(resource, name, config)
+    # A rate of all brokers that is set during the lease neither ends nor freezes it.
+    common = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config) if lease is None else None
     if lease is not None and value != lease.ours:
         lease = _adjust_lease(d, lease, value)
     if not desired:
@@ -79,7 +81,7 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
             _restore(d, lease)
         return lease is not None
     found = value if lease is None else lease.found
-    if config in RATES and (found is not None or state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config)):
+    if config in RATES and (found or common):
         return False
     ours = desired if config in RATES else union(found, desired)
     if config not in RATES:

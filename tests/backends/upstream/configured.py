@@ -19,7 +19,7 @@ from protocol.messages.incremental_alter_configs_response import (
 from tests.backends.upstream.scripted import Scripted
 
 SET_ON_IT = {ResourceType.TOPIC: 1, ResourceType.BROKER: 2}
-DEFAULT = 5
+CLUSTER_WIDE, DEFAULT = 3, 5
 
 
 class Configured(Scripted):
@@ -32,6 +32,8 @@ class Configured(Scripted):
         super().__init__(brokers)
         self.values: dict[tuple[int, str], dict[str, str]] = {}
         self.defaults: dict[str, str] = {}
+        self.cluster_wide: dict[str, str] = {}
+        """Dynamic configs of all brokers."""
         self.dead: set[int] = set()
         self.shown: dict[tuple[int, str], dict[str, str]] | None = None
         """What brokers return instead of `values` while their metadata lags."""
@@ -66,7 +68,10 @@ class Configured(Scripted):
         own = self.of(ResourceType(kind), name) if shown is None else shown.get((kind, name), {})
         source = SET_ON_IT[ResourceType(kind)]
         rows = [DescribeConfigsResourceResult(c, v, config_source=source) for c, v in own.items()]
-        defaults = {c: v for c, v in self.defaults.items() if c not in own}
+        common = self.cluster_wide if kind == ResourceType.BROKER else {}
+        common = {c: v for c, v in common.items() if c not in own}
+        rows += [DescribeConfigsResourceResult(c, v, config_source=CLUSTER_WIDE) for c, v in common.items()]
+        defaults = {c: v for c, v in self.defaults.items() if c not in own and c not in common}
         rows += [DescribeConfigsResourceResult(c, v, config_source=DEFAULT) for c, v in defaults.items()]
         return DescribeConfigsResult(0, None, kind, name, rows)
 

@@ -187,6 +187,29 @@ async def test_a_rate_that_others_changed_during_the_lease_is_kept(rig: Rig) -> 
     assert rig.upstream.broker(1) == {RATES[0]: "99"}
 
 
+async def test_a_cluster_wide_rate_is_not_overridden(rig: Rig) -> None:
+    rig.upstream.cluster_wide[RATES[0]] = "5"
+    assert await rig.apply(FOO)
+    assert rig.upstream.broker(1) == {RATES[1]: "5"}
+
+
+async def test_a_lease_ends_though_the_same_rate_has_become_cluster_wide(rig: Rig) -> None:
+    await rig.apply(FOO)
+    rig.upstream.cluster_wide[RATES[0]] = "5"
+    assert await rig.apply(NO_THROTTLE)
+    assert_clean(rig)
+
+
+async def test_a_rate_that_was_removed_is_set_again_though_another_has_become_cluster_wide(rig: Rig) -> None:
+    await rig.apply(FOO)
+    rig.upstream.cluster_wide[RATES[0]] = "99"
+    rig.upstream.broker(1).clear()
+    assert await rig.apply(FOO._replace(rate=6))
+    assert rig.upstream.broker(1) == dict.fromkeys(RATES, "6")
+    assert await rig.apply(NO_THROTTLE)
+    assert_clean(rig)
+
+
 async def test_a_dead_broker_does_not_block_others_and_gets_its_rate_later(rig: Rig) -> None:
     rig.upstream.dead.add(1)
     assert not await rig.apply(FOO)

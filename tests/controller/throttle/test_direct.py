@@ -189,6 +189,18 @@ def test_a_cluster_wide_rate_is_not_overridden() -> None:
     assert rates(controller) == {}
 
 
+def test_a_cluster_wide_rate_that_is_set_during_the_lease_does_not_freeze_it() -> None:
+    controller = throttled()
+    controller.alter({"foo-0": [1, 3]})
+    controller.default(RATES[1], "10")
+    controller.default(THROTTLE, "5000")
+    assert rates(controller) == {1: "5000", 3: "5000"}
+    changes = [ConfigChange(rate, ConfigOp.DELETE, None) for rate in RATES]
+    controller.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "3", changes)]))
+    assert rates(controller) == {1: "5000", 3: "5000"}
+    assert rates(controller.settle()) == {}
+
+
 HOUR = 3_600_000
 
 
