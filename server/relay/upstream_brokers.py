@@ -30,22 +30,23 @@ class UpstreamBrokers:
         self._brokers: dict[int, Address] = {}
         self._failing: set[int] = set()
         """Brokers whose failure was logged. They are tried last."""
-        self._connected: WeakKeyDictionary[UpstreamConnection, int] = WeakKeyDictionary()
-        """Connection -> broker."""
+        self._connected: WeakKeyDictionary[UpstreamConnection, tuple[int, Address]] = WeakKeyDictionary()
+        """Connection -> broker and its address at that time."""
         self._round_robin = 0
 
     def update(self, brokers: Mapping[int, Address]) -> None:
         """Replace the list of brokers.
 
-        Connections to removed brokers are aborted, because a broker that hangs may never close them.
+        Connections to brokers that were removed or replaced are aborted, because a broker that hangs, or whose machine
+        is gone, may never close them.
         """
         self._failing -= {
             broker for broker, address in brokers.items() if self._brokers.get(broker) != address
         }
         self._brokers = dict(brokers)
-        removed = [connection for connection, broker in self._connected.items() if broker not in brokers]
-        for connection in removed:
-            connection.transport.abort()
+        for connection, (broker, address) in list(self._connected.items()):
+            if brokers.get(broker) != address:
+                connection.transport.abort()
 
     def add(self, broker: int, address: Address) -> None:
         """Add one broker."""
@@ -85,7 +86,7 @@ class UpstreamBrokers:
                     "broker %d at %s cannot be reached: %s", broker, address, _reason(error, self._timeout)
                 )
             return None
-        self._connected[connection] = broker
+        self._connected[connection] = broker, address
         if broker in self._failing:
             self._failing.remove(broker)
             log.info("broker %d at %s can be reached again", broker, address)

@@ -93,6 +93,18 @@ async def test_connections_to_a_removed_broker_end(kafka: FakeKafka) -> None:
     kept[2].transport.close()
 
 
+async def test_connections_to_the_former_address_of_a_broker_end(kafka: FakeKafka) -> None:
+    async with FakeKafka() as replacement:
+        upstreams, client = UpstreamBrokers(), Losing()
+        upstreams.update({1: kafka.address})
+        await upstreams.connect(1, client)
+        upstreams.update({1: kafka.address})
+        assert not client.lost.is_set()
+        upstreams.update({1: replacement.address})
+        async with asyncio.timeout(30):
+            await client.lost.wait()
+
+
 async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
     kafka: FakeKafka, caplog: pytest.LogCaptureFixture
 ) -> None:
