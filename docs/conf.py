@@ -17,7 +17,7 @@ project_copyright = "reassignd contributors. Apache License 2.0"
 
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md"]
+include_patterns = ["*.md", "docs/*.md", "examples/*.md"]
 source_suffix = {".md": "markdown"}
 nitpicky = True
 
@@ -32,7 +32,7 @@ html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
 
 NAVIGATION = {
-    "Start": ["install", "guide", "console", "recipes"],
+    "Start": ["install", "guide", "console", "recipes", "/examples/README"],
     "Ways to run it": ["gateway", "high-availability", "kubernetes", "embedded", "zookeeper"],
     "Plans": ["proposals", "planner", "pace"],
     "Operations": ["operations", "troubleshooting", "faq", "observability", "security"],
