@@ -345,8 +345,10 @@ class SimulatedCluster:
                 for broker, each in self.traffic.items()
             }
             self._latency.tick(seconds, moved, self._produced())
-        for broker in self.brokers.values():
-            broker.log_dirs.tick(self.settings.disk_bytes_per_second * seconds, broker.size)
+        for number in self._running:
+            broker = self.brokers[number]
+            rate = min(self.settings.disk_bytes_per_second, self._throttles.log_dirs_rate(number))
+            broker.log_dirs.tick(rate * seconds, broker.size)
         for number, since in list(self._lagging.items()):
             if now - since >= self.settings.replica_lag_time_seconds:
                 del self._lagging[number]

@@ -75,12 +75,16 @@ class LogDirs:
         self.failed.clear()
 
     def want(self, key: TopicPartition, path: str) -> bool:
-        """Start to move the replica to this directory, or create it there later; return whether it exists."""
-        current = self.find(key)
-        self._futures.pop(key, None)
+        """Start to move the replica to this directory, or create it there later; return whether it exists.
+
+        A move to this directory continues, one to another ends.
+        """
+        current, future = self.find(key), self._futures.get(key)
+        if future is not None and future.path != path:
+            del self._futures[key]
         if current is None:
             self._wanted[key] = path
-        elif current != path:
+        elif current != path and key not in self._futures:
             self._futures[key] = FutureLog(path, Log(0.0))
         return current is not None
 

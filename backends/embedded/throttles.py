@@ -1,12 +1,19 @@
-"""Replication throttles (KIP-73), from the same configs as in Kafka.
+"""Replication throttles (KIP-73, KIP-113), from the same configs as in Kafka.
 
-A rate limits a broker as leader or as follower. It applies only to replicas that are listed and out of the ISR.
+A rate limits a broker as leader or as follower. It applies only to replicas that are listed and out of the ISR. Another rate
+limits moves between the broker's log directories.
 """
 
 from collections.abc import Mapping
 from math import inf
 
-from controller.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from controller.configs.names import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    LOG_DIRS_RATE,
+)
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType, TopicPartition
 from controller.state.state import State
@@ -40,6 +47,10 @@ class Throttles:
     def follower_rate(self, broker: int) -> float:
         """Return the bytes per second that the broker may fetch for listed replicas; infinity without a throttle."""
         return self._rate(broker, FOLLOWER_RATE)
+
+    def log_dirs_rate(self, broker: int) -> float:
+        """Return the bytes per second that the broker may move between its directories; infinity without a throttle."""
+        return self._rate(broker, LOG_DIRS_RATE)
 
     def limits_leader(self, key: TopicPartition, broker: int) -> bool:
         """Return whether the broker is listed as a throttled leader of the partition."""

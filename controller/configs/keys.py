@@ -18,6 +18,7 @@ from controller.configs.names import (
     HEALTH_GUARD,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     MAX_DISK_USAGE,
     MIN_ISR,
     NUM_PARTITIONS,
@@ -270,7 +271,7 @@ _BROKER = [
         "Maximum bytes per second that throttled replicas fetch (KIP-73).",
     ),
     ConfigKey(
-        "replica.alter.log.dirs.io.max.bytes.per.second",
+        LOG_DIRS_RATE,
         ConfigType.LONG,
         str(LONG_MAX),
         "Maximum bytes per second that are moved between log directories of a broker.",

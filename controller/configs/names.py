@@ -12,6 +12,7 @@ LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 LEADER_RATE = "leader.replication.throttled.rate"
 FOLLOWER_RATE = "follower.replication.throttled.rate"
+LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 RATES = (LEADER_RATE, FOLLOWER_RATE)
 THROTTLED_REPLICAS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 

@@ -4,7 +4,13 @@ from dataclasses import astuple, replace
 import pytest
 
 from backends.embedded.cluster import Listener
-from controller.configs.names import LEADER_RATE, LEADER_REPLICAS, PARTITION_BYTES, PRODUCE_RATE
+from controller.configs.names import (
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    LOG_DIRS_RATE,
+    PARTITION_BYTES,
+    PRODUCE_RATE,
+)
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -189,17 +195,53 @@ async def test_a_fault_that_cannot_be_is_named(harness: EmbeddedHarness) -> None
         await harness.cluster.start_broker(99)
 
 
-async def test_a_replica_moves_between_directories_at_disk_speed(harness: EmbeddedHarness) -> None:
-    await harness.having({"foo-0": [1]})
+def move_to_the_other_directory(harness: EmbeddedHarness) -> tuple[str | None, str]:
+    """Let broker 1 move foo-0 to its other directory; return the present one and the other."""
     broker = harness.cluster.brokers[1]
     paths = list(broker.log_dirs.placed)
     before = broker.log_dirs.find(key("foo-0"))
     wanted = paths[1 - paths.index(before or "")]
     topics = [AlterReplicaLogDirTopic("foo", (0,))]
     broker.alter_replica_log_dirs(AlterReplicaLogDirsRequest([AlterReplicaLogDir(wanted, topics)]))
-    assert broker.log_dirs.find(key("foo-0")) == before
+    return before, wanted
+
+
+def copied(harness: EmbeddedHarness) -> list[float]:
+    return [future.log.position or 0.0 for _, future in harness.cluster.brokers[1].log_dirs.futures()]
+
+
+async def test_a_replica_moves_between_directories_at_disk_speed(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1]})
+    before, wanted = move_to_the_other_directory(harness)
+    log_dirs = harness.cluster.brokers[1].log_dirs
+    assert log_dirs.find(key("foo-0")) == before
     await harness.advance(0.2)
-    assert broker.log_dirs.find(key("foo-0")) == wanted
+    assert log_dirs.find(key("foo-0")) == wanted
+
+
+@pytest.mark.parametrize("name", ["1", ""])
+async def test_moves_between_directories_have_a_throttle(harness: EmbeddedHarness, name: str) -> None:
+    await harness.having({"foo-0": [1]})
+    await configure(harness, ResourceType.BROKER, name, **{LOG_DIRS_RATE: "1000"})
+    move_to_the_other_directory(harness)
+    await harness.advance(5)
+    assert copied(harness) == [pytest.approx(5_000, rel=0.1)]
+    await configure(harness, ResourceType.BROKER, name, **{LOG_DIRS_RATE: None})
+    await harness.advance(0.2)
+    assert copied(harness) == []
+
+
+async def test_a_stopped_broker_moves_nothing_between_directories(harness: EmbeddedHarness) -> None:
+    await harness.having({"foo-0": [1]})
+    await configure(harness, ResourceType.BROKER, "1", **{LOG_DIRS_RATE: "1000"})
+    move_to_the_other_directory(harness)
+    await harness.stop_broker(1)
+    before = copied(harness)
+    await harness.advance(5)
+    assert copied(harness) == before
+    await harness.cluster.start_broker(1)
+    await harness.advance(5)
+    assert copied(harness) > before
 
 
 async def test_only_running_brokers_can_be_stopped_and_only_stopped_ones_started(

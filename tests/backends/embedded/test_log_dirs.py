@@ -49,6 +49,15 @@ def test_a_move_to_the_current_directory_cancels_the_move(dirs: LogDirs) -> None
     assert list(dirs.futures()) == []
 
 
+def test_a_move_that_is_requested_again_continues_and_one_to_a_third_directory_begins_anew() -> None:
+    dirs = LogDirs(["a", "b", "c"])
+    dirs.create(FOO, new=True)
+    for wanted, position in (("b", 300.0), ("b", 600.0), ("c", 300.0)):
+        dirs.want(FOO, wanted)
+        dirs.tick(300.0, size)
+        assert [(future.path, future.log.position) for _, future in dirs.futures()] == [(wanted, position)]
+
+
 def test_a_tick_copies_a_bounded_number_of_logs(dirs: LogDirs) -> None:
     for index in range(SERVED + 1):
         found = key(f"foo-{index}")
