@@ -277,11 +277,8 @@ class ReplicaSizes:
                             part.partition_size,
                             sizes,
                         )
-            found.append(
-                Disk(
-                    row.log_dir, row.total_bytes, row.usable_bytes, replicas if request.topics is None else 0
-                )
-            )
+            number = replicas if request.topics is None else 0
+            found.append(Disk(row.log_dir, row.total_bytes, row.usable_bytes, number, row.is_cordoned))
         disks[broker] = found
 
     def _record_size(

@@ -198,7 +198,7 @@ def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
 
 def _lack_of_space(state: State, broker: int, size: int) -> str:
     """Return why the log directory that the broker would choose is too full; empty if it is not."""
-    disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0]
+    disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0 and not disk.cordoned]
     if not disks or not size:
         return ""
     disk = min(disks, key=lambda disk: (disk.replicas, disk.usable))

@@ -29,6 +29,8 @@ class Disk(NamedTuple):
     usable: int
     replicas: int
     """The number of its replicas; a broker puts a new replica into the directory with the fewest."""
+    cordoned: bool = False
+    """It gets no new replicas (KIP-1066)."""
 
 
 class Sighting(NamedTuple):

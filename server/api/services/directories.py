@@ -77,6 +77,7 @@ class Directories(NamedTuple):
     """The directories of a broker, and in which one each replica is."""
 
     paths: Sequence[str]
+    """Those that may get replicas: that neither failed nor are cordoned (KIP-1066)."""
     places: Mapping[TopicPartition, str]
 
 
@@ -91,7 +92,8 @@ def _read(answer: DescribeLogDirsResponse) -> Directories | None:
         for part in topic.partitions
         if not part.is_future_key
     }
-    return Directories([row.log_dir for row in rows], places)
+    usable = (row for row in rows if row.error_code == ErrorCode.NONE and not row.is_cordoned)
+    return Directories([row.log_dir for row in usable], places)
 
 
 def _fault(named: Named, known: Directories | None) -> str:

@@ -33,6 +33,8 @@ class Rig:
         self.state.live.update((1, 2, 3))
         self.held: dict[tuple[int, str], int] = {}
         self.dead: set[int] = set()
+        self.cordoned: list[str] = []
+        """Cordoned directories of every broker (KIP-1066)."""
         self.refusal: DescribeLogDirsResponse | None = None
         """What broker 3 answers instead."""
         self.sizes = ReplicaSizes(self.client, self.state, self.events.submit, self.clock)
@@ -61,7 +63,9 @@ class Rig:
             if where == broker and (asked is None or tuple(key(name)) in asked)
         ]
         failed = DescribeLogDirsResult(56, "/broken")
-        return DescribeLogDirsResponse(results=[DescribeLogDirsResult(0, "/a", topics, 100, 40), failed])
+        rows = [DescribeLogDirsResult(0, "/a", topics, 100, 40)]
+        rows += [DescribeLogDirsResult(0, path, [], 100, 0, is_cordoned=True) for path in self.cordoned]
+        return DescribeLogDirsResponse(results=[*rows, failed])
 
     def asked(self) -> list[dict[str, tuple[int, ...]] | None]:
         """What broker 1 was asked for."""
@@ -88,6 +92,13 @@ async def test_sizes_are_from_leaders_and_disks_have_their_number_of_replicas(ri
     rig.state.sizes.update(rig.events[0].sizes)
     assert rig.sizes.size(key("foo-0")) == 50
     assert rig.sizes.size(key("foo-1")) is None
+
+
+async def test_cordoned_directories_are_marked(rig: Rig) -> None:
+    rig.cordoned.append("/old")
+    rig.having("foo-0")
+    await rig.sizes.measure()
+    assert rig.events[0].disks[1] == [Disk("/a", 100, 40, 0), Disk("/old", 100, 0, 0, cordoned=True)]
 
 
 async def test_partitions_in_flight_are_measured_more_often_than_all(rig: Rig) -> None:

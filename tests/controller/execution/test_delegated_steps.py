@@ -149,6 +149,14 @@ def test_a_move_waits_for_room_on_the_disk_of_its_target() -> None:
     assert gateway.waiting_reason("foo-0") == "broker 2: /a would be 120% full, 90% is the most"
 
 
+def test_a_move_does_not_wait_for_room_in_a_cordoned_directory() -> None:
+    gateway = Gateway(FOO)
+    disks = [Disk("/a", 100, 0, 1, cordoned=True), Disk("/b", 100, 90, 2)]
+    gateway.do(Measured({key("foo-0"): 50}, {2: disks}))
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 3)
+
+
 def test_a_stopped_step_counts_against_the_limits_until_the_upstream_has_stopped_it() -> None:
     gateway = Gateway(FOO, ("foo-1", (5, 6)))
     gateway.with_limits(partitions=1).default("reassignment.cancel.mode", "stop")

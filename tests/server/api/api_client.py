@@ -63,6 +63,10 @@ class Sizes:
         """Time of that measurement, in seconds."""
         self.log_dirs: dict[int, dict[str, list[str]]] = {}
         """The partitions with a replica in each directory, by broker and path."""
+        self.failed: set[str] = set()
+        """Failed directories of every broker."""
+        self.cordoned: set[str] = set()
+        """Cordoned directories of every broker."""
         self.produced = 0
         """Bytes produced to each partition since the start."""
 
@@ -82,7 +86,15 @@ class Sizes:
             TopicPartition(each.topic, number) for each in request.topics or () for number in each.partitions
         }
         dirs = self.log_dirs.get(broker)
-        return None if dirs is None else described(dirs, asked)
+        if dirs is None:
+            return None
+        rows = [
+            DescribeLogDirsResult(56, row.log_dir) if row.log_dir in self.failed else row
+            for row in described(dirs, asked).results
+        ]
+        return DescribeLogDirsResponse(
+            results=[row._replace(is_cordoned=row.log_dir in self.cordoned) for row in rows]
+        )
 
 
 def described(

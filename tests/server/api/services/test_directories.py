@@ -31,6 +31,25 @@ async def test_the_only_directory_of_a_broker_is_accepted_for_a_new_replica() ->
     assert (await client.post("/v1/jobs", saved("/a", "/a", "/a")))["accepted"] == 1
 
 
+@pytest.mark.parametrize("unusable", ["failed", "cordoned"])
+async def test_a_directory_that_the_broker_would_not_choose_is_none_for_a_new_replica(unusable: str) -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))
+    client.controller.settle()
+    client.sizes.log_dirs = {broker: {"/a": [], "/b": []} for broker in (1, 2, 3)}
+    setattr(client.sizes, unusable, {"/b"})
+    status, text = await client.refusal("POST", "/v1/jobs", saved("/a", "/b", "/a"))
+    fault = 'but broker 2 chooses the directory of a new replica, one of "/a": expected "any"'
+    assert (status, text) == (422, f'partitions[0] (foo-0): log_dirs[1] is "/b", {fault}')
+    assert (await client.post("/v1/jobs", saved("/a", "any", "/a")))["accepted"] == 1
+
+
+async def test_a_replica_is_still_in_its_cordoned_directory() -> None:
+    client = ApiClient()
+    client.sizes.log_dirs, client.sizes.cordoned = {1: TWO}, {"/a"}
+    assert (await client.post("/v1/jobs", saved("/a", "any", "any")))["unchanged"] == 1
+
+
 @pytest.mark.parametrize(
     ("dirs", "fault"),
     [
