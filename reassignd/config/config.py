@@ -19,10 +19,12 @@ from reassignd.config.setting_types import (
     ADDRESS,
     DIRECTORY,
     FILE,
+    HOST,
     PATH,
     SERVERS,
     SWITCH,
     TEXT,
+    WILDCARDS,
     Key,
     SocketPath,
     choice,
@@ -54,8 +56,6 @@ FLAGS = {
 }
 """Command-line option -> the key that it sets."""
 
-WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
-
 
 class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     """All settings of `reassignd serve`. An attribute has the name of its key, with underscores for dots."""
@@ -65,7 +65,7 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
         "127.0.0.1:9092",
         "Address of the first Kafka listener. Further brokers use the ports after it; with port 0 each one uses a free port.",
     )
-    advertised_host = Key(TEXT, "", "Host name that clients connect to, if it is not the host of `listener`.")
+    advertised_host = Key(HOST, "", "Host name that clients connect to, if it is not the host of `listener`.")
     data_dir = Key(
         PATH,
         "./.reassignd",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reassignd.config.setting_types import ADDRESS, FILE, TEXT, Key, choice, integer
+from reassignd.config.setting_types import ADDRESS, FILE, HOST, TEXT, Key, choice, integer
 
 DIRECTORY, TOPIC = "directory", "topic"
 
@@ -38,7 +38,7 @@ class InstanceKeys:
         "`state=topic`: address on which this instance accepts requests that other instances forward. Port 0 is any free one.",
     )
     gateway_peer_host = Key(
-        TEXT,
+        HOST,
         "",
         "`state=topic`: host at which other instances reach this one, if it is not the host of `gateway.peer.listener`.",
     )

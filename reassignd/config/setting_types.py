@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
@@ -132,6 +133,21 @@ def _parse_address_or_socket(text: str) -> Address | SocketPath:
     return _parse_address(text)
 
 
+WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
+_NOT_IN_HOSTS = re.compile(r"[\s/,\[\]\0]")
+
+
+def _parse_host(text: str) -> str:
+    bracketed = text.startswith("[") and text.endswith("]")
+    host = text[1:-1] if bracketed else text
+    if bracketed or ":" in host:
+        IPv6Address(host)
+    if host in WILDCARDS or _NOT_IN_HOSTS.search(host):
+        raise ValueError(f"not a host: {text}")
+    host.encode("idna")
+    return host
+
+
 _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 
 
@@ -166,6 +182,8 @@ ADDRESS_OR_SOCKET: SettingType[Address | SocketPath] = SettingType(
 )
 FILE: SettingType[Path | None] = SettingType("FILE", "a path, or nothing", _parse_file)
 TEXT = SettingType("TEXT", "any text", str)
+HOST = optional(SettingType("HOST", "a host name or an IP address, without a port", _parse_host))
+"""A host that clients connect to."""
 HOST_NAMES = SettingType(
     "NAMES", "host names without ports, separated by commas, or nothing", _parse_host_names
 )

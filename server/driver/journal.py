@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, cast
 
+from common.address import Address
 from common.clock import Clock
 from common.counted import counted, some
 from controller.messages import events, job_events
@@ -178,7 +179,7 @@ def _broker_started(state: State, event: events.BrokerStarted, _: Decision) -> N
     rack = f", rack {broker.rack}" if broker.rack else ""
     offline = counted(len(state.offline), "partition")
     what = {"event": "broker_registered", "fields": {"broker": broker.id}}
-    place = f"{broker.host}:{broker.port}"
+    place = Address(broker.host, broker.port)
     log.info("broker %d registered: %s%s; %s offline", broker.id, place, rack, offline, extra=what)
 
 

@@ -22,6 +22,7 @@ from backends.zookeeper.znodes.fields import (
     number,
     string,
 )
+from common.address import Address
 from controller.model.cluster import NO_ID, NO_LEADER, Partition, Replicas
 
 _HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
@@ -142,7 +143,9 @@ def encode_broker(registration: Registration, timestamp_ms: int) -> bytes:
     first = registration.endpoints[0]
     value: dict[str, Any] = {
         "listener_security_protocol_map": {each.listener: each.protocol for each in registration.endpoints},
-        "endpoints": [f"{each.listener}://{each.host}:{each.port}" for each in registration.endpoints],
+        "endpoints": [
+            f"{each.listener}://{Address(each.host, each.port)}" for each in registration.endpoints
+        ],
         "jmx_port": -1,
         "port": first.port,
         "host": first.host,

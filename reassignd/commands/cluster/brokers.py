@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.address import Address
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import columns, echo
 from reassignd.printable import as_json
@@ -79,7 +80,7 @@ def fail_log_dir(client: "Client", output_format: str, number: int, path: str) -
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     dirs = (each["path"] + ("" if each["works"] else " (failed)") for each in row["log_dirs"])
     state = "runs" if row["live"] else "stopped"
-    return row["id"], state, f"{row['host']}:{row['port']}", row["rack"] or "", ", ".join(dirs)
+    return row["id"], state, Address(row["host"], row["port"]), row["rack"] or "", ", ".join(dirs)
 
 
 def _print(output_format: str, answer: object, text: str) -> None:

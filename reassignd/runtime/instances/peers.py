@@ -8,9 +8,9 @@ from ssl import SSLContext
 from common.address import Address
 from common.clock import Clock, wall_clock
 from common.off_loop import OffLoop
-from reassignd.config.config import WILDCARDS, Settings
+from reassignd.config.config import Settings
 from reassignd.config.secret_files import warn_if_open
-from reassignd.config.setting_types import SocketPath
+from reassignd.config.setting_types import WILDCARDS, SocketPath
 from reassignd.errors import SettingError
 from reassignd.runtime.listeners.listener_security import checked_server_context
 from reassignd.runtime.listeners.renewed_certificate import PinnedCertificate

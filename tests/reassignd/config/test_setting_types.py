@@ -7,8 +7,10 @@ from reassignd.config.setting_types import (
     ADDRESS,
     ADDRESS_OR_SOCKET,
     FILE,
+    HOST,
     LISTENERS,
     PATH,
+    WILDCARDS,
     Key,
     Listener,
     SettingType,
@@ -45,6 +47,29 @@ def test_an_invalid_address_is_refused(text: str) -> None:
 def test_a_host_name_that_cannot_be_asked_for_is_refused(host: str) -> None:
     with pytest.raises(ValueError, match=r"label|NUL"):
         ADDRESS.parse(f"{host}:9092")
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("broker.example", "broker.example"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("::1", "::1"),
+        ("[::1]", "::1"),
+        ("", ""),
+    ],
+)
+def test_a_host_has_no_brackets(text: str, host: str) -> None:
+    assert HOST.parse(text) == host
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["broker.example:9092", "[::1]:9092", "a, b", "https://a", "a/b", "[a]", "a..b", *WILDCARDS, "[::]"],
+)
+def test_a_host_that_no_client_can_connect_to_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 (of several functions of the library)
+        HOST.parse(text)
 
 
 @pytest.mark.parametrize("kind", [PATH, FILE, ADDRESS_OR_SOCKET])

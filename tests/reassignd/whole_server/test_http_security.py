@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from reassignd import cli
-from reassignd.config.config import WILDCARDS
+from reassignd.config.setting_types import WILDCARDS
 from tests.reassignd.served import STOP_SECONDS, Served, Start
 
 pytestmark = pytest.mark.whole

@@ -97,6 +97,11 @@ def test_a_broker_with_features_and_an_ipv6_address_is_decoded() -> None:
     assert formats.decode_broker(text) == Registration((Endpoint("SSL", "SSL", "::1", 9093),))
 
 
+def test_an_ipv6_address_is_encoded_in_brackets_as_by_kafka() -> None:
+    registration = Registration((Endpoint("SSL", "SSL", "::1", 9093),))
+    assert b'"SSL://[::1]:9093"' in formats.encode_broker(registration, 5).replace(b" ", b"")
+
+
 def test_the_controller_of_any_release_is_decoded() -> None:
     newer = b'{"version":2,"brokerid":2,"timestamp":"17","kraftControllerEpoch":-1}'
     assert formats.decode_controller(newer) == ControllerZnode(2, 17)
