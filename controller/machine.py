@@ -33,7 +33,7 @@ from controller.messages.event import AnyEvent
 from controller.pace.decisions import pace_measured
 from controller.pace.readings import PaceMeasured
 from controller.reassignment.alter import alter_reassignments
-from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job
+from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job, throttle_job
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.queue import queue_plan
 from controller.reassignment.window import fill
@@ -104,6 +104,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(job_events.Queue, queue_plan),
         _handler(job_events.Pause, pause),
         _handler(job_events.Prioritize, prioritize),
+        _handler(job_events.ThrottleJob, throttle_job),
         _handler(job_events.Reorder, reorder),
         _handler(job_events.Prune, prune),
         _handler(events.Stalled, _stalled),

@@ -55,6 +55,7 @@ SUBCOMMANDS = {
     "snapshot": "planning.snapshot",
     "state": "cluster.state",
     "status": "cluster.status",
+    "throttle": "jobs.pause",
     "zk": "jobs.zk",
 }
 """Subcommand -> module in `reassignd.commands` that defines a click command of that name (`list_` for `list`)."""

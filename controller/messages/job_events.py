@@ -99,6 +99,15 @@ class Prioritize(Event[Outcome]):
     requester: Requester = UNKNOWN_REQUESTER
 
 
+@dataclass(frozen=True, slots=True)
+class ThrottleJob(Event[Outcome]):
+    """Set the job's own throttle in bytes per second; 0 for none."""
+
+    job: int
+    throttle: int
+    requester: Requester = UNKNOWN_REQUESTER
+
+
 class PlannedSteps(NamedTuple):
     """The steps of a partition that begin at `replicas`, without the step in flight. There is at least one."""
 

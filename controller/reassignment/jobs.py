@@ -17,6 +17,7 @@ from controller.messages.job_events import (
     Reorder,
     RollBackJob,
     RollBackReply,
+    ThrottleJob,
 )
 from controller.model.cluster import (
     Ending,
@@ -137,6 +138,16 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
             fire_again(d, reassignment.key)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
+    d.answer(event, DONE)
+
+
+def throttle_job(d: Decision, event: ThrottleJob) -> None:
+    """Set the throttle of the job. The leases follow at the end of the decision."""
+    job = d.state.jobs.get(event.job)
+    if job is None or job.ended_ms:
+        d.answer(event, _unknown(event.job) if job is None else _ended(job))
+        return
+    d.put(job._replace(throttle=event.throttle))
     d.answer(event, DONE)
 
 

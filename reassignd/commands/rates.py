@@ -16,3 +16,8 @@ def rate(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
     if not 1 <= found < 2**63:
         raise click.BadParameter(f"'{text}', expected at least 1 byte per second")
     return found
+
+
+def rate_or_none(context: click.Context, parameter: click.Parameter, text: str) -> int | None:
+    """Read the value of an argument: a rate, or the word none."""
+    return None if text == "none" else rate(context, parameter, text)

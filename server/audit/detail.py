@@ -35,7 +35,7 @@ class AuditDetail(Struct, omit_defaults=True):
     configs: Annotated[
         dict[str, str | None],
         Meta(
-            description="Changed configs with their new values, null for a reset to the default; or the first SCRAM credentials by user, null for a removal."
+            description="Changed configs with their new values, those of the job if the entry has one, null for a reset to the default; or the first SCRAM credentials by user, null for a removal."
         ),
     ] = {}
     before: Annotated[

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from controller.configs.names import THROTTLE
 from controller.messages import access_events, events, job_events
 from controller.messages.event import AnyEvent
 from controller.model.audit import AuditAction, AuditEntry
@@ -136,6 +137,13 @@ def _prioritized(_: State, event: job_events.Prioritize, decision: Decision) -> 
     return (AuditAction.PRIORITY, *event.requester[:2], event.job, detail) if reply.ok else None
 
 
+def _throttled(_: State, event: job_events.ThrottleJob, decision: Decision) -> _Made | None:
+    # Not an action of its own: instances of earlier versions read these entries.
+    reply: Outcome = decision.reply
+    detail = AuditDetail(configs={THROTTLE: _rate(event.throttle)})
+    return (AuditAction.LIMITS, *event.requester[:2], event.job, detail) if reply.ok else None
+
+
 def _configs_altered(_: State, event: events.AlterConfigs, decision: Decision) -> _Made | None:
     if event.validate_only:
         return None
@@ -163,6 +171,15 @@ def _users_altered(_: State, event: access_events.AlterScramCredentials, decisio
 def _priority_before(state: State, event: job_events.Prioritize) -> dict[str, str | None]:
     job = state.jobs.get(event.job)
     return {} if job is None else {"priority": str(job.priority)}
+
+
+def _throttle_before(state: State, event: job_events.ThrottleJob) -> dict[str, str | None]:
+    job = state.jobs.get(event.job)
+    return {} if job is None else {THROTTLE: _rate(job.throttle)}
+
+
+def _rate(throttle: int) -> str | None:
+    return str(throttle) if throttle else None
 
 
 def _configs_before(state: State, event: events.AlterConfigs) -> dict[str, str | None]:
@@ -201,6 +218,7 @@ _MAKERS: dict[type, Callable[[State, Any, Decision], _Made | None]] = {
     job_events.RollBackJob: _rolled_back,
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
+    job_events.ThrottleJob: _throttled,
     access_events.CreateAcls: _acls_changed,
     access_events.DeleteAcls: _acls_changed,
     access_events.AlterScramCredentials: _users_altered,
@@ -209,6 +227,7 @@ _MAKERS: dict[type, Callable[[State, Any, Decision], _Made | None]] = {
 _BEFORE: dict[type, Callable[[State, Any], dict[str, str | None]]] = {
     events.AlterConfigs: _configs_before,
     job_events.Prioritize: _priority_before,
+    job_events.ThrottleJob: _throttle_before,
     access_events.AlterScramCredentials: credentials_before,
 }
 """Read what the event replaces, before its decision."""

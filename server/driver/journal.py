@@ -217,6 +217,13 @@ def _prioritized(_: State, event: job_events.Prioritize, d: Decision) -> None:
         log.info("job %d has priority %d", event.job, event.priority, extra=what)
 
 
+def _throttled(_: State, event: job_events.ThrottleJob, d: Decision) -> None:
+    if d.reply.ok:
+        what = {"event": "job_throttle", "fields": {"job": event.job, "throttle": event.throttle}}
+        rate = f"a throttle of {event.throttle:,} bytes/s" if event.throttle else "no throttle"
+        log.info("job %d has %s of its own", event.job, rate, extra=what)
+
+
 def _paced(state: State, _: PaceMeasured, __: Decision) -> None:
     """Log what has changed since the last reading."""
     for line in state.pacer.news():
@@ -275,6 +282,7 @@ _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
     events.Stalled: _stalled,
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
+    job_events.ThrottleJob: _throttled,
     events.AlterConfigs: _configs_altered,
     PaceMeasured: _paced,
     events.CreateTopics: _topics_created,

@@ -47,6 +47,7 @@ from controller.messages.job_events import (
     Queue,
     Reorder,
     RollBackJob,
+    ThrottleJob,
 )
 from controller.messages.upstream_events import (
     BrokerRatesSeen,
@@ -144,6 +145,7 @@ EVENTS: list[AnyEvent] = [
     Pause(None, False),
     *(Pause(job, paused) for job in range(1, 6) for paused in (True, False)),
     *(Prioritize(job, 5) for job in range(1, 6)),
+    *(ThrottleJob(job, 5) for job in range(1, 6)),
     *(
         Reorder(job, [PlannedSteps(name, (1, 2), [PlannedStep(0, (3, 4))]) for name in KEYS])
         for job in range(1, 6)

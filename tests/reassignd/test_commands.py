@@ -80,6 +80,10 @@ def test_all_jobs_or_one_job_can_be_paused_and_resumed(slow: Shell) -> None:
     assert f"3  job {second} is paused" in slow.ok("job", str(second))
     slow.ok("resume", str(second))
     slow.ok("priority", str(second), "5")
+    assert (
+        slow.ok("throttle", str(second), "1GB") == f"Job {second} has a throttle of 1,000,000,000 bytes/s.\n"
+    )
+    assert slow.ok("throttle", str(second), "none") == f"Job {second} has no throttle of its own.\n"
     slow.until(lambda: slow.json("job", str(second))["job"]["state"] == "ended")
 
 

@@ -90,7 +90,8 @@ def execute(
 
     A plan with an invalid entry is rejected as a whole.
     """
-    plan, shown = read_plan_file(plan_file), Shown(output_format, rollback_file, verbose)
+    plan = read_plan_file(plan_file)
+    shown = Shown(output_format, rollback_file, verbose, throttled=options["throttle"] is not None)
     try:
         if not dry_run:
             return submit(client, plan, options, WaitOptions(wait, timeout), shown)
@@ -115,6 +116,8 @@ class Shown(NamedTuple):
     output_format: str
     rollback_file: Path | None = None
     verbose: bool = False
+    throttled: bool = False
+    """The plan was given with a throttle."""
 
 
 def submit(
@@ -160,6 +163,10 @@ def _print_answer(answer: dict[str, Any], shown: Shown) -> None:
             echo(f"{answer['unchanged']:,} {entries} not in the job: {UNCHANGED}.")
     elif not answer["refused"]:
         echo("Nothing to do: every partition has these replicas already, or is being moved to them.")
+        if shown.throttled:
+            echo(
+                "The throttle has no effect: `reassignd throttle` changes that of a job that runs.", err=True
+            )
     for line in left_out_lines("refused", answer["refused"], "message", verbose=shown.verbose):
         echo(line, err=True)
 

@@ -1,4 +1,4 @@
-"""The commands `pause`, `resume` and `priority`."""
+"""The commands `pause`, `resume`, `priority` and `throttle`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,6 +6,7 @@ import click
 
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.rates import rate_or_none
 from reassignd.commands.text import echo
 from reassignd.printable import as_json
 
@@ -44,6 +45,21 @@ def priority(client: "Client", output_format: str, number: int, priority: int) -
     """Change the priority of a job. Jobs with a higher priority start their steps first. Write -- before a negative number."""
     answer = client.post(f"/v1/jobs/{number}/priority", {"priority": priority})
     _print(output_format, answer, f"Job {number} has priority {priority}.")
+
+
+@click.command()
+@click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
+@click.argument("throttle", metavar="RATE", callback=rate_or_none)
+@FORMAT
+@with_client
+def throttle(client: "Client", output_format: str, number: int, throttle: int | None) -> None:
+    """Change the throttle of a job: bytes per second, such as 50MB, or none. It applies at once, also to steps in flight.
+
+    The lowest of the throttles of the cluster (`reassignd limits`), the jobs and the schedule is in force.
+    """
+    answer = client.post(f"/v1/jobs/{number}/throttle", {"throttle": throttle})
+    has = "no throttle of its own" if throttle is None else f"a throttle of {throttle:,} bytes/s"
+    _print(output_format, answer, f"Job {number} has {has}.")
 
 
 def _post(client: "Client", number: int | None, verb: str) -> dict[str, Any]:

@@ -200,6 +200,14 @@ class Priority(Struct, forbid_unknown_fields=True):
     priority: Annotated[int, Meta(ge=PRIORITIES[0], le=PRIORITIES[1])]
 
 
+class JobThrottle(Struct, forbid_unknown_fields=True):
+    """The throttle of a job of its own. The lowest of the throttles of the cluster, the jobs and the schedule is in force."""
+
+    throttle: Annotated[
+        Annotated[int, Meta(ge=1, le=2**63 - 1)] | None, Meta(description="Bytes per second, null for none.")
+    ]
+
+
 class PartSort(Enum):
     """The order of a job's partitions."""
 

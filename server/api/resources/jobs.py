@@ -9,7 +9,15 @@ from starlette.responses import Response
 
 from common.large_lists import clear_lists
 from controller.messages.events import AlterReassignments
-from controller.messages.job_events import AlterTopic, Pause, Prioritize, Queue, RollBackJob, RollBackReply
+from controller.messages.job_events import (
+    AlterTopic,
+    Pause,
+    Prioritize,
+    Queue,
+    RollBackJob,
+    RollBackReply,
+    ThrottleJob,
+)
 from controller.model import cluster
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
@@ -20,6 +28,7 @@ from server.api.models.jobs import (
     JobDetail,
     JobOptions,
     Jobs,
+    JobThrottle,
     PartsPage,
     Priority,
     RollbackPreview,
@@ -122,6 +131,14 @@ async def prioritize(call: Call) -> Priority:
     return body
 
 
+async def throttle(call: Call) -> JobThrottle:
+    """Change the job's own throttle, also of steps in flight."""
+    body = await call.body(JobThrottle)
+    outcome = await call.submit(ThrottleJob(_job(call).id, body.throttle or 0, call.requester))
+    require(outcome)
+    return body
+
+
 async def _set_paused(call: Call, *, paused: bool) -> Paused:
     outcome = await call.submit(Pause(_job(call).id, paused, call.requester))
     require(outcome)
@@ -205,5 +222,13 @@ ENDPOINTS = (
     Endpoint("POST", "/v1/jobs/{job}/resume", "Resume a job.", resume, Paused),
     Endpoint(
         "POST", "/v1/jobs/{job}/priority", "Change the priority of a job.", prioritize, Priority, Priority
+    ),
+    Endpoint(
+        "POST",
+        "/v1/jobs/{job}/throttle",
+        "Change the throttle of a job.",
+        throttle,
+        JobThrottle,
+        JobThrottle,
     ),
 )

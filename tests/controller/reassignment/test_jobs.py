@@ -1,10 +1,19 @@
 import pytest
 
 from common.error_codes import ErrorCode
+from controller.configs.names import FOLLOWER_RATE
 from controller.machine import decide
 from controller.messages.events import DeleteTopics
-from controller.messages.job_events import Pause, PlannedSteps, Prioritize, Prune, Reorder, RollBackJob
-from controller.model.cluster import Ending, JobKind
+from controller.messages.job_events import (
+    Pause,
+    PlannedSteps,
+    Prioritize,
+    Prune,
+    Reorder,
+    RollBackJob,
+    ThrottleJob,
+)
+from controller.model.cluster import Ending, JobKind, ResourceType
 from controller.model.jobs import PlannedStep
 from controller.reassignment.jobs import ROWS_PER_SLICE
 from controller.state.decision import Decision
@@ -180,6 +189,25 @@ def test_a_higher_priority_starts_first() -> None:
     controller.do(Prioritize(3, 10))
     controller.catch_up()
     assert controller.in_flight() == ["foo-2"]
+
+
+def test_the_throttle_of_a_running_job_is_changed_and_removed() -> None:
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6]}, throttle=1_000)
+    rates = [controller.state.config(ResourceType.BROKER, "4", FOLLOWER_RATE)]
+    for throttle in (9_000, 0):
+        assert controller.do(ThrottleJob(1, throttle)).reply.ok
+        rates.append(controller.state.config(ResourceType.BROKER, "4", FOLLOWER_RATE))
+    assert rates == ["1000", "9000", None]
+    assert controller.restart().state.jobs[1].throttle == 0
+
+
+def test_only_a_job_that_runs_has_a_throttle_to_change() -> None:
+    controller = three()
+    controller.alter({"foo-0": [3, 2, 1]})
+    assert not controller.do(ThrottleJob(1, 5)).reply.ok
+    assert not controller.do(ThrottleJob(7, 5)).reply.ok
+    assert controller.state.throttles == {}
 
 
 def test_old_jobs_are_deleted_by_age() -> None:

@@ -114,6 +114,7 @@ async def test_answers_conform_to_the_document() -> None:
         ("GET", "/v1/queue", None),
         ("PUT", "/v1/limits", {"P": 2}),
         ("POST", "/v1/jobs/{job}/priority", {"priority": 1}),
+        ("POST", "/v1/jobs/{job}/throttle", {"throttle": 1}),
         ("POST", "/v1/jobs/{job}/pause", None),
         ("POST", "/v1/jobs/{job}/resume", None),
         ("POST", "/v1/jobs/{job}/rollback", None),

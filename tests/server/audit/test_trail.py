@@ -6,10 +6,19 @@ from typing import Any
 
 import pytest
 
+from controller.configs.names import THROTTLE
 from controller.machine import decide
 from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import AlterConfigs, AlterReassignments, BrokerStopped, ResourceChanges
-from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, Queue, RollBackJob
+from controller.messages.job_events import (
+    AlterRow,
+    AlterTopic,
+    Pause,
+    Prioritize,
+    Queue,
+    RollBackJob,
+    ThrottleJob,
+)
 from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import Paused, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -96,6 +105,7 @@ def test_pause_resume_and_priority_name_the_requester(audited: Audited) -> None:
     assert told(audited.do(Pause(None, True, ANN))) == ("pause", *ANN[:2], 0, {"left": 1})
     assert told(audited.do(Pause(1, False, ANN))) == ("resume", *ANN[:2], 1, {"left": 1})
     assert told(audited.do(Prioritize(1, 5, ANN))) == ("priority", *ANN[:2], 1, {"priority": 5})
+    assert told(audited.do(ThrottleJob(1, 5, ANN))) == ("limits", *ANN[:2], 1, {"configs": {THROTTLE: "5"}})
 
 
 def test_the_instance_that_forwarded_a_request_is_named(audited: Audited) -> None:
@@ -134,6 +144,8 @@ def test_a_change_has_the_values_before_it(audited: Audited) -> None:
     assert detail(AlterConfigs([config(LIMIT, "8")], requester=ANN))["before"] == {LIMIT: "3"}
     assert detail(AlterConfigs([config(LIMIT, None, ConfigOp.DELETE)]))["before"] == {LIMIT: "8"}
     assert detail(Prioritize(1, 5, ANN)) == {"priority": 5, "before": {"priority": "0"}}
+    assert detail(ThrottleJob(1, 5, ANN)) == {"configs": {THROTTLE: "5"}, "before": {THROTTLE: None}}
+    assert detail(ThrottleJob(1, 0, ANN)) == {"configs": {THROTTLE: None}, "before": {THROTTLE: "5"}}
 
 
 def test_configs_that_are_only_checked_or_of_topics_have_no_entry(audited: Audited) -> None:

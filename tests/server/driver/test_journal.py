@@ -25,7 +25,7 @@ from controller.messages.events import (
     ResourceChanges,
     Stalled,
 )
-from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob
+from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob, ThrottleJob
 from controller.messages.upstream_events import UpstreamPolled
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -96,6 +96,8 @@ def test_a_job_of_an_earlier_run_is_not_logged_as_accepted(
     journal.lines(journal.order((3, 4), 0))
     again = JournalRig(journal.controller, caplog)
     assert again.lines(Prioritize(1, 5)) == ["job 1 has priority 5"]
+    assert again.lines(ThrottleJob(1, 5_000)) == ["job 1 has a throttle of 5,000 bytes/s of its own"]
+    assert again.lines(ThrottleJob(1, 0)) == ["job 1 has no throttle of its own"]
 
 
 def test_a_rollback_names_the_job_that_it_reverses(journal: JournalRig) -> None:
@@ -119,7 +121,7 @@ def test_a_refused_request_is_not_logged(journal: JournalRig) -> None:
     assert journal.lines(journal.order(None, 0)) == []
     assert journal.lines(journal.order((9,), 0)) == []
     assert journal.lines(Pause(7, paused=True)) == []
-    assert journal.lines(Prioritize(7, 1)) == []
+    assert journal.lines(Prioritize(7, 1)) == journal.lines(ThrottleJob(7, 1)) == []
     assert journal.lines(DeleteTopics(["ghost"])) == []
     assert journal.lines(CreateTopics([NewTopic("foo", bytes(16), 1, 1)])) == []
 

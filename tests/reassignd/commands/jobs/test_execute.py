@@ -35,6 +35,14 @@ def test_entries_that_are_not_in_the_job_are_counted_apart(capsys: pytest.Captur
     ]
 
 
+@pytest.mark.parametrize("throttled", [False, True])
+def test_a_throttle_without_a_job_is_said_to_have_no_effect(
+    throttled: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Submitted(job=None, accepted=0, unchanged=2).print(throttled=throttled)
+    assert ("`reassignd throttle` changes that of a job" in capsys.readouterr().err) is throttled
+
+
 def test_a_job_with_all_entries_prints_no_further_line(capsys: pytest.CaptureFixture[str]) -> None:
     Submitted().print()
     assert capsys.readouterr().out.splitlines()[-1] == "Job 1: 22 partitions accepted."

@@ -264,6 +264,22 @@ async def test_a_priority_is_changed() -> None:
     assert client.controller.state.jobs[1].priority == 9
 
 
+async def test_a_throttle_is_changed_and_removed() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs?throttle=1000", MOVE)
+    for throttle in (5_000, None):
+        assert await client.post("/v1/jobs/1/throttle", {"throttle": throttle}) == {"throttle": throttle}
+        assert (await client.get("/v1/jobs/1"))["job"]["throttle"] == throttle
+
+
+@pytest.mark.parametrize("body", [{}, {"throttle": 0}, {"throttle": "5MB"}, {"throttle": True}])
+async def test_an_invalid_throttle_is_refused(body: Any) -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs?throttle=1000", MOVE)
+    status, text = await client.refusal("POST", "/v1/jobs/1/throttle", body)
+    assert (status, text.partition(" is ")[0]) == (400, "'throttle'")
+
+
 @pytest.mark.parametrize("body", [{}, {"priority": "1"}, {"priority": True}, {"priority": 1001}])
 async def test_an_invalid_priority_is_refused(body: Any) -> None:
     client = ApiClient()
@@ -272,9 +288,9 @@ async def test_an_invalid_priority_is_refused(body: Any) -> None:
     assert (status, text.partition(" is ")[0]) == (400, "'priority'")
 
 
-@pytest.mark.parametrize("verb", ["", "/rollback", "/pause", "/resume", "/priority"])
+@pytest.mark.parametrize("verb", ["", "/rollback", "/pause", "/resume", "/priority", "/throttle"])
 async def test_an_unknown_job_is_refused_by_name(verb: str) -> None:
-    method, body = ("POST", {"priority": 1}) if verb else ("GET", None)
+    method, body = ("POST", {verb[1:]: 1}) if verb else ("GET", None)
     status, text = await ApiClient().refusal(method, f"/v1/jobs/7{verb}", body)
     assert (status, text) == (404, "There is no job 7; `reassignd jobs` lists them.")
 
