@@ -173,6 +173,8 @@ _STAGE_NAMES = {
 _STAGES = {name: stage for stage, name in _STAGE_NAMES.items()} | {"taken_back": Stage.UNDOING}
 """Version 1.0 knew a stage after the upstream had confirmed a cancel."""
 
+_REQUESTED = {Stage.SUBMITTING, Stage.ACTIVE}
+
 
 def _upstream_step_row(s: UpstreamStep) -> Row:
     return (
@@ -188,7 +190,11 @@ def _upstream_step_row(s: UpstreamStep) -> Row:
 def _upstream_step(row: Row) -> UpstreamStep:
     topic, partition, base, following, stage, replaced, epoch = row
     lists = _replicas[base], _replicas[following]
-    return UpstreamStep(_same[topic], partition, *lists, _STAGES[stage], _replicas[replaced], epoch)
+    step = UpstreamStep(_same[topic], partition, *lists, _STAGES[stage], _replicas[replaced], epoch)
+    if step.replaced and not step.restores and step.stage in _REQUESTED:
+        # Version 1.0 replaced steps without a cancel. Kafka 4.3 may never end such a step.
+        return step._replace(stage=Stage.UNDOING)
+    return step
 
 
 def _lease_row(lease: Lease) -> Row:

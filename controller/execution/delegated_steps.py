@@ -2,7 +2,7 @@
 
 The `Partition` record shows the step as soon as it is decided. The `UpstreamStep` record holds how far the
 step is; it is durable before the request is sent. The result comes from polls only (`controller.upstream`). A
-step that a new order changes is usually undone first, and the next step is planned from the result.
+step that a new order changes is undone first, and the next step is planned from the result.
 """
 
 from controller.configs.keys import BROKER_KEYS
@@ -11,7 +11,7 @@ from controller.configs.values import CLUSTER_DEFAULT
 from controller.execution.suspects import is_held
 from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
-from controller.model.names import NO_LEADER, step_lists
+from controller.model.names import NO_LEADER, never_ends, step_lists
 from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage
 from controller.model.upstream_table import COMMANDS, Command
@@ -22,38 +22,18 @@ ELECTS = False
 
 
 def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
-    """Request the step, or replace or undo the one in flight; True when there is nothing to do.
+    """Request the step, or undo the one in flight; True when there is nothing to do.
 
-    A step in flight is replaced directly only by a list whose replicas are all in sync, where it ends at
-    once. A row that adds other replicas would leak some: Kafka's cancel after an override drops only what the
-    override added. A step is replaced once only: with two replaced steps, it would be unknown what the
-    upstream does if a row is lost.
+    A step in flight that adds or removes replicas is never replaced by another row. Kafka 4.3 waits for each replica
+    that the earlier row adds, also when the new row removes it (KAFKA-19975): such a move does not end. A row that
+    adds other replicas would leak some: Kafka's cancel drops only what the last such row added.
     """
     if partition.key in d.state.in_flight:
         known = d.state.upstream_steps.get(partition.key)
         if known is not None and known.stage is Stage.ENDED:
             _take_over(d, partition, known)
             return True
-        if following == partition.next and not (known and known.in_flight):
-            # Another client already moves it there. Kafka accepts the same row again, and nothing changes.
-            _request(d, partition, partition.current, following)
-            return False
-        if known is not None and known.moves_nothing and known.stage is not Stage.UNDOING:
-            if following != known.following:
-                leave_step(d, known, known.following)
-                _request(d, partition, known.base, following)
-            return False
-        arrived = {*partition.isr, *partition.current}
-        if (
-            known is None
-            or known.replaced
-            or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}
-            or not set(following) <= arrived
-            or set(following) == set(partition.current)
-        ):
-            undo(d, partition)
-        else:
-            _request(d, partition, known.base, following, known.following)
+        _turn(d, partition, following)
         return False
     if following == partition.replicas:
         return True
@@ -80,16 +60,10 @@ def advance(
 
 
 def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:
-    """Whether Kafka can end the step in flight at `kept`, at once or by a cancel.
-
-    Kafka completes a step when its whole list is in sync. A row that drops no replica does not end the step.
-    """
+    """Whether Kafka can end the step in flight at `kept`: only where a cancel leads, at the list before it."""
     known = state.upstream_steps.get(partition.key)
-    if known is None or known.replaced or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}:
-        return False
-    if set(kept) == set(partition.current):
-        return True
-    return set(kept) <= set(partition.isr) and not set(partition.replicas) <= set(kept)
+    requested = known is not None and known.stage in {Stage.SUBMITTING, Stage.ACTIVE}
+    return requested and set(kept) == set(partition.current)
 
 
 def obstacle(state: State, partition: Partition, following: Replicas) -> str:
@@ -174,6 +148,22 @@ def undo(d: Decision, partition: Partition) -> None:
     send(d, partition.key, None)
 
 
+def _turn(d: Decision, partition: Partition, following: Replicas) -> None:
+    """Let the step in flight go on if it leads to `following`; else undo it, or change the order that it gives."""
+    known = d.state.upstream_steps.get(partition.key)
+    if known is None or not known.in_flight:
+        if following == partition.next and not never_ends(partition.adding, partition.removing):
+            # Another client already moves it there. Kafka accepts the same row again, and nothing changes.
+            _request(d, partition, partition.current, following)
+        else:
+            undo(d, partition)
+    elif known.is_cancelled or not (known.moves_nothing or following == known.following):
+        undo(d, partition)
+    elif following != known.following:
+        leave_step(d, known, known.following)
+        _request(d, partition, known.base, following)
+
+
 def _take_over(d: Decision, partition: Partition, step: UpstreamStep) -> None:
     """Give the partition the replicas at which the step ended."""
     d.state.forget_sighting(partition.key)
@@ -214,17 +204,14 @@ def _lack_of_space(state: State, broker: int, size: int) -> str:
     )
 
 
-def _request(
-    d: Decision, partition: Partition, base: Replicas, following: Replicas, replaced: Replicas = ()
-) -> None:
+def _request(d: Decision, partition: Partition, base: Replicas, following: Replicas) -> None:
     replicas, adding, removing = step_lists(base, following)
     # A change of order alone is a step, too, though it adds and removes nothing. It ends when a poll shows
     # it.
     place(d, partition._replace(replicas=replicas, adding=adding, removing=removing))
     known = d.state.upstream_steps.get(partition.key)
-    epoch = known.epoch if known is not None and replaced else partition.leader_epoch
     stage = COMMANDS[Stage.SETTLED if known is None else known.stage, Command.REQUEST]
-    step = UpstreamStep(*partition.key, base, following, stage, replaced, epoch)
+    step = UpstreamStep(*partition.key, base, following, stage, epoch=partition.leader_epoch)
     leave_step(d, step)
     d.put(step)
     d.state.forget_sighting(partition.key)

@@ -65,3 +65,8 @@ def without(replicas: Replicas, others: Replicas) -> Replicas:
     Equal arguments share one result, to save memory.
     """
     return tuple(r for r in replicas if r not in others)
+
+
+def never_ends(adding: Replicas, removing: Replicas) -> bool:
+    """Whether a listed move drops a replica that an earlier row adds. Kafka 4.3 waits for that replica for ever."""
+    return not set(adding).isdisjoint(removing)

@@ -24,7 +24,7 @@ class Discrepancy(Enum):
     NOT_IN_SYNC = "the step's list, with an added replica out of sync"
     NOT_STARTED = "a list from before the end of the step, after a row that requests the step"
     NOT_UNDONE = "a reassignment in progress, after a row that cancels it"
-    NOT_REPLACED = "the replaced step in progress, after a row that replaces it"
+    NOT_REPLACED = "the cancelled step in progress, after a row that restores its base list"
     EXTERNAL_CHANGE = "replicas that nothing of ours led to"
     EXTERNAL_MOVE = "a reassignment to another target than ours"
     EXTERNAL_MOVE_ENDED = "no reassignment any more, where a queued plan waits for its end"

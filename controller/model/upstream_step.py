@@ -30,12 +30,9 @@ class UpstreamStep(NamedTuple):
     following: Replicas
     stage: Stage = Stage.SUBMITTING
     replaced: Replicas = ()
-    """The list of the step in flight that this step replaces. The upstream executes that one if this row is
-    lost.
+    """The list of a step that was cancelled before this one, which Metadata may still show.
 
-    The replaced step may have ended before this row arrived, so the list from which this step starts is
-    uncertain. When the step restores its base, or is SETTLED: the list of a step that was cancelled, which
-    Metadata may still show."""
+    The version before replaced steps without a cancel. Such a step is loaded as one that is being undone."""
     epoch: int = -1
     """The last known leader epoch of the partition before the request; -1 when unknown."""
 
@@ -75,7 +72,7 @@ class UpstreamStep(NamedTuple):
 
     @property
     def middles(self) -> list[frozenset[int]]:
-        """The replicas that the upstream shows while it carries out the step or the replaced one.
+        """The replicas that the upstream shows while it carries out the step or the cancelled one.
 
         Without those of the next list: a step that only adds replicas has it in its middle, too.
         """

@@ -28,13 +28,14 @@ class Observation(StrEnum):
 
     # A step is in flight, and the upstream's list of reassignments has the partition.
     MOVES_TO_NEXT = "moves to the next list"
-    MOVES_TO_REPLACED = "moves to the replaced list"
+    NEVER_ENDS = "moves to the next list, never ends"
+    MOVES_TO_CANCELLED = "moves to the cancelled list"
     MOVES_ELSEWHERE = "moves elsewhere"
 
     # A step is in flight, and the list of reassignments does not have the partition.
     AT_NEXT = "at the next list"
     AT_NEXT_LAGGING = "at the next list, not in sync"
-    AT_REPLACED = "at the replaced list"
+    AT_CANCELLED = "at the cancelled list"
     REVERTED = "reverted"
     ELSEWHERE = "elsewhere"
     OUTDATED = "at a list that it has had lately"
@@ -63,6 +64,8 @@ class Action(StrEnum):
     """The upstream has the step."""
     RESEND = "resend"
     """Send the row again, after a pause that grows."""
+    UNDO = "undo"
+    """Only a cancel ends the move: undo the step."""
     END = "end"
     """The step has ended at the replicas shown."""
     ADVANCE = "advance"
@@ -70,7 +73,7 @@ class Action(StrEnum):
     GIVE_UP = "give up"
     """Another client decided otherwise: forget the step, and block the reassignment."""
     WITHDRAW = "withdraw"
-    """The upstream refused the step: the reassignment waits, or the replaced step is undone."""
+    """The upstream refused the step: the reassignment waits."""
     RESTORE = "restore the base list"
     """The upstream has cancelled: send a row that leads to the base list."""
     KEEP = "keep"
@@ -118,10 +121,13 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.MOVES_TO_NEXT): _rule(Action.ACTIVATE, ACTIVE),
     (ACTIVE, _Seen.MOVES_TO_NEXT): _rule(Action.CONTINUE, ACTIVE),
     (UNDOING, _Seen.MOVES_TO_NEXT): _rule(Action.RESEND, UNDOING, after=_Not.NOT_UNDONE),
-    # The row that replaces the step may be lost, or decided after the controller listed its reassignments.
-    (SUBMITTING, _Seen.MOVES_TO_REPLACED): _rule(Action.RESEND, SUBMITTING, after=_Not.NOT_REPLACED),
-    (ACTIVE, _Seen.MOVES_TO_REPLACED): _rule(Action.RESEND, ACTIVE, after=_Not.NOT_REPLACED),
-    (UNDOING, _Seen.MOVES_TO_REPLACED): _rule(Action.RESEND, UNDOING, after=_Not.NOT_UNDONE),
+    # The row of the step met a move that a late row or another client had begun, and drops what that one adds.
+    (SUBMITTING, _Seen.NEVER_ENDS): _rule(Action.UNDO, UNDOING),
+    (ACTIVE, _Seen.NEVER_ENDS): _rule(Action.UNDO, UNDOING),
+    # A late row has requested the cancelled step again, and the row that restores its base comes after that.
+    (SUBMITTING, _Seen.MOVES_TO_CANCELLED): _rule(Action.RESEND, SUBMITTING, after=_Not.NOT_REPLACED),
+    (ACTIVE, _Seen.MOVES_TO_CANCELLED): _rule(Action.RESEND, ACTIVE, after=_Not.NOT_REPLACED),
+    (UNDOING, _Seen.MOVES_TO_CANCELLED): _rule(Action.RESEND, UNDOING, after=_Not.NOT_UNDONE),
     (SUBMITTING, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
     (ACTIVE, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
     (UNDOING, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
@@ -137,9 +143,8 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.OUTDATED): _rule(Action.RESEND, SUBMITTING, after=_Not.NOT_STARTED),
     (ACTIVE, _Seen.OUTDATED): _rule(Action.IGNORE, ACTIVE),
     (UNDOING, _Seen.OUTDATED): _rule(Action.IGNORE, UNDOING),
-    # The replaced step ended before the row that replaces it arrived.
-    (SUBMITTING, _Seen.AT_REPLACED): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
-    (ACTIVE, _Seen.AT_REPLACED): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
+    # The step that was to be cancelled has ended.
+    (SUBMITTING, _Seen.AT_CANCELLED): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     (SUBMITTING, _Seen.ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_CHANGE),
     (ACTIVE, _Seen.ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_CHANGE),
     # An undo without a confirmation has no next list to wait for: any list that is news ends it.
@@ -152,10 +157,10 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
 
 _ANSWERED: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.ACCEPTED): _rule(Action.ACTIVATE, ACTIVE),
-    (SUBMITTING, _Seen.REFUSED): _rule(Action.WITHDRAW, SETTLED, ACTIVE),
+    (SUBMITTING, _Seen.REFUSED): _rule(Action.WITHDRAW, SETTLED),
     (SUBMITTING, _Seen.UNDECIDED): _rule(Action.CONTINUE, SUBMITTING),
-    (UNDOING, _Seen.ACCEPTED): _rule(Action.RESTORE, SUBMITTING, UNDOING, SETTLED),
-    (UNDOING, _Seen.REFUSED): _rule(Action.KEEP, SUBMITTING, ACTIVE),
+    (UNDOING, _Seen.ACCEPTED): _rule(Action.RESTORE, SUBMITTING, SETTLED),
+    (UNDOING, _Seen.REFUSED): _rule(Action.KEEP, ACTIVE),
     (UNDOING, _Seen.UNDECIDED): _rule(Action.CONTINUE, UNDOING),
 }
 
@@ -180,5 +185,5 @@ COMMANDS: dict[tuple[Stage, Command], Stage] = {
     (ACTIVE, Command.UNDO): UNDOING,
     (ENDED, Command.TAKE_OVER): SETTLED,
 }
-"""A request while a step is in flight replaces the step; an undo without a step of ours cancels another
+"""A request while a step is in flight changes the order that it gives; an undo without a step of ours cancels another
 client's."""

@@ -402,12 +402,13 @@ def _turn(
 def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outcome:
     """Cancel with mode `stop`: end the reassignment, and keep of the added replicas those that are in sync.
 
-    They follow the replicas from before the step, as in the example of KIP-455.
+    They follow the replicas from before the step, as in the example of KIP-455. An upstream's cancel drops all
+    replicas that the step adds, and keeps the order that the step gave to the list.
     """
     added = tuple(r for r in partition.adding if r in partition.isr)
-    # Without a row of ours, an upstream cancels to the order that the step gave to the list.
-    cancels = d.state.profile.has_upstream and not added
-    arrived = partition.current if cancels else reassignment.current_of(partition) + added
+    arrived = reassignment.current_of(partition) + added
+    if d.state.profile.has_upstream:
+        arrived = partition.current
     if partition.key in d.state.in_flight:
         executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
     if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:

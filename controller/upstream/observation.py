@@ -9,6 +9,7 @@ from common.error_codes import ErrorCode
 from controller.messages.upstream_events import UpstreamMove, UpstreamPartition
 from controller.model.cluster import Partition, Reassignment, Replicas, UpstreamStep
 from controller.model.errors import Outcome
+from controller.model.names import never_ends
 from controller.model.upstream_step import Stage
 from controller.model.upstream_table import Observation
 
@@ -46,13 +47,14 @@ def observe(
         return Observation.AT_NEXT_LAGGING
     if step.stage is Stage.UNDOING:
         return _observe_undo(step, polled, outdated)
-    if polled.replicas == step.following and (step.stage is Stage.ACTIVE or not outdated):
+    unproven = outdated or step.restores  # a broker that lags shows the base list, too
+    if polled.replicas == step.following and (step.stage is Stage.ACTIVE or not unproven):
         return Observation.AT_NEXT
     if step.stage is Stage.SUBMITTING and _at_base(step, polled):
         return Observation.OUTDATED
     if outdated:
         return _observe_outdated(step, polled)
-    return Observation.AT_REPLACED if polled.replicas == step.replaced else Observation.ELSEWHERE
+    return Observation.AT_CANCELLED if polled.replicas == step.replaced else Observation.ELSEWHERE
 
 
 def observe_settled(
@@ -92,9 +94,10 @@ def _observe_move(step: UpstreamStep, move: UpstreamMove) -> Observation:
         return Observation.MOVES_ELSEWHERE
     target = sorted(move.target)
     if target == sorted(step.following):
-        return Observation.MOVES_TO_NEXT
+        stuck = step.stage is not Stage.UNDOING and never_ends(move.adding, move.removing)
+        return Observation.NEVER_ENDS if stuck else Observation.MOVES_TO_NEXT
     if step.replaced and target == sorted(step.replaced):
-        return Observation.MOVES_TO_REPLACED
+        return Observation.MOVES_TO_CANCELLED
     return Observation.MOVES_ELSEWHERE
 
 

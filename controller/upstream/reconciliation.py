@@ -142,6 +142,10 @@ def _ignore(d: Decision, polled: _Polled) -> None:
     """Do nothing. A sighting goes on: brokers that lag may answer every other poll."""
 
 
+def _undo(d: Decision, polled: _Polled) -> None:
+    undo(d, polled.partition)
+
+
 def _end(d: Decision, polled: _Polled) -> None:
     """End the step at the replicas shown, be it by completion or by an undo."""
     partition, step, replicas, _ = polled
@@ -234,12 +238,6 @@ def _withdraw(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
     partition = state.partition(*key)
     if partition is None:
         return
-    if step.replaced and not step.restores:
-        # The step that the row was to replace goes on. Undo it: the next step is planned from where that
-        # leads.
-        d.put(step._replace(following=step.replaced, replaced=(), stage=Stage.ACTIVE))
-        undo(d, partition)
-        return
     place(d, partition._replace(replicas=step.base, adding=(), removing=()))
     d.put(step._replace(following=step.base, stage=Stage.SETTLED))
     release(state, key)
@@ -250,9 +248,9 @@ def _withdraw(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
 
 
 def _restore(d: Decision, step: UpstreamStep, _: Outcome) -> None:
-    """Continue after a cancel. Where it leads is known, but for a step that replaced another: a poll shows that."""
+    """Continue after a cancel: request the list from before the step, or end without a reassignment."""
     partition = d.state.partition(*step.key)
-    if step.replaced or partition is None:
+    if partition is None:
         return
     leave_step(d, step, step.following)
     if step.key in d.state.reassignments:
@@ -264,11 +262,8 @@ def _restore(d: Decision, step: UpstreamStep, _: Outcome) -> None:
 
 
 def _keep(d: Decision, step: UpstreamStep, _: Outcome) -> None:
-    """Follow a step that the upstream refuses to cancel to its end; the next step starts from there.
-
-    Whether the upstream carries out a step that replaced another, or the replaced one, is unknown.
-    """
-    d.put(step._replace(stage=Stage.SUBMITTING if step.replaced else Stage.ACTIVE))
+    """Follow a step that the upstream refuses to cancel to its end; the next step starts from there."""
+    d.put(step._replace(stage=Stage.ACTIVE, replaced=()))
 
 
 _ON_POLL: dict[Action, Callable[[Decision, _Polled], None]] = {
@@ -276,6 +271,7 @@ _ON_POLL: dict[Action, Callable[[Decision, _Polled], None]] = {
     Action.ACTIVATE: _activate,
     Action.RESEND: _resend,
     Action.IGNORE: _ignore,
+    Action.UNDO: _undo,
     Action.END: _end,
     Action.ADVANCE: _advance,
     Action.GIVE_UP: _give_up,

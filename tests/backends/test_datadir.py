@@ -142,6 +142,18 @@ def test_a_cancel_that_an_earlier_version_has_confirmed_is_read_as_not_confirmed
         ]
 
 
+@pytest.mark.parametrize("stage", ["submitting", "active"])
+def test_a_step_that_an_earlier_version_has_replaced_is_read_as_being_undone(
+    written: Path, stage: str
+) -> None:
+    with closing(open_database(written.parent)) as database, database:
+        row = ("foo", 0, "1,2", "3,1", stage, "3,6", 5)
+        database.execute("INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        assert list(TABLES[UpstreamStep].load(database)) == [
+            UpstreamStep("foo", 0, (1, 2), (3, 1), Stage.UNDOING, (3, 6), 5)
+        ]
+
+
 def test_a_file_that_is_not_a_database_is_refused_and_not_changed(written: Path) -> None:
     written.write_bytes(b"not a database" * 1000)
     with pytest.raises(StoreError, match=r"are damaged \(file is not a database\); restore"):

@@ -26,6 +26,9 @@ POLL_MS = 250
 class KraftModel:
     """A model of an upstream Kafka with KRaft's rules for reassignments."""
 
+    waits_for_added: bool = True
+    """The rule of Kafka 4.3 (KAFKA-19975): a move is complete when all of its `adding` is in the ISR and stays.
+    Before 4.3: when the whole target is in the ISR."""
     replicas: dict[TopicPartition, Replicas] = field(default_factory=dict)
     isr: dict[TopicPartition, Replicas] = field(default_factory=dict)
     leader: dict[TopicPartition, int] = field(default_factory=dict)
@@ -64,11 +67,11 @@ class KraftModel:
             return DONE
         now = self.replicas[name]
         removed = tuple(sorted(set(now) - set(target)))  # KRaft sorts the replicas to drop.
-        merged = target + removed
-        still_coming = tuple(r for r in self.adding.get(name, ()) if r in target)
-        self.adding[name] = still_coming + tuple(r for r in target if r not in now)
-        self.removing[name] = removed
-        self.replicas[name] = merged
+        added = tuple(sorted(set(target) - set(now)))
+        self.replicas[name] = target + removed
+        # A row that adds or removes nothing leaves what an earlier row adds or removes.
+        self.adding[name] = added or self.adding.get(name, ())
+        self.removing[name] = removed or self.removing.get(name, ())
         self._complete(name)
         return DONE
 
@@ -101,6 +104,12 @@ class KraftModel:
         self.isr[name] = tuple(r for r in self.replicas[name] if r not in self.down)
         self._complete(name)
 
+    def arrive(self, name: TopicPartition, broker: int) -> None:
+        """Put one live replica into the ISR."""
+        if broker in self.replicas[name] and broker not in {*self.down, *self.isr[name]}:
+            self.isr[name] += (broker,)
+            self._complete(name)
+
     def _revert(self, name: TopicPartition) -> None:
         """Cancel as KRaft does: remove the adding replicas and keep the current order of the rest."""
         added = self.adding.pop(name, ())
@@ -108,8 +117,12 @@ class KraftModel:
         self._set(name, tuple(r for r in self.replicas[name] if r not in added))
 
     def _complete(self, name: TopicPartition) -> None:
-        target = tuple(r for r in self.replicas[name] if r not in self.removing.get(name, ()))
-        if set(target) <= set(self.isr[name]):
+        adding, removing = self.adding.get(name, ()), self.removing.get(name, ())
+        target = tuple(r for r in self.replicas[name] if r not in removing)
+        whole = not self.waits_for_added or len(adding) < len(removing)
+        staying = set(self.isr[name]).difference(removing)
+        awaited = {*(adding if self.waits_for_added else ()), *(target if whole else ())}
+        if staying and awaited <= staying:
             self.adding.pop(name, None)
             self.removing.pop(name, None)
             self._set(name, target)
@@ -169,9 +182,14 @@ class KraftModel:
 class Gateway(InMemoryController):
     """A gateway controller in front of an upstream Kafka."""
 
-    def __init__(self, *partitions: tuple[str, Iterable[int]], kafka: KraftModel | None = None) -> None:
+    def __init__(
+        self,
+        *partitions: tuple[str, Iterable[int]],
+        kafka: KraftModel | None = None,
+        waits_for_added: bool = True,
+    ) -> None:
         super().__init__(())
-        self.kafka = kafka or KraftModel()
+        self.kafka = kafka or KraftModel(waits_for_added)
         for name, replicas in partitions:
             self.kafka.create(name, replicas)
         self.state.profile = GATEWAY

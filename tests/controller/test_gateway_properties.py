@@ -35,8 +35,9 @@ class Site:
     `been` at which the reassignment may have ended.
     """
 
-    def __init__(self, step: int, together: int) -> None:
-        self.gateway = Gateway(*((name, replicas) for name, replicas in zip(NAMES, LISTS, strict=True)))
+    def __init__(self, step: int, together: int, waits_for_added: bool) -> None:
+        partitions = zip(NAMES, LISTS, strict=True)
+        self.gateway = Gateway(*partitions, waits_for_added=waits_for_added)
         self.gateway.default("reassignment.max.concurrent.replica.movements.per.partition", str(step))
         self.gateway.default("reassignment.max.concurrent.partition.movements", str(together))
         self.promised = {key(name): replicas for name, replicas in zip(NAMES, LISTS, strict=True)}
@@ -149,6 +150,11 @@ class Site:
     def catch_up(self, name: str, _: Replicas) -> None:
         if key(name) in self.gateway.kafka.replicas:
             self.gateway.kafka.catch_up(key(name))
+
+    def arrive(self, name: str, target: Replicas) -> None:
+        for broker in target:
+            if key(name) in self.gateway.kafka.replicas:
+                self.gateway.kafka.arrive(key(name), broker)
 
     def catch_up_all(self, _: str, __: Replicas) -> None:
         self.gateway.catch_up()
@@ -294,13 +300,14 @@ WORLD = (
     Site.poll,
     Site.poll_on,
     Site.catch_up,
+    Site.arrive,
     Site.catch_up_all,
 )
 TROUBLE = (Site.down, Site.up, Site.lag, Site.lag_one, Site.publish, Site.lead)
 OTHERS = (Site.move, Site.stop_move, Site.delete, Site.make)
 
 TARGETS = st.lists(st.integers(1, 6), min_size=1, max_size=3, unique=True).map(tuple)
-LIMITS = (st.integers(1, 3), st.integers(1, 3))
+SITES = st.builds(Site, st.integers(1, 3), st.integers(1, 3), st.booleans())
 
 
 def script(
@@ -318,16 +325,16 @@ def play(site: Site, steps: list[tuple[Callable[[Site, str, Replicas], None], st
 
 
 @settings(max_examples=examples(60))
-@given(script(*OURS, *OURS, *WORLD, *SELDOM, *TROUBLE), *LIMITS)
+@given(script(*OURS, *OURS, *WORLD, *SELDOM, *TROUBLE), SITES)
 def test_without_other_clients_all_reassignments_reach_their_target_and_none_is_blocked(
-    steps: list[tuple[Callable[[Site, str, Replicas], None], str, Replicas]], step: int, together: int
+    steps: list[tuple[Callable[[Site, str, Replicas], None], str, Replicas]], site: Site
 ) -> None:
-    play(Site(step, together), steps)
+    play(site, steps)
 
 
 @settings(max_examples=examples(60))
-@given(script(*OURS, *WORLD, *SELDOM, *TROUBLE, *OTHERS), *LIMITS)
+@given(script(*OURS, *WORLD, *SELDOM, *TROUBLE, *OTHERS), SITES)
 def test_with_other_clients_all_reassignments_end_and_untouched_partitions_reach_their_target(
-    steps: list[tuple[Callable[[Site, str, Replicas], None], str, Replicas]], step: int, together: int
+    steps: list[tuple[Callable[[Site, str, Replicas], None], str, Replicas]], site: Site
 ) -> None:
-    play(Site(step, together), steps)
+    play(site, steps)

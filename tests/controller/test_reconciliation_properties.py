@@ -19,6 +19,7 @@ FAULTS = st.sampled_from(
         "lose answers",
         "poll",
         "catch up",
+        "arrive",
         "restart",
         "order",
         "cancel",
@@ -35,11 +36,12 @@ FAULTS = st.sampled_from(
 @given(
     st.lists(st.tuples(FAULTS, st.permutations(range(1, 7)), st.integers(1, 3)), max_size=25),
     st.integers(1, 3),
+    st.booleans(),
 )
 def test_despite_lost_messages_every_reassignment_ends_at_its_target_or_original(
-    faults: list[tuple[str, list[int], int]], step: int
+    faults: list[tuple[str, list[int], int]], step: int, waits_for_added: bool
 ) -> None:
-    gateway = Gateway(FOO)
+    gateway = Gateway(FOO, waits_for_added=waits_for_added)
     gateway.default("reassignment.max.concurrent.replica.movements.per.partition", str(step))
     expected: Replicas = (4, 1)
     for fault, brokers, size in faults:
@@ -107,6 +109,8 @@ def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
     kafka: KraftModel = gateway.kafka
     if fault == "down" and len(kafka.down) < 2:
         kafka.down.add(brokers[0])
+    elif fault == "arrive":
+        kafka.arrive(KEY, brokers[0])
     elif fault == "up":
         kafka.down.clear()
     elif fault == "lag":

@@ -181,7 +181,7 @@ EVENTS: list[AnyEvent] = [
 def busy() -> Gateway:
     """Return a gateway with steps and reassignments in every state.
 
-    There are undone, replaced and completed steps, blocked, queued and paused reassignments, and external
+    There are undone and completed steps, blocked, queued and paused reassignments, and external
     moves.
     """
     gateway = Gateway(*((name, (1, 2)) for name in NAMES[:5]))

@@ -75,6 +75,29 @@ def test_an_override_leaks_no_replica() -> None:
     assert gateway.kafka.replicas[key("foo-0")] == (4, 1)
 
 
+@pytest.mark.parametrize("target", [(2, 5), (4, 1), (1, 4), (2, 1), (4,)])
+@pytest.mark.parametrize("waits_for_added", [False, True])
+def test_an_override_is_preceded_by_a_cancel(target: Replicas, waits_for_added: bool) -> None:
+    gateway = Gateway(FOO, waits_for_added=waits_for_added)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.deliver()
+    gateway.kafka.isr[key("foo-0")] = (4, 1, 2)
+    gateway.poll()
+    gateway.alter({"foo-0": target})
+    assert gateway.settle().kafka.replicas[key("foo-0")] == target
+    assert submits(gateway)[:2] == [(2, 3), None]
+
+
+def test_a_step_that_the_new_target_needs_too_goes_on() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.deliver()
+    gateway.alter({"foo-0": (2, 5)})
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 5)
+    assert None not in submits(gateway)
+
+
 def test_an_override_ends_at_the_new_target() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
@@ -84,7 +107,7 @@ def test_an_override_ends_at_the_new_target() -> None:
     assert gateway.kafka.replicas[key("foo-0")] == (5, 6)
 
 
-def test_a_stop_keeps_replicas_in_sync() -> None:
+def test_a_stop_keeps_the_list_before_the_step_in_flight() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (2, 3)})
@@ -93,7 +116,7 @@ def test_a_stop_keeps_replicas_in_sync() -> None:
     gateway.poll()
     gateway.alter({"foo-0": None})
     gateway.settle()
-    assert gateway.kafka.replicas[key("foo-0")] == (4, 1, 2)
+    assert gateway.kafka.replicas[key("foo-0")] == (1, 4)
     assert gateway.state.upstream_steps == {}
 
 
@@ -182,16 +205,14 @@ def stalled(target: Replicas, isr: Replicas) -> Gateway:
     return gateway
 
 
-def test_a_stalled_step_ends_with_its_replicas_in_sync() -> None:
-    gateway = stalled((4, 5, 6), (1, 2, 3, 4))
-    assert submits(gateway)[-1] == (4, 1, 2, 3)
-
-
 def test_a_stalled_step_without_new_replicas_in_sync_is_undone() -> None:
     assert submits(stalled((4, 5, 6), (1, 2, 3)))[-1] is None
 
 
-@pytest.mark.parametrize(("target", "isr"), [((1, 2, 4), (1, 3, 4)), ((4, 5, 6), (1, 3, 4))])
+@pytest.mark.parametrize(
+    ("target", "isr"),
+    [((1, 2, 4), (1, 3, 4)), ((4, 5, 6), (1, 3, 4)), ((4, 5, 6), (1, 2, 3, 4))],
+)
 def test_a_stalled_step_that_the_upstream_cannot_end_only_releases_its_capacity(
     target: Replicas, isr: Replicas
 ) -> None:

@@ -192,6 +192,9 @@ class Walk:
         target, now = self.random.choice(self.lists()), self.controller["foo-0"].current
         adding = tuple(r for r in target if r not in now)
         removing = tuple(r for r in now if r not in target)
+        if self.random.random() < 0.2:
+            stuck = next(r for r in range(1, 9) if r not in {*now, *target})
+            adding, removing = (*adding, stuck), (*removing, stuck)
         return {FOO: UpstreamMove(target + removing, adding, removing)}
 
     def order(self) -> None:
@@ -204,7 +207,7 @@ class Walk:
         self.controller.do(Queue([AlterTopic("foo", [AlterRow(0, self.target())])], append=True))
 
     def shorten(self) -> None:
-        """Order some of the replicas that are in sync: the step in flight can be replaced by that."""
+        """Order some of the replicas that are in sync."""
         now = self.controller["foo-0"]
         in_sync = [r for r in now.replicas if r in now.isr] or [1]
         self.controller.alter({"foo-0": in_sync[: self.random.randint(1, len(in_sync))]})

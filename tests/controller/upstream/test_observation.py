@@ -35,13 +35,19 @@ def seen(
     [
         ((3, 4), Observation.MOVES_TO_NEXT),
         ((4, 3), Observation.MOVES_TO_NEXT),
-        ((2, 5), Observation.MOVES_TO_REPLACED),
+        ((2, 5), Observation.MOVES_TO_CANCELLED),
         ((1, 6), Observation.MOVES_ELSEWHERE),
     ],
 )
 def test_a_move_is_recognised_by_its_target(target: Replicas, observation: Observation) -> None:
     move = UpstreamMove((*target, 8), (), (8,))
     assert seen(Stage.SUBMITTING, shown(OLD), move) is observation
+
+
+def test_a_move_that_drops_what_it_adds_never_ends() -> None:
+    move = UpstreamMove((3, 4, 1, 2, 8), (3, 8), (1, 2, 8))
+    assert seen(Stage.ACTIVE, shown(OLD), move) is Observation.NEVER_ENDS
+    assert seen(Stage.UNDOING, shown(OLD), move) is Observation.MOVES_TO_NEXT
 
 
 @pytest.mark.parametrize(
@@ -52,7 +58,7 @@ def test_a_move_is_recognised_by_its_target(target: Replicas, observation: Obser
         (Stage.UNDOING, shown((3, 4), (3,)), Observation.AT_NEXT_LAGGING),
         (Stage.SUBMITTING, shown((1, 2)), Observation.OUTDATED),
         (Stage.ACTIVE, shown((1, 2)), Observation.ELSEWHERE),
-        (Stage.ACTIVE, shown((5, 2)), Observation.AT_REPLACED),
+        (Stage.SUBMITTING, shown((5, 2)), Observation.AT_CANCELLED),
         (Stage.ACTIVE, shown((5, 6)), Observation.ELSEWHERE),
         (Stage.UNDOING, shown((1, 2)), Observation.ELSEWHERE),
         (Stage.UNDOING, shown((2, 1)), Observation.REVERTED),
@@ -97,7 +103,10 @@ def test_an_accepted_row_that_moves_nothing_is_complete_whatever_metadata_shows(
 
 def test_the_row_after_a_cancel_is_sent_again_whatever_order_the_cancel_has_left() -> None:
     now = partition("foo-0", NEW)
-    assert observe(step(Stage.SUBMITTING, NEW), now, shown((4, 3)), None, False) is Observation.OUTDATED
+    for seen_list in ((4, 3), NEW):
+        assert (
+            observe(step(Stage.SUBMITTING, NEW), now, shown(seen_list), None, False) is Observation.OUTDATED
+        )
 
 
 @pytest.mark.parametrize(

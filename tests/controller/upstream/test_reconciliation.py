@@ -1,3 +1,7 @@
+from collections.abc import Callable
+
+import pytest
+
 from common.error_codes import ErrorCode
 from controller.messages.effects import Submit
 from controller.messages.job_events import Pause
@@ -68,12 +72,6 @@ def test_a_row_that_undoes_a_step_is_resent_with_growing_pauses() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
 
 
-def test_a_row_that_replaces_a_step_is_resent_with_growing_pauses() -> None:
-    gateway = turned()
-    assert rows_sent(gateway) == 5
-    assert gateway.settle().kafka.replicas[KEY] == (1,)
-
-
 def test_polls_are_not_evaluated_while_a_row_is_outstanding() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
@@ -134,7 +132,7 @@ def test_a_repeated_order_replaces_an_external_move() -> None:
 
 
 def stopped() -> Gateway:
-    """A step that a stop left in flight, because the row that ends it was lost."""
+    """A step that a stop left in flight, because its cancel was lost."""
     gateway = moving()
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.kafka.isr[KEY] = (4, 1, 2)
@@ -142,10 +140,8 @@ def stopped() -> Gateway:
     gateway.alter({"foo-0": None})
     gateway.lose_requests()
     gateway.poll()
-    assert (gateway.state.upstream_steps[KEY].following, gateway.reassignment_of("foo-0")) == (
-        (4, 1, 2),
-        None,
-    )
+    assert gateway.state.upstream_steps[KEY].is_cancelled
+    assert gateway.reassignment_of("foo-0") is None
     gateway.lose_requests()
     return gateway
 
@@ -210,70 +206,34 @@ def test_a_restart_during_a_step_does_not_send_it_again() -> None:
     assert len(again.kafka.requests) == 1
 
 
-def turned() -> Gateway:
-    """A step that the upstream has taken, and the row that turns it to replicas that have arrived."""
+@pytest.mark.parametrize("end", [Gateway.deliver, Gateway.lose_requests, Gateway.lose_answers])
+def test_an_order_of_replicas_that_have_arrived_ends_at_them(end: Callable[[Gateway], None]) -> None:
     gateway = moving()
-    gateway.alter({"foo-0": (1,)})
-    assert gateway.state.upstream_steps[KEY].replaced == (2, 3)
-    return gateway
-
-
-def test_a_lost_row_that_replaces_a_step_is_sent_again() -> None:
-    gateway = turned()
-    gateway.lose_requests()
-    for _ in range(EXTERNAL_MOVE.polls):
-        gateway.poll()
-    assert gateway.settle().kafka.replicas[KEY] == (1,)
+    gateway.kafka.isr[KEY] = (4, 1, 2)
+    gateway.poll()
+    gateway.alter({"foo-0": (2, 1)})
+    end(gateway)
+    assert gateway.settle().kafka.replicas[KEY] == (2, 1)
     assert gateway.state.upstream_steps == {}
 
 
-def test_after_a_step_that_ended_before_its_replacement_the_next_step_starts() -> None:
-    gateway = turned()
-    gateway.lose_requests()
-    gateway.kafka.catch_up(KEY)
-    for _ in range(EXTERNAL_MOVE.polls):
-        gateway.poll()
-    assert gateway.settle().kafka.replicas[KEY] == (1,)
+def test_a_step_that_meets_a_move_of_a_late_row_is_undone_and_ordered_again() -> None:
+    gateway = moving()
+    for row in ((5, 6), (2, 3)):
+        gateway.kafka.alter(KEY, row)
+    assert (gateway.kafka.adding[KEY], gateway.kafka.removing[KEY]) == ((5, 6), (1, 4, 5, 6))
+    assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+    assert None in [row.replicas for row in gateway.kafka.requests]
 
 
-def test_a_step_and_its_replacement_may_both_be_lost() -> None:
+def test_an_order_takes_over_a_move_of_another_client_that_never_ends() -> None:
     gateway = Gateway(FOO)
-    gateway.alter({"foo-0": (2, 3)})
-    gateway.alter({"foo-0": (1,)})
-    gateway.lose_requests()
-    assert gateway.settle().kafka.replicas[KEY] == (1,)
-
-
-def test_a_step_is_replaced_once_and_then_undone() -> None:
-    gateway = turned()
+    for row in ((2, 3), (4,)):
+        gateway.kafka.alter(KEY, row)
+    gateway.poll_for(EXTERNAL_MOVE.ms)
+    assert gateway.kafka.moves(KEY)
     gateway.alter({"foo-0": (4,)})
-    assert gateway.state.upstream_steps[KEY].stage is Stage.UNDOING
     assert gateway.settle().kafka.replicas[KEY] == (4,)
-
-
-def test_a_replacement_is_not_sent_again_once_the_upstream_has_it() -> None:
-    gateway = turned()
-    gateway.deliver()
-    gateway.poll()
-    assert gateway.settle().kafka.replicas[KEY] == (1,)
-
-
-def test_a_step_whose_replacement_is_refused_is_undone() -> None:
-    gateway = turned()
-    gateway.lose_requests()
-    gateway.do(Submitted([(KEY, (1,), Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no"))]))
-    assert gateway.state.upstream_steps[KEY].stage is Stage.UNDOING
-    assert gateway.settle().kafka.replicas[KEY] == (1,)
-    assert gateway.state.external == set()
-
-
-def test_a_refused_undo_leaves_the_direction_of_the_step_unknown() -> None:
-    gateway = turned()
-    gateway.alter({"foo-0": None})
-    gateway.lose_requests()
-    gateway.do(Submitted([(KEY, None, Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT))]))
-    assert gateway.state.upstream_steps[KEY].stage is Stage.SUBMITTING
-    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
 
 
 def test_a_poll_older_than_a_row_is_not_evaluated() -> None:
@@ -285,16 +245,6 @@ def test_a_poll_older_than_a_row_is_not_evaluated() -> None:
     assert len(gateway.effects) == sent
     gateway.deliver()
     assert gateway.state.tracking == {}
-
-
-def test_a_step_that_ended_before_the_row_that_turns_it_came_is_gone_back_from() -> None:
-    gateway = Gateway(("foo-0", (1, 2, 3)))
-    gateway.alter({"foo-0": (2,)})
-    gateway.alter({"foo-0": (1,)})
-    gateway.deliver()  # the first row is done at once, and the second adds the replica that it dropped
-    assert (gateway.kafka.replicas[KEY], gateway.kafka.adding[KEY]) == ((1, 2), (1,))
-    gateway.alter({"foo-0": None})
-    assert gateway.settle().kafka.replicas[KEY] == (1, 2, 3)
 
 
 def test_a_discrepancy_ends_with_its_step() -> None:
