@@ -131,7 +131,6 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
     (ACTIVE, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
     (UNDOING, _Seen.MOVES_ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_MOVE),
-    (SUBMITTING, _Seen.AT_NEXT): _rule(Action.END, ENDED),
     (ACTIVE, _Seen.AT_NEXT): _rule(Action.END, ENDED),
     # While a step only adds replicas, its next list is also what Metadata shows in its middle. So a broker
     # that lags shows this, too, when another client has just cancelled the step.

@@ -47,10 +47,10 @@ def observe(
         return Observation.AT_NEXT_LAGGING
     if step.stage is Stage.UNDOING:
         return _observe_undo(step, polled, outdated)
-    unproven = outdated or step.restores  # a broker that lags shows the base list, too
-    if polled.replicas == step.following and (step.stage is Stage.ACTIVE or not unproven):
+    if polled.replicas == step.following and step.stage is Stage.ACTIVE:
         return Observation.AT_NEXT
-    if step.stage is Stage.SUBMITTING and _at_base(step, polled):
+    if step.stage is Stage.SUBMITTING and (polled.replicas == step.following or _at_base(step, polled)):
+        # The next list may be from before the base list. The answer to the row is a proof.
         return Observation.OUTDATED
     if outdated:
         return _observe_outdated(step, polled)

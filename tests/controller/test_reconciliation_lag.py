@@ -243,6 +243,19 @@ def test_the_order_of_a_cancelled_step_is_restored_although_a_restart_has_lost_t
     assert again.settle().kafka.replicas[KEY] == (1, 2)
 
 
+def test_a_step_back_is_not_complete_because_one_broker_shows_the_list_of_before_after_a_restart() -> None:
+    gateway = Gateway(("foo-0", (4, 1)))
+    gateway.kafka.freeze()
+    for target in ((1,), None):
+        gateway.alter({"foo-0": target})
+        gateway.deliver()
+        gateway.poll()
+    before, gateway.kafka.lagging = gateway.kafka.lagging, None
+    gateway.poll()
+    gateway.kafka.lagging = before
+    assert publish(gateway.successor()).settle().kafka.replicas[KEY] == (4, 1)
+
+
 def test_a_step_after_an_undone_one_is_not_complete_while_brokers_show_its_middle() -> None:
     gateway = Gateway(("foo-0", (4, 1)))
     gateway.alter({"foo-0": (4, 1, 2)})
