@@ -70,6 +70,7 @@ function actionsOf(job, context) {
       ? ["Resume", `Resume job ${job.id}`, () => run.resume(job)]
       : ["Pause…", `Pause job ${job.id}`, () => run.pause(job)],
     ["Priority…", `Change the priority of job ${job.id}`, () => run.prioritize(job)],
+    ["Throttle…", `Change the throttle of job ${job.id}`, () => run.throttle(job)],
     ["Cancel…", `Cancel job ${job.id}`, () => run.cancel(job)],
     rollback,
   ];

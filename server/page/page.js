@@ -4,7 +4,7 @@
 import { RequestError, UnreachableError, get, post, setToken } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
-import { count, counted } from "./format.js";
+import { count, counted, rate, readRate } from "./format.js";
 import { cancelLines, jobTable, pauseLines, rollbackLines } from "./jobs.js";
 import { limitTable } from "./limits.js";
 import { newOverview, showPill } from "./overview.js";
@@ -198,6 +198,16 @@ context.run = {
     const answer = await ask(`Priority of job ${job.id}`, lines, "Change", field);
     if (answer) {
       await act(`Priority of job ${job.id}: ${job.priority} → ${answer.value}.`, () => post(`v1/jobs/${job.id}/priority`, { priority: answer.value }));
+    }
+  },
+  async throttle(job) {
+    const own = job.throttle === null ? "none" : rate(job.throttle);
+    const lines = [`Its own is ${own}. The lowest of the throttles of the cluster, the jobs and the schedule is in force.`];
+    const field = { label: "Rate, such as 50MB; nothing for none", value: job.throttle ?? "", read: readRate };
+    const answer = await ask(`Throttle of job ${job.id}`, lines, "Change", field);
+    if (answer) {
+      const changed = answer.value === null ? "none" : rate(answer.value);
+      await act(`Throttle of job ${job.id}: ${own} → ${changed}.`, () => post(`v1/jobs/${job.id}/throttle`, { throttle: answer.value }));
     }
   },
   async cancel(job) {

@@ -131,6 +131,8 @@ def test_jobs_are_run_by_keyboard_alone(site: Site) -> None:
     site.until(lambda: site.job(job)["state"] == "running")
     choose(f"Change the priority of job {job}", f"Priority of job {job}", "7")
     site.until(lambda: site.job(job)["priority"] == 7)
+    choose(f"Change the throttle of job {job}", f"Throttle of job {job}", "50 MB")
+    site.until(lambda: site.job(job)["throttle"] == 50_000_000)
     choose("Change limit P", "Change limit P", "2")
     site.until(lambda: site.api.get("limits").json()["limits"][1]["limit"] == 2)
     choose("Pause everything", "Pause everything?")
