@@ -1,0 +1,52 @@
+"""Files written by version 0.1.0 (format 4 of the directory, format 1 of the state topic) open and mean the same.
+
+`files_of_0_1` has what that version wrote for `EVERY_KIND` and one entry of the audit log: the SQL of its database, and
+the rows of its state topic.
+"""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from backends.sqlite.store import SqliteStore
+from backends.state_topic.rows import decode_records
+from controller.model.audit import AuditFilter
+from tests.backends.records import EVERY_KIND
+
+FILES = Path(__file__).parent / "files_of_0_1"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    database = sqlite3.connect(tmp_path / "records.db")
+    database.executescript((FILES / "records.sql").read_text("utf-8"))
+    database.close()
+    return tmp_path
+
+
+def test_a_directory_loads_the_same_records(directory: Path) -> None:
+    store = SqliteStore(directory)
+    try:
+        assert set(store.load()) == set(EVERY_KIND)
+    finally:
+        store.close()
+
+
+def test_a_directory_keeps_its_audit_log(directory: Path) -> None:
+    store = SqliteStore(directory)
+    reader = store.audit_reader()
+    try:
+        assert [(entry.id, entry.principal) for entry in reader.oldest(AuditFilter(), 9)] == [
+            (1, "User:anna")
+        ]
+    finally:
+        reader.close()
+        store.close()
+
+
+def test_a_state_topic_loads_the_same_records() -> None:
+    lines = (FILES / "state_topic.jsonl").read_text("utf-8").splitlines()
+    rows = [(key.encode(), value.encode()) for key, value in map(json.loads, lines)]
+    assert set(decode_records(rows)) == set(EVERY_KIND)
