@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from controller.model.names import Replicas, TopicPartition
 
+PRIORITIES = (-1000, 1000)
+"""The lowest and the highest priority of a job."""
+
 
 class JobKind(IntEnum):
     """The kind of request that created a job."""

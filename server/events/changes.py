@@ -1,7 +1,6 @@
 """The events of a decision."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 from controller.configs.names import SCHEDULE
 from controller.configs.values import CLUSTER_DEFAULT
@@ -12,7 +11,6 @@ from controller.model.cluster import (
     Ending,
     Finished,
     Job,
-    JobKind,
     Partition,
     Paused,
     Pending,
@@ -26,6 +24,7 @@ from controller.state.decision import Decision
 from controller.state.state import State
 from controller.views.jobs import PartState, job_state, state_at_rest
 from server.events.models import (
+    KINDS,
     Event,
     JobDeleted,
     JobEvent,
@@ -37,12 +36,6 @@ from server.events.models import (
 
 MOST = 1_000
 """Changed records of partitions in one decision that have an event each."""
-
-KINDS: Mapping[JobKind, Literal["plan", "rollback", "queue"]] = {
-    JobKind.PLAN: "plan",
-    JobKind.ROLLBACK: "rollback",
-    JobKind.QUEUE: "queue",
-}
 
 _SCHEDULE_KEY = (ResourceType.BROKER, CLUSTER_DEFAULT, SCHEDULE)
 _OF_PARTITIONS = frozenset({Partition, Reassignment, Finished, Pending, UpstreamStep})

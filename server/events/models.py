@@ -1,10 +1,22 @@
 """The events of `/v1/events`. The field `event` names the kind of an event."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from controller.model.jobs import JobKind
+
 Replicas = Annotated[tuple[int, ...], Meta(description="Broker ids, the preferred leader first.")]
+
+
+JobKindName: TypeAlias = Literal["plan", "rollback", "queue"]
+
+KINDS: Mapping[JobKind, JobKindName] = {
+    JobKind.PLAN: "plan",
+    JobKind.ROLLBACK: "rollback",
+    JobKind.QUEUE: "queue",
+}
 
 
 class Start(Struct, tag_field="event", tag="start"):
@@ -17,7 +29,7 @@ class JobEvent(Struct, tag_field="event", tag="job"):
     """A job was accepted or has changed."""
 
     job: int
-    kind: Literal["plan", "rollback", "queue"]
+    kind: JobKindName
     state: Literal["running", "paused", "ended"]
     total: Annotated[int, Meta(description="Number of partitions.")]
     priority: int

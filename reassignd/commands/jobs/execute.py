@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from common.counted import counted
+from controller.model.jobs import PRIORITIES
 from reassignd.commands.options import (
     FILE,
     FORMAT,
@@ -67,7 +68,7 @@ ROLLBACK_FILE = click.option(
 @click.option(
     "--priority",
     metavar="N",
-    type=click.IntRange(-1000, 1000),
+    type=click.IntRange(*PRIORITIES),
     help="Steps of jobs with a higher priority start first.  [default: 0, or -1 with --queue]",
 )
 @click.option("--paused", is_flag=True, help="Start no step until the job is resumed.")

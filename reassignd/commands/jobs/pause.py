@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from controller.model.jobs import PRIORITIES
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.rates import rate_or_none
@@ -38,7 +39,7 @@ def resume(client: "Client", output_format: str, number: int | None) -> None:
 
 @click.command()
 @click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
-@click.argument("priority", metavar="N", type=click.IntRange(-1000, 1000))
+@click.argument("priority", metavar="N", type=click.IntRange(*PRIORITIES))
 @FORMAT
 @with_client
 def priority(client: "Client", output_format: str, number: int, priority: int) -> None:

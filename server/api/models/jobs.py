@@ -1,35 +1,19 @@
 """The models of `/v1/jobs`."""
 
-from enum import Enum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from controller.model.jobs import PRIORITIES
 from controller.model.plan import Plan
-from controller.views.jobs import JobState, PartState
 from server.api.models.shared import (
-    CopiedBytes,
-    CopyBytesPerSecond,
     OtherReasons,
-    Page,
     Reason,
     Refused,
-    Replicas,
-    SecondsLeft,
-    TotalBytes,
     WaitingPartition,
 )
-
-PRIORITIES = (-1000, 1000)
-
-
-JobKindName: TypeAlias = Literal["plan", "rollback", "queue"]
-
-
-Endings: TypeAlias = Annotated[
-    dict[str, int],
-    Meta(description="Number of partitions by the way their part in the job ended, until now."),
-]
+from server.api.views.job_rows import Job
+from server.api.views.parts import Part
 
 
 class Accepted(Struct):
@@ -47,91 +31,11 @@ class Accepted(Struct):
     rollback: Annotated[Plan, Meta(description="The plan that restores the present replicas.")]
 
 
-class Copied(Struct):
-    """Progress of a job in bytes."""
-
-    bytes: CopiedBytes
-    total: TotalBytes
-    rate: CopyBytesPerSecond
-    seconds_left: SecondsLeft
-
-
-class Job(Struct):
-    """A job. The numbers count partitions."""
-
-    id: int
-    kind: JobKindName
-    state: JobState
-    held: Annotated[
-        str | None,
-        Meta(
-            description="Why nothing of a running job moves, if that holds for every job: a pause, the schedule, or the"
-            " health guard."
-        ),
-    ]
-    created_ms: Annotated[int, Meta(description="Milliseconds since 1970.")]
-    ended_ms: int | None
-    principal: str
-    client_id: str | None
-    total: int
-    done: Annotated[int, Meta(description="Partitions that have arrived at the target.")]
-    moving: int
-    waiting: int
-    queued: Annotated[
-        int,
-        Meta(
-            description="`moving`, `waiting` and `queued` are the partitions whose part in the job has not ended."
-        ),
-    ]
-    priority: int
-    throttle: Annotated[int | None, Meta(description="Bytes per second.")]
-    undoes: Annotated[int | None, Meta(description="The job that this rollback undoes.")]
-    rolled_back_by: Annotated[int | None, Meta(description="The newest rollback of this job.")]
-    outcome: Annotated[
-        str | None,
-        Meta(
-            description="The ending of all partitions, or `partly done`, or `not done`; null until the job ends."
-            " `rolled back` too if rollbacks have taken back all that was done."
-        ),
-    ]
-    endings: Endings
-    copied: Annotated[
-        Copied | None,
-        Meta(description="Null when the job has ended, has nothing to copy, or was not measured yet."),
-    ]
-
-
 class Jobs(Struct):
     """A page of jobs."""
 
     total: int
     jobs: list[Job]
-
-
-class Part(Struct):
-    """One partition of a job."""
-
-    topic: str
-    partition: int
-    state: PartState
-    replicas: Replicas
-    target: Replicas
-    original: Replicas
-    step: Annotated[tuple[int, ...] | None, Meta(description="The replicas after the step in flight.")]
-    leader: Annotated[
-        int | None, Meta(description="The broker that the data is copied from; null without a leader.")
-    ]
-    bytes: Annotated[
-        int | None,
-        Meta(description="Bytes to copy from the originals to the target; null when the size is not known."),
-    ]
-    copied: Annotated[int | None, Meta(description="The part of `bytes` that is copied.")]
-    reason: Annotated[
-        str,
-        Meta(
-            description="Why the partition does not move or makes no progress; empty when it does or is done."
-        ),
-    ]
 
 
 class JobDetail(Struct):
@@ -206,31 +110,6 @@ class JobThrottle(Struct, forbid_unknown_fields=True):
     throttle: Annotated[
         Annotated[int, Meta(ge=1, le=2**63 - 1)] | None, Meta(description="Bytes per second, null for none.")
     ]
-
-
-class PartSort(Enum):
-    """The order of a job's partitions."""
-
-    PROGRESS = "progress"
-    """Moving, rolling back first, waiting or queued, and ended."""
-    PARTITION = "partition"
-    STATE = "state"
-    BYTES = "bytes"
-
-
-class PartsPage(Page, forbid_unknown_fields=True):
-    """Query parameters of a job's partitions."""
-
-    state: Annotated[PartState | UnsetType, Meta(description="Only partitions in this state.")] = UNSET
-    topic: Annotated[
-        str | UnsetType, Meta(description="Only partitions of topics whose name contains this text.")
-    ] = UNSET
-    broker: Annotated[
-        int | UnsetType,
-        Meta(description="Only partitions with a replica on this broker, now, originally or in the target."),
-    ] = UNSET
-    sort: Annotated[PartSort, Meta(description="The order of the partitions.")] = PartSort.PROGRESS
-    descending: Annotated[bool, Meta(description="Reverse the order.")] = False
 
 
 class JobOptions(Struct, forbid_unknown_fields=True):

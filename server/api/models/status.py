@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from server.api.models.jobs import Job
 from server.api.models.limits import Limit
 from server.api.models.pace import PaceState
 from server.api.models.schedule import ScheduleState
@@ -18,6 +17,7 @@ from server.api.models.shared import (
     TotalBytes,
 )
 from server.api.services.spark import Spark
+from server.api.views.job_rows import Job
 
 
 class Totals(Struct):

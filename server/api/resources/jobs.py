@@ -29,7 +29,6 @@ from server.api.models.jobs import (
     JobOptions,
     Jobs,
     JobThrottle,
-    PartsPage,
     Priority,
     RollbackPreview,
     RolledBack,
@@ -39,16 +38,18 @@ from server.api.models.shared import Page, Paused
 from server.api.services.directories import check_directories
 from server.api.streams import streamed
 from server.api.table import Endpoint
-from server.api.views.parts import part_page
-from server.api.views.plans import Assignment, checked, clear_topics, originals, plan_rows, topics_of
-from server.api.views.rollback import rollback_preview
-from server.api.views.rows import (
-    job_rows,
-    other_reasons,
-    reason_rows,
+from server.api.views.job_rows import job_rows, other_reasons, reason_rows, tally
+from server.api.views.parts import PartsPage, part_page
+from server.api.views.plans import (
+    Assignment,
+    checked,
+    clear_topics,
+    originals,
+    plan_rows,
     refused_rows,
-    tally,
+    topics_of,
 )
+from server.api.views.rollback import rollback_preview
 
 
 async def submit(call: Call, options: JobOptions) -> Response:

@@ -1,6 +1,7 @@
 """`/v1/limits`: the limits of KIP-435 and the throttle, which are cluster-wide dynamic configs."""
 
 from difflib import get_close_matches
+from typing import Literal
 
 from common.json.text import abbreviated
 from controller.configs.keys import BROKER_KEYS, ConfigType
@@ -12,8 +13,9 @@ from controller.model.configs import ConfigChange, ConfigOp
 from controller.scheduling.limits import ALIASES, CONFIGS, limits_of
 from controller.scheduling.plan_limits import LETTERS
 from controller.scheduling.steps import UNLIMITED
+from controller.state.state import State
 from controller.throttle.others import rates_of_others
-from controller.views.jobs import broker_loads, obstacles
+from controller.views.jobs import broker_loads, limit_views, obstacles
 from controller.views.limit_preview import preview_limits
 from server.api.call import MAX_SMALL_BODY, Call
 from server.api.errors import HttpError, require
@@ -28,7 +30,6 @@ from server.api.models.limits import (
 )
 from server.api.table import Endpoint
 from server.api.views.forecast_rate import by_rate, forecast_rate
-from server.api.views.rows import limit_rows, origin
 
 SHORT_NAMES = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
 """Short name, in lower case -> config."""
@@ -109,6 +110,21 @@ async def preview(call: Call) -> LimitPreview:
         [*rows, LimitEffect("throttle", THROTTLE, rates[0], rates[1], None)],
         [BrokerEffect(*each) for each in effect.brokers],
     )
+
+
+def limit_rows(state: State) -> list[Limit]:
+    """Return the limits of KIP-435."""
+    return [
+        Limit(each.letter, each.config, each.limit, each.used, origin(state, each.config))
+        for each in limit_views(state)
+    ]
+
+
+def origin(state: State, config: str) -> Literal["settings", "dynamic"] | None:
+    """Return where the value of a cluster-wide config comes from; None if it has none."""
+    if state.dynamic_config(ResourceType.BROKER, CLUSTER_DEFAULT, config) is not None:
+        return "dynamic"
+    return "settings" if config in state.static_configs else None
 
 
 def _read(value: object) -> list[ConfigChange]:

@@ -24,8 +24,8 @@ from server.api.resources.placement import alter_excluded
 from server.api.services.proposal_store import Kept, ProposalStore
 from server.api.streams import encoded_lines, json_in_pieces, json_response
 from server.api.table import Endpoint
-from server.api.views.forecast_rate import ForecastRate, applying_rates, forecast_rate
-from server.api.views.plans import check_plan, scheduled_seconds
+from server.api.views.forecast_rate import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
+from server.api.views.plans import check_plan
 
 SMALL = 10_000
 """Partitions of a cluster up to which a request waits for the result. The others are answered at once."""

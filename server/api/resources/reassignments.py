@@ -30,8 +30,7 @@ from server.api.models.reassignments import (
 )
 from server.api.streams import streamed
 from server.api.table import Endpoint
-from server.api.views.plans import clear_topics
-from server.api.views.rows import count_accepted, refused_rows
+from server.api.views.plans import clear_topics, count_accepted, refused_rows
 from server.api.views.similar import topic_hint
 
 NAMED = 1_000

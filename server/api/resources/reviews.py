@@ -19,8 +19,14 @@ from server.api.resources.snapshot import rows
 from server.api.services.directories import check_directories
 from server.api.streams import encoded_lines
 from server.api.table import Endpoint
-from server.api.views.forecast_rate import ForecastRate, applying_rates, by_rate, forecast_rate
-from server.api.views.plans import checked, scheduled_seconds
+from server.api.views.forecast_rate import (
+    ForecastRate,
+    applying_rates,
+    by_rate,
+    forecast_rate,
+    scheduled_seconds,
+)
+from server.api.views.plans import checked
 
 MAX_ENTRIES = 50_000
 """Larger plans are forecast by `reassignd plan`, with Spark."""

@@ -22,11 +22,12 @@ from server.api.models.status import (
     Throttle,
     Totals,
 )
+from server.api.resources.limits import limit_rows
 from server.api.resources.pace import pace_state
 from server.api.resources.schedule import state_of
 from server.api.table import Endpoint
 from server.api.views.forecast_rate import by_rate
-from server.api.views.rows import job_rows, limit_rows, other_reasons, reason_rows, tally
+from server.api.views.job_rows import job_rows, other_reasons, reason_rows, tally
 
 JOBS = 20
 """Number of unfinished jobs that are shown, the oldest first."""

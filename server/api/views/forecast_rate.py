@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import NamedTuple
 
+from common.clock import wall_clock
 from common.grouping import grouped
+from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from controller.throttle.others import rates_of_others
@@ -65,3 +67,13 @@ def fastest(samples: Sequence[Sample]) -> int | None:
             if rate:
                 rates[broker].append(rate)
     return max((round(mean(each)) for each in rates.values()), default=None)
+
+
+def scheduled_seconds(state: State, size: float, rate: int, unscheduled: float) -> float | None:
+    """Return the time from now on that `size` bytes take at this rate in the periods of the schedule.
+
+    Without a schedule it is `unscheduled`. None: longer than 90 days, or never.
+    """
+    if state.schedule is None:
+        return unscheduled
+    return seconds_until_done(state.schedule, wall_clock(), size, rate)

@@ -1,20 +1,73 @@
 """The partitions of a job: filters, order, and pages."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from enum import Enum
+from typing import Annotated, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from controller.model.cluster import Pending, Replicas, TopicPartition
+from controller.model import cluster
+from controller.model.cluster import Pending, TopicPartition
 from controller.model.names import without
 from controller.state.state import State
-from controller.views.jobs import Part, PartRef, PartState, part_of, part_refs
+from controller.views import jobs as views
+from controller.views.jobs import PartRef, PartState, part_of, part_refs
 from server.api.call import Call, skip_rows
-from server.api.models import jobs as models
-from server.api.models.jobs import PartSort, PartsPage
+from server.api.models.shared import Page, Replicas
 
 
-async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tuple[list[models.Part], int]:
+class Part(Struct):
+    """One partition of a job."""
+
+    topic: str
+    partition: int
+    state: PartState
+    replicas: Replicas
+    target: Replicas
+    original: Replicas
+    step: Annotated[tuple[int, ...] | None, Meta(description="The replicas after the step in flight.")]
+    leader: Annotated[
+        int | None, Meta(description="The broker that the data is copied from; null without a leader.")
+    ]
+    bytes: Annotated[
+        int | None,
+        Meta(description="Bytes to copy from the originals to the target; null when the size is not known."),
+    ]
+    copied: Annotated[int | None, Meta(description="The part of `bytes` that is copied.")]
+    reason: Annotated[
+        str,
+        Meta(
+            description="Why the partition does not move or makes no progress; empty when it does or is done."
+        ),
+    ]
+
+
+class PartSort(Enum):
+    """The order of a job's partitions."""
+
+    PROGRESS = "progress"
+    """Moving, rolling back first, waiting or queued, and ended."""
+    PARTITION = "partition"
+    STATE = "state"
+    BYTES = "bytes"
+
+
+class PartsPage(Page, forbid_unknown_fields=True):
+    """Query parameters of a job's partitions."""
+
+    state: Annotated[PartState | UnsetType, Meta(description="Only partitions in this state.")] = UNSET
+    topic: Annotated[
+        str | UnsetType, Meta(description="Only partitions of topics whose name contains this text.")
+    ] = UNSET
+    broker: Annotated[
+        int | UnsetType,
+        Meta(description="Only partitions with a replica on this broker, now, originally or in the target."),
+    ] = UNSET
+    sort: Annotated[PartSort, Meta(description="The order of the partitions.")] = PartSort.PROGRESS
+    descending: Annotated[bool, Meta(description="Reverse the order.")] = False
+
+
+async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tuple[list[Part], int]:
     """Return a page of the job's partitions, and how many the filters select. `total` is their number without filters."""
     refs = part_refs(call.state, number)
     if page.sort is PartSort.PROGRESS and not page.descending and not _has_filter(page):
@@ -46,7 +99,7 @@ def _selected(state: State, refs: Iterator[PartRef | None], page: PartsPage) -> 
         yield ref if selected else None
 
 
-def _replicas(state: State, ref: PartRef) -> Replicas:
+def _replicas(state: State, ref: PartRef) -> cluster.Replicas:
     """Return the replicas of the partition: now, originally, and in the target."""
     partition, record = state.partition(*ref.key), ref.record
     now = () if partition is None else partition.replicas
@@ -77,13 +130,13 @@ def _bytes_of_ref(call: Call, ref: PartRef) -> int:
     return (call.services.sizes.size(ref.key) or 0) * len(without(record.target, record.original))
 
 
-def _row(call: Call, part: Part) -> models.Part:
+def _row(call: Call, part: views.Part) -> Part:
     topic, number, state, replicas, target, original, step, reason = part
     key = TopicPartition(topic, number)
     partition = call.state.partition(*key)
     if state is PartState.MOVING:
         reason = call.services.progress.stalled.get(key, "")
-    return models.Part(
+    return Part(
         topic,
         number,
         state,
@@ -98,12 +151,12 @@ def _row(call: Call, part: Part) -> models.Part:
     )
 
 
-def _bytes(call: Call, part: Part) -> int | None:
+def _bytes(call: Call, part: views.Part) -> int | None:
     size = call.services.sizes.size(TopicPartition(part.topic, part.partition))
     return None if size is None else size * len(_added(part))
 
 
-def _copied(call: Call, part: Part) -> int | None:
+def _copied(call: Call, part: views.Part) -> int | None:
     """Return the bytes of the added replicas that are complete, and what the others have received."""
     key = TopicPartition(part.topic, part.partition)
     size, partition = call.services.sizes.size(key), call.state.partition(*key)
@@ -114,5 +167,5 @@ def _copied(call: Call, part: Part) -> int | None:
     return received + size * sum(r in part.replicas for r in _added(part))
 
 
-def _added(part: Part) -> Replicas:
+def _added(part: views.Part) -> cluster.Replicas:
     return without(part.target, part.original)

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import groupby
 
-from common.clock import wall_clock
+from common.error_codes import ErrorCode
 from common.large_lists import clear_lists, drained
 from common.plan_errors import Faults, PlanError
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.job_events import AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.plan import Entry, PlanRow, place
 from controller.reassignment.alter import check_row
-from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from server.api.call import Call
 from server.api.errors import HttpError
+from server.api.models.shared import Refused
 from server.api.views.similar import topic_hint
 
 NAMED = 1_000
@@ -95,11 +95,19 @@ def plan_rows(assignment: Assignment) -> Iterator[PlanRow]:
         yield PlanRow(topic, partition, replicas, ["any"] * len(replicas))
 
 
-def scheduled_seconds(state: State, size: float, rate: int, unscheduled: float) -> float | None:
-    """Return the time from now on that `size` bytes take at this rate in the periods of the schedule.
+def count_accepted(topics: Sequence[TopicOutcomes]) -> int:
+    """Return the number of partitions that the controller accepted."""
+    return sum(outcome.ok for _, rows in topics for _, outcome in rows)
 
-    Without a schedule it is `unscheduled`. None: longer than 90 days, or never.
+
+def refused_rows(
+    topics: Sequence[TopicOutcomes], harmless: ErrorCode = ErrorCode.NONE
+) -> Iterator[Refused | None]:
+    """Yield the partitions that the controller refused, and None for the others. Empties the lists that it reads.
+
+    Those refused with the `harmless` error count as others.
     """
-    if state.schedule is None:
-        return unscheduled
-    return seconds_until_done(state.schedule, wall_clock(), size, rate)
+    for topic, rows in drained(topics):
+        for partition, (error, message) in drained(rows):
+            refused = error and error is not harmless
+            yield Refused(topic, partition, error.name, message or error.name) if refused else None

@@ -9,11 +9,12 @@ from starlette.routing import Route
 from controller.model.audit import AuditAction
 from controller.views.jobs import PartState
 from server.api.models.audit import AuditRow
-from server.api.models.jobs import Job, Part
 from server.api.models.limits import Limit
 from server.api.models.proposals import Proposal, ProposalFigures, ProposalRequest
 from server.api.models.reviews import Review
 from server.api.models.status import ClusterHealth, Status, Totals
+from server.api.views.job_rows import Job
+from server.api.views.parts import Part
 from server.audit.detail import AuditDetail
 from server.page.files import OTHER_SCRIPTS, SCRIPTS, TYPES, assets, document
 

@@ -1,33 +1,82 @@
-"""Rows that several resources of the API have in common."""
+"""Jobs as the API shows them, with the numbers of their partitions and the bytes that they have copied."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, TypeAlias
 
-from common.error_codes import ErrorCode
-from common.large_lists import drained
-from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.job_events import TopicOutcomes
+from msgspec import Meta, Struct
+
 from controller.model import cluster
-from controller.model.cluster import JobKind, ResourceType
-from controller.state.state import State
 from controller.views import jobs as views
-from controller.views.jobs import PartState
+from controller.views.jobs import JobState, PartState
 from server.api.call import Call
-from server.api.models.jobs import Copied, Job, JobKindName
-from server.api.models.limits import Limit
-from server.api.models.shared import Reason, Refused
+from server.api.models.shared import CopiedBytes, CopyBytesPerSecond, Reason, SecondsLeft, TotalBytes
 from server.api.services.counts import Tally
 from server.api.services.progress import CopyRate
+from server.events.models import KINDS, JobKindName
 
 LISTED_REASONS = 100
 """Reasons that an answer lists. There are more only if reasons name partitions or replicas."""
 
-KINDS: Mapping[JobKind, JobKindName] = {
-    JobKind.PLAN: "plan",
-    JobKind.ROLLBACK: "rollback",
-    JobKind.QUEUE: "queue",
-}
+
+Endings: TypeAlias = Annotated[
+    dict[str, int],
+    Meta(description="Number of partitions by the way their part in the job ended, until now."),
+]
+
+
+class Copied(Struct):
+    """Progress of a job in bytes."""
+
+    bytes: CopiedBytes
+    total: TotalBytes
+    rate: CopyBytesPerSecond
+    seconds_left: SecondsLeft
+
+
+class Job(Struct):
+    """A job. The numbers count partitions."""
+
+    id: int
+    kind: JobKindName
+    state: JobState
+    held: Annotated[
+        str | None,
+        Meta(
+            description="Why nothing of a running job moves, if that holds for every job: a pause, the schedule, or the"
+            " health guard."
+        ),
+    ]
+    created_ms: Annotated[int, Meta(description="Milliseconds since 1970.")]
+    ended_ms: int | None
+    principal: str
+    client_id: str | None
+    total: int
+    done: Annotated[int, Meta(description="Partitions that have arrived at the target.")]
+    moving: int
+    waiting: int
+    queued: Annotated[
+        int,
+        Meta(
+            description="`moving`, `waiting` and `queued` are the partitions whose part in the job has not ended."
+        ),
+    ]
+    priority: int
+    throttle: Annotated[int | None, Meta(description="Bytes per second.")]
+    undoes: Annotated[int | None, Meta(description="The job that this rollback undoes.")]
+    rolled_back_by: Annotated[int | None, Meta(description="The newest rollback of this job.")]
+    outcome: Annotated[
+        str | None,
+        Meta(
+            description="The ending of all partitions, or `partly done`, or `not done`; null until the job ends."
+            " `rolled back` too if rollbacks have taken back all that was done."
+        ),
+    ]
+    endings: Endings
+    copied: Annotated[
+        Copied | None,
+        Meta(description="Null when the job has ended, has nothing to copy, or was not measured yet."),
+    ]
 
 
 async def tally(call: Call) -> Tally:
@@ -102,21 +151,6 @@ def _copied(rate: CopyRate | None) -> Copied | None:
     return None if rate is None else Copied(*rate)
 
 
-def limit_rows(state: State) -> list[Limit]:
-    """Return the limits of KIP-435."""
-    return [
-        Limit(each.letter, each.config, each.limit, each.used, origin(state, each.config))
-        for each in views.limit_views(state)
-    ]
-
-
-def origin(state: State, config: str) -> Literal["settings", "dynamic"] | None:
-    """Return where the value of a cluster-wide config comes from; None if it has none."""
-    if state.dynamic_config(ResourceType.BROKER, CLUSTER_DEFAULT, config) is not None:
-        return "dynamic"
-    return "settings" if config in state.static_configs else None
-
-
 def reason_rows(reasons: Counter[str]) -> list[Reason]:
     """Return the reasons with their numbers of partitions, the most frequent reason first."""
     return [Reason(reason, count) for reason, count in reasons.most_common(LISTED_REASONS)]
@@ -125,21 +159,3 @@ def reason_rows(reasons: Counter[str]) -> list[Reason]:
 def other_reasons(reasons: Counter[str]) -> int:
     """Return the number of partitions whose reason `reason_rows` leaves out."""
     return sum(count for _, count in reasons.most_common()[LISTED_REASONS:])
-
-
-def count_accepted(topics: Sequence[TopicOutcomes]) -> int:
-    """Return the number of partitions that the controller accepted."""
-    return sum(outcome.ok for _, rows in topics for _, outcome in rows)
-
-
-def refused_rows(
-    topics: Sequence[TopicOutcomes], harmless: ErrorCode = ErrorCode.NONE
-) -> Iterator[Refused | None]:
-    """Yield the partitions that the controller refused, and None for the others. Empties the lists that it reads.
-
-    Those refused with the `harmless` error count as others.
-    """
-    for topic, rows in drained(topics):
-        for partition, (error, message) in drained(rows):
-            refused = error and error is not harmless
-            yield Refused(topic, partition, error.name, message or error.name) if refused else None
