@@ -21,6 +21,7 @@ def test_the_controller_is_one_of_the_brokers(cluster: Cluster) -> None:
     assert described["id"]
 
 
+@pytest.mark.tour
 def test_a_reassignment_is_listed_while_it_runs_and_ends_in_sync(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b], [b, a]])
@@ -35,6 +36,7 @@ def test_a_reassignment_is_listed_while_it_runs_and_ends_in_sync(cluster: Cluste
     cluster.wait_for_replicas(topic, [[c, b, d], [b, a]])
 
 
+@pytest.mark.tour
 def test_cancel_restores_the_replicas(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[d, a]])
@@ -83,6 +85,7 @@ def test_the_original_as_target_cancels_a_reassignment(cluster: Cluster) -> None
     cluster.wait_for_replicas(topic, [[b, a]])
 
 
+@pytest.mark.tour
 def test_each_invalid_row_is_refused_alone(cluster: Cluster) -> None:
     a, b, c, _ = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]] * 4, filled=False)

@@ -37,6 +37,7 @@ def client(cluster: Cluster) -> Iterator[KafkaAdminClient]:
     client.close()
 
 
+@pytest.mark.tour
 def test_a_reassignment_is_started_listed_and_cancelled(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]])
@@ -51,6 +52,7 @@ def test_a_reassignment_is_started_listed_and_cancelled(cluster: Cluster, client
     assert client.list_partition_reassignments() == {}
 
 
+@pytest.mark.tour
 def test_a_reassignment_reaches_its_target(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]])

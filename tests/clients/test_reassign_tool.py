@@ -1,5 +1,7 @@
 """All actions of kafka-reassign-partitions."""
 
+import pytest
+
 from tests.clients.cluster import FAST, REPLICAS, SLOW, Cluster, wait_for
 from tests.clients.tool import Tool, assignments
 
@@ -24,6 +26,7 @@ def test_generate_proposes_replicas_on_the_given_brokers(cluster: Cluster, tool:
     assert [sorted(replicas) for replicas in assignments(proposed).values()] == [[c, d], [c, d]]
 
 
+@pytest.mark.tour
 def test_execute_prints_the_current_assignment_and_moves_every_replica(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b], [b, c]])
@@ -39,6 +42,7 @@ def test_execute_prints_the_current_assignment_and_moves_every_replica(cluster: 
     cluster.wait_for_replicas(topic, [[c, d], [d, a]])
 
 
+@pytest.mark.tour
 def test_a_throttled_reassignment_is_listed_and_verify_removes_the_throttle(
     cluster: Cluster, tool: Tool
 ) -> None:
@@ -85,6 +89,7 @@ def test_a_second_plan_needs_the_option_additional(cluster: Cluster, tool: Tool)
     assert set(cluster.reassignments()) == {f"{topic}-0", f"{topic}-1"}
 
 
+@pytest.mark.tour
 def test_cancel_restores_the_original_replicas(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[d, a], [a, b]])

@@ -64,6 +64,7 @@ def plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
+@pytest.mark.tour
 def test_the_next_step_is_that_of_the_python_form(spark: "SparkSession") -> None:
     rng = random.Random(1)
     rows = moves(4000, seed=2)

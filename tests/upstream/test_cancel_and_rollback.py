@@ -27,6 +27,7 @@ def connection(gateway: Reassignd) -> Iterator[RawConnection]:
     connection.close()
 
 
+@pytest.mark.tour
 @pytest.mark.parametrize(
     ("either", "after"), [("gateway", [4, 1]), ("kafka", [1, 4])], indirect=["either"], ids=str
 )
@@ -91,6 +92,7 @@ def test_null_topics_cancel_everything(cluster: Cluster, direct: Cluster, connec
     assert direct.reassignments() == {}
 
 
+@pytest.mark.tour
 def test_rollback_includes_finished_partitions(cluster: Cluster, direct: Cluster, shell: Shell) -> None:
     originals = [[4, 1], [3, 2], [2, 1], [1, 4]]
     topic = cluster.create_topic(originals, filled=False)

@@ -62,6 +62,7 @@ def test_every_port_reports_all_brokers_at_gateway_ports_and_a_controller(
     assert addresses == dict(zip(kafka.brokers, ports_of(gateway)[1:], strict=True))
 
 
+@pytest.mark.tour
 def test_metadata_has_the_ports_of_the_gateway(gateway: Reassignd) -> None:
     connection = RawConnection(gateway.bootstrap)
     answer = connection.ask(MetadataRequest(None), 12)
@@ -101,6 +102,7 @@ def test_every_port_accepts_and_lists_reassignments(
     assert [topic_row.name for topic_row in listed.topics] == [topic]
 
 
+@pytest.mark.tour
 def test_the_upstream_executes_a_reassignment(cluster: Cluster, direct: Cluster) -> None:
     a, b, c, d = direct.brokers
     topic = cluster.create_topic([[d, a], [a, b]])

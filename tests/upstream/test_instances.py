@@ -80,6 +80,7 @@ async def planned(client: UpstreamClient, instance: Instance, partitions: int) -
     return topic
 
 
+@pytest.mark.tour
 async def test_a_killed_active_instance_is_replaced_and_the_plan_goes_on(
     pair: tuple[Instance, Instance], client: UpstreamClient
 ) -> None:

@@ -46,6 +46,7 @@ def topic(admin: JavaAdmin, request: pytest.FixtureRequest) -> str:
     return str(name)
 
 
+@pytest.mark.tour
 def test_the_producer_and_consumer_of_kafka_python_lose_no_record(gateway: Reassignd, topic: str) -> None:
     with Traffic(gateway.bootstrap, topic, partitions=4, per_second=500) as traffic:
         traffic.wait_for(1000)

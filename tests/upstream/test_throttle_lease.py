@@ -2,6 +2,8 @@
 
 import signal
 
+import pytest
+
 from tests.clients.cluster import FAST, RATES, REPLICAS, Cluster, wait_for
 from tests.reassignd.shell import Shell
 from tools.kafka_cluster import KafkaCluster
@@ -24,6 +26,7 @@ def slow_move(cluster: Cluster, shell: Shell) -> str:
     return topic
 
 
+@pytest.mark.tour
 def test_throttles_are_set_for_a_reassignment_changed_and_removed(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:

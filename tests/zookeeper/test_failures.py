@@ -58,6 +58,7 @@ def test_a_target_broker_is_killed_and_restarted_during_a_reassignment(site: Sit
     load.check()
 
 
+@pytest.mark.tour
 def test_a_standby_takes_over_after_reassignd_is_killed(site: Site, topic: str) -> None:
     standby = ControllerProcess(site.cluster, 1001)
     standby.start()

@@ -26,6 +26,7 @@ def limit(site: Site, tools: Tools, *change: str) -> None:
     assert result.exit_code == 0, result
 
 
+@pytest.mark.tour
 def test_alter_partition_reassignments_moves_the_data_and_deletes_the_old_replicas(site: Site) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
@@ -61,6 +62,7 @@ def test_replicas_move_one_at_a_time_and_a_new_limit_applies_to_the_next_step(
     site.wait_for_hosts(topic, 0, {3, 4})
 
 
+@pytest.mark.tour
 def test_a_cancel_restores_the_replica_order_and_deletes_partial_copies(site: Site) -> None:
     cancel_throttled_move(site)
 

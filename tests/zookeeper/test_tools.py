@@ -5,6 +5,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
@@ -19,6 +21,7 @@ def plan(folder: Path, topic: str, moves: Mapping[int, Sequence[int]]) -> str:
     return str(file)
 
 
+@pytest.mark.tour
 def test_the_tool_executes_verifies_and_clears_its_throttle(site: Site, tools: Tools, tmp_path: Path) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2)

@@ -43,6 +43,7 @@ def zk(site: Site, tmp_path: Path) -> Iterator[Zk]:
     site.wait_until_idle()
 
 
+@pytest.mark.tour
 def test_a_submitted_plan_moves_the_data_and_its_znode_is_deleted(site: Site, zk: Zk) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     with Load(site.cluster.bootstrap, topic, 2) as load:

@@ -36,6 +36,7 @@ def test_a_row_keeps_the_focus_when_others_come_before_it(site: Site) -> None:
     assert page.run("document.activeElement.getAttribute('aria-label')") == f"Cancel job {first}"
 
 
+@pytest.mark.tour
 def test_a_stopped_broker_is_shown_in_red(site: Site) -> None:
     page = site.open("", FAST)
     assert page.text("#pill") == "healthy"

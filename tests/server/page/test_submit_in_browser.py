@@ -59,6 +59,7 @@ def test_an_invalid_entry_is_named_at_once(site: Site) -> None:
     assert page.run("document.getElementById('plan').getAttribute('aria-invalid')") == "false"
 
 
+@pytest.mark.tour
 def test_the_review_says_in_numbers_what_the_plan_does(site: Site) -> None:
     page = reviewed(site, [*rows(range(24)), *rows(range(30, 31), shift=0)])
     said = page.text("#summary")
