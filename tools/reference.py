@@ -13,12 +13,12 @@ from pathlib import Path
 import click
 
 from controller.configs.keys import BROKER_KEYS, CLUSTER_WIDE, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
-from controller.views.reason_kinds import KINDS
+from controller.views.reason_kinds import REASON_KINDS
 from reassignd.cli import cli
 from reassignd.config.config import KEYS
 from server.api.openapi import model_name
 from server.api.routes import ENDPOINTS
-from server.api.table import Endpoint
+from server.api.shared.call import Endpoint
 from server.metrics.metric import Metric, exposed_name
 from server.metrics.table import METRICS
 from tools import chart_schema
@@ -272,7 +272,7 @@ def _settings() -> Iterator[str]:
 
 
 def _reasons() -> str:
-    return "\n".join(f"- `{kind}`: {meaning}" for kind, meaning in KINDS.items())
+    return "\n".join(f"- `{kind}`: {meaning}" for kind, meaning in REASON_KINDS.items())
 
 
 def _dynamic_row(key: ConfigKey) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ BROKER, NO_LEADER, MIN_ISR, DISK = "broker_offline", "no_leader", "min_isr", "di
 BLOCKED, REFUSED, EARLIER, STALLED = "blocked", "refused", "earlier_move", "stalled"
 OTHER = "other"
 
-KINDS = {
+REASON_KINDS = {
     PAUSED: "all reassignments or the job are paused",
     SCHEDULE: "outside of the schedule",
     HEALTH: "the health guard holds",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from reassignd.config.secret_files import read_lines
 from reassignd.config.token import read_token
 from reassignd.errors import SettingError
-from server.api.roles import Grants, Identity, Role
+from server.api.shared.roles import Grants, Identity, Role
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 _BLANKS = re.compile(r"(?P<escaped>\\.)|\s*(?P<comma>,)\s*|\s+$")

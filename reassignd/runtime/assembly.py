@@ -35,10 +35,8 @@ from reassignd.spark.helper_process import HelperProcess
 from reassignd.spark.planning import ClusterRates, SparkPlanning, SparkUse
 from reassignd.spark.worker import worker
 from reassignd.tracing.setting import Traces
-from server.api.services.counts import JobCounts
-from server.api.services.progress import Progress
-from server.api.services.proposal_store import ProposalStore
-from server.api.services.reviews import Reviews
+from server.api.shared.forecasts import Reviews
+from server.api.shared.proposals import ProposalStore
 from server.audit.trail import AuditTrail
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
@@ -50,13 +48,15 @@ from server.metrics.kafka_names import hidden_prefixes
 from server.metrics.sources import Sources
 from server.metrics.stats import Counters
 from server.metrics.waiting_ages import WaitingAges
+from server.progress.counts import JobCounts
+from server.progress.progress import Progress
 from server.security.acl_authorizer import AclAuthorizer
 
 # What only HTTP and several instances need is imported when it is used: tests start clusters without it.
 if TYPE_CHECKING:
     from reassignd.runtime.instances.presence import Presence
     from reassignd.runtime.runtime import HttpContent
-    from server.api.call import ApiServices
+    from server.api.shared.call import ApiServices
     from server.metrics.exposition import Metrics
 
 SPARK_SECONDS = 900.0
@@ -254,7 +254,7 @@ class Assembly:
     @cached_property
     def api(self) -> ApiServices:
         """What the API answers from."""
-        from server.api.call import ApiServices
+        from server.api.shared.call import ApiServices
 
         return ApiServices(
             __version__,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from common.address import Address
-from server.api.call import ApiServices
-from server.api.peers import HttpPeers
+from server.api.other_instances import OtherInstances
+from server.api.shared.call import ApiServices
 
 
 class HttpContent(NamedTuple):
@@ -17,7 +17,7 @@ class HttpContent(NamedTuple):
     """What `/v1` serves; None if no cluster is served here."""
     metrics: Callable[[], bytes] | None = None
     """Returns the text of `/metrics`; None if no cluster is served here."""
-    peers: HttpPeers | None = None
+    peers: OtherInstances | None = None
     """Passes `/v1` on where `api` is None and there is no obstacle; None if there are no other instances."""
     details: Callable[[], str] = str
     """Returns further lines of `/readyz`, each with its end."""

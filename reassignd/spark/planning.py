@@ -28,7 +28,7 @@ from controller.state.state import State
 from planner import handover
 from planner.step_table import Move
 from reassignd.spark.helper_process import HelperError
-from server.api.services.spark import BegunSteps, Forecast, Spark, SparkState
+from server.api.shared.spark import BegunSteps, Forecast, Spark, SparkState
 from server.driver.driver import DriverStoppedError
 
 log = logging.getLogger(__name__)

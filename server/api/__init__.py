@@ -1,4 +1,5 @@
 """The JSON API under `/v1`.
 
-The modules of this folder receive a request, check it and send the answer. The endpoints are in `resources/`.
+`routes.py` has the table of endpoints. `resources/` has one module for each resource: its models, then what answers its
+requests, then its endpoints. `shared/` has what several of them use.
 """

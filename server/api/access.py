@@ -1,6 +1,6 @@
 """Authentication for the API: by the local user of the connection, by a token, or by a client certificate.
 
-Requests that a browser sends for other sites are refused before (`server.http.same_site`).
+Requests that a browser sends for other sites are refused before (`server.http.refusals`).
 """
 
 import hmac
@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from starlette.requests import Request
 
-from server.api.errors import HttpError
-from server.api.roles import CurrentGrants, Grants, Identity, Role
+from server.api.shared.errors import HttpError
+from server.api.shared.roles import CurrentGrants, Grants, Identity, Role
 from server.http.connection import KEY, HttpConnection
 from server.security.distinguished_names import distinguished_name
 

@@ -7,8 +7,8 @@ from typing import Any, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from server.api.models.shared import Error
-from server.api.table import Endpoint
+from server.api.shared.call import Endpoint
+from server.api.shared.models import Error
 
 NAMES_IN_PATH = re.compile(r"{(\w+)}")
 REFERENCE = "#/components/schemas/{name}"

@@ -1,6 +1,6 @@
 """`/v1` at a standby: requests are passed on to the active instance, with streams.
 
-The standby authenticates the client, and signs its name and role (`server.api.peer_identity`). A request that was
+The standby authenticates the client, and signs its name and role (`server.api.other_instances`). A request that was
 passed on is not passed on again.
 """
 
@@ -13,9 +13,9 @@ import httpx
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from server.api.errors import HttpError
-from server.api.peer_identity import HEADER, PeerIdentity
-from server.api.roles import Identity
+from server.api.other_instances import HEADER, IdentitySigner
+from server.api.shared.errors import HttpError
+from server.api.shared.roles import Identity
 
 CONNECT_SECONDS = 3.0
 CONNECTIONS = 1_000
@@ -57,15 +57,15 @@ class ActiveUrl(Protocol):
         ...
 
 
-class PeerProxy:
-    """Implements `server.api.peers.HttpPeers`.
+class ActiveProxy:
+    """Implements `server.api.other_instances.HttpPeers`.
 
     `tls` returns the context for HTTPS, always the same one, which trusts a renewed certificate then; None trusts the
     system's authorities.
     """
 
     def __init__(
-        self, active: ActiveUrl, signer: PeerIdentity, tls: Callable[[], SSLContext] | None = None
+        self, active: ActiveUrl, signer: IdentitySigner, tls: Callable[[], SSLContext] | None = None
     ) -> None:
         self._active, self._signer, self._tls = active, signer, tls
         self._client = httpx.AsyncClient(
@@ -99,7 +99,7 @@ class PeerProxy:
             for name, value in request.headers.items()
             if name not in OF_ONE_CONNECTION and name not in CHECKED_HERE
         ]
-        # The name under which every instance may be requested; see `server.http.allowed_hosts.AllowedHosts`.
+        # The name under which every instance may be requested; see `server.http.refusals.AllowedHosts`.
         headers.append(("host", "localhost"))
         headers.append((HEADER, self._signer.sign(identity, request.method, target)))
         if "accept-encoding" not in request.headers:

@@ -13,12 +13,8 @@ from starlette.routing import BaseRoute, Route
 
 from common.json.models import explain, fields_of, without_null
 from server.api.access import Access, require_role
-from server.api.call import SHOWN_LENGTH, ApiServices, Call
-from server.api.errors import HttpError
-from server.api.models.shared import Error
 from server.api.openapi import document
-from server.api.peer_identity import HEADER
-from server.api.peers import HttpPeers
+from server.api.other_instances import HEADER, OtherInstances
 from server.api.resources import (
     audit,
     brokers,
@@ -38,10 +34,11 @@ from server.api.resources import (
     throughput,
     whoami,
 )
-from server.api.roles import Identity, Role
-from server.api.services.kept_answers import accepted_age
-from server.api.streams import json_response
-from server.api.table import Endpoint
+from server.api.shared.answers import accepted_age, json_response
+from server.api.shared.call import SHOWN_LENGTH, ApiServices, Call, Endpoint
+from server.api.shared.errors import HttpError
+from server.api.shared.models import Error
+from server.api.shared.roles import Identity, Role
 from server.dispatch.client_id import LONGEST_CLIENT_ID
 from server.driver.driver import DriverStoppedError
 from server.http.server import Health
@@ -98,7 +95,7 @@ class Api:
 
     def __init__(self, health: Health, access: Access) -> None:
         self.services: ApiServices | None = None
-        self.peers: HttpPeers | None = None
+        self.peers: OtherInstances | None = None
         """The other instances; None if there is only this one."""
         self._health, self._access = health, access
 

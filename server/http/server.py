@@ -16,12 +16,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from common.clock import Clock, RealClock
-from server.http.allowed_hosts import AllowedHosts
 from server.http.connection import Bounds, track_requests
 from server.http.connections import HttpConnections
-from server.http.message_length import refuse_two_lengths
-from server.http.request_target import refuse_other_targets
-from server.http.same_site import refuse_other_sites
+from server.http.refusals import AllowedHosts, refuse_other_sites, refuse_other_targets, refuse_two_lengths
 from server.http.uvicorn_adapter import UvicornProtocols
 from server.metrics.exposition import CONTENT_TYPE
 from server.page import files as page

@@ -8,10 +8,10 @@ from controller.model.names import TopicPartition
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from controller.views.jobs import broker_loads, limit_views, totals
-from controller.views.reason_kinds import KINDS
-from server.api.services.progress import CopyRate
+from controller.views.reason_kinds import REASON_KINDS
 from server.metrics.metric import Metric, Samples, gauge, one_label, optional_gauge
 from server.metrics.sources import Scrape
+from server.progress.progress import CopyRate
 
 MOST_JOBS = 100
 """Open jobs with metrics of their own, the oldest first. More would be series that nobody reads."""
@@ -76,7 +76,7 @@ def _limits_used(scrape: Scrape) -> Samples:
 
 def _by_reason(scrape: Scrape) -> Samples:
     waits = scrape.sources.waits
-    return [] if waits is None else one_label({kind: waits.counts[kind] for kind in KINDS})
+    return [] if waits is None else one_label({kind: waits.counts[kind] for kind in REASON_KINDS})
 
 
 def _oldest(scrape: Scrape) -> Samples:

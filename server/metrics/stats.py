@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 
 from common.error_codes import ErrorCode
 from controller.model.audit import AuditAction
-from server.api.services.throughput import Totals
+from server.progress.rates import Totals
 
 ERRORS = range(-1, 500)
 """Error codes that are counted one by one: Kafka's, and room for further ones."""

@@ -11,8 +11,8 @@ from common.clock import Clock
 from common.turns import Turns, in_slices
 from controller.model.names import TopicPartition
 from controller.state.state import State
-from controller.views.reason_kinds import KINDS, reason_kind
-from server.api.services.counts import Tally
+from controller.views.reason_kinds import REASON_KINDS, reason_kind
+from server.progress.counts import Tally
 
 INTERVAL_SECONDS = 5.0
 """Shortest time between two updates."""
@@ -65,7 +65,7 @@ class WaitingAges:
     def oldest(self) -> dict[str, float]:
         """Return for how many seconds the oldest partition of each kind has waited; 0 without one."""
         now = self._clock.now()
-        since = dict.fromkeys(KINDS, now)
+        since = dict.fromkeys(REASON_KINDS, now)
         exact = set()
         for kind, seen in self._waiting.values():
             exact.add(kind)

@@ -15,8 +15,8 @@ from reassignd.errors import SettingError
 from reassignd.runtime.listeners.listener_security import checked_server_context
 from reassignd.runtime.listeners.renewed_certificate import PinnedCertificate
 from reassignd.runtime.listeners.sockets import refused
-from server.api.peer_identity import PeerIdentity
-from server.api.proxy import PeerProxy
+from server.api.other_instances import IdentitySigner
+from server.api.proxy import ActiveProxy
 from server.dispatch.router import Refuse
 from server.peers.endpoint import PeerEndpoint
 from server.peers.handshake import SHORTEST_SECRET, Identity
@@ -54,7 +54,7 @@ class Peers:
         self._listener = PeerListener(PeerEndpoint(self.switch), security, clock, on_status)
         http = settings.http_tls_certificate_file
         pinned = None if http is None else PinnedCertificate("http.tls", http).context
-        self.proxy = PeerProxy(self.switch, PeerIdentity(instance, secret, wall_clock), pinned)
+        self.proxy = ActiveProxy(self.switch, IdentitySigner(instance, secret, wall_clock), pinned)
 
     async def open(self) -> Address:
         """Listen; return the address for the other instances. Raises CommandError."""

@@ -12,9 +12,9 @@ from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
 from reassignd.runtime.listeners.listener_security import checked_server_context
 from server.api.access import Access
-from server.api.roles import CurrentGrants, Grants
+from server.api.shared.roles import CurrentGrants, Grants
 from server.http import peer_user
-from server.http.allowed_hosts import AllowedHosts, is_local
+from server.http.refusals import AllowedHosts, is_local
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class HttpAccess(NamedTuple):
     access: Access
     tls: ssl.SSLContext | None
     names: AllowedHosts | None
-    """Host names under which HTTP may be requested; see `server.http.same_site.refuse_other_sites`."""
+    """Host names under which HTTP may be requested; see `server.http.refusals.refuse_other_sites`."""
 
 
 def http_access(settings: Settings) -> HttpAccess:

@@ -9,7 +9,7 @@ from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.errors import SettingError
 from reassignd.runtime.listeners.renewed_certificate import RenewedCertificate
-from server.http.allowed_hosts import is_local
+from server.http.refusals import is_local
 
 log = logging.getLogger(__name__)
 

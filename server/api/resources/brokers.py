@@ -3,12 +3,73 @@
 Other backends have no brokers of their own, so these endpoints answer 404 there.
 """
 
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
 from common.json.text import abbreviated
-from server.api.call import Call
-from server.api.errors import HttpError
-from server.api.models.brokers import Broker, Brokers, FailLogDir, LogDir, Slow, StopOptions
-from server.api.table import Endpoint
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.errors import HttpError
 from server.ports import OwnedBrokers
+
+FASTEST = 1000.0
+"""The greatest factor for a broker's network speed."""
+
+
+class LogDir(Struct):
+    """A log directory of a broker."""
+
+    path: str
+    works: bool
+
+
+class Broker(Struct):
+    """A broker of the embedded cluster."""
+
+    id: int
+    live: bool
+    host: str
+    port: int
+    rack: str | None
+    log_dirs: list[LogDir]
+
+
+class Brokers(Struct):
+    """The brokers of the embedded cluster."""
+
+    brokers: list[Broker]
+
+
+class Slow(Struct, forbid_unknown_fields=True):
+    """A factor for the speed of a broker's network."""
+
+    factor: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=FASTEST,
+            description="0 stops the network, 1 restores its speed.",
+            extra={"expected": f"a number from 0 to {FASTEST:.0f}"},
+        ),
+    ]
+
+
+class FailLogDir(Struct, forbid_unknown_fields=True):
+    """A log directory to fail."""
+
+    path: Annotated[str, Meta(extra={"expected": "a log directory"})]
+
+
+class StopOptions(Struct, forbid_unknown_fields=True):
+    """Query parameters of stopping a broker."""
+
+    controlled: Annotated[
+        bool,
+        Meta(
+            description="True shuts the broker down in an orderly way; false stops it at once, like a crash."
+        ),
+    ] = True
+
 
 NOT_OWNED = (
     "This server does not run its brokers: whoever operates them starts and stops them,"

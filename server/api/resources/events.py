@@ -1,14 +1,30 @@
 """`/v1/events`: a stream of server-sent events."""
 
 from collections.abc import AsyncIterator
+from typing import Annotated, TypeAlias
 
+from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
-from server.api.call import Call
-from server.api.errors import HttpError
-from server.api.models.events import EventModel
-from server.api.table import Endpoint
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.errors import HttpError
 from server.events.hub import EventHub, Reader, TooManyReadersError
+from server.events.models import (
+    End,
+    JobDeleted,
+    JobEvent,
+    ManyPartitions,
+    PartitionEvent,
+    PausedEvent,
+    ScheduleEvent,
+    Start,
+)
+
+EventModel: TypeAlias = Annotated[
+    Start | JobEvent | JobDeleted | PartitionEvent | ManyPartitions | PausedEvent | ScheduleEvent | End,
+    Meta(title="Event", description="The `data` of a server-sent event; `event` names its kind."),
+]
+
 
 MEDIA_TYPE = "text/event-stream"
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Annotated
 
-from msgspec import UNSET
+from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from common.large_lists import clear_lists
@@ -19,29 +20,20 @@ from controller.messages.job_events import (
     ThrottleJob,
 )
 from controller.model import cluster
+from controller.model.jobs import PRIORITIES
+from controller.model.names import without
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
-from server.api.call import Call
-from server.api.errors import HttpError, require
-from server.api.models.jobs import (
-    Accepted,
-    JobDetail,
-    JobOptions,
-    Jobs,
-    JobThrottle,
-    Priority,
-    RollbackPreview,
-    RolledBack,
-    Skipped,
-)
-from server.api.models.shared import Page, Paused
-from server.api.services.directories import check_directories
-from server.api.streams import streamed
-from server.api.table import Endpoint
-from server.api.views.job_rows import job_rows, other_reasons, reason_rows, tally
-from server.api.views.parts import PartsPage, part_page
-from server.api.views.plans import (
+from controller.views.rollback import RollbackRow, rollback_rows
+from server.api.shared.answers import streamed
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.errors import HttpError, require
+from server.api.shared.job_parts import Part, PartsPage, part_page
+from server.api.shared.job_rows import Job, job_rows, other_reasons, reason_rows, tally
+from server.api.shared.models import OtherReasons, Page, Paused, Reason, Refused, WaitingPartition
+from server.api.shared.plans import (
     Assignment,
+    check_directories,
     checked,
     clear_topics,
     originals,
@@ -49,7 +41,138 @@ from server.api.views.plans import (
     refused_rows,
     topics_of,
 )
-from server.api.views.rollback import rollback_preview
+
+
+class Accepted(Struct):
+    """A submitted plan."""
+
+    job: Annotated[int | None, Meta(description="Null when every partition already has its target replicas.")]
+    accepted: Annotated[int, Meta(description="Partitions in the job.")]
+    unchanged: Annotated[
+        int,
+        Meta(
+            description="Entries that are not in the job: their partitions have the target replicas, or move to them."
+        ),
+    ]
+    refused: list[Refused]
+    rollback: Annotated[Plan, Meta(description="The plan that restores the present replicas.")]
+
+
+class Jobs(Struct):
+    """A page of jobs."""
+
+    total: int
+    jobs: list[Job]
+
+
+class JobDetail(Struct):
+    """A job and a page of its partitions."""
+
+    job: Job
+    reasons: list[Reason]
+    other_reasons: OtherReasons
+    matching: Annotated[
+        int, Meta(description="Number of partitions that `state`, `topic` and `broker` select, of all pages.")
+    ]
+    partitions: list[Part]
+    next: Annotated[int | None, Meta(description="The `offset` of the next page.")]
+
+
+class Skipped(Struct):
+    """A partition that a rollback leaves as it is."""
+
+    topic: str
+    partition: int
+    reason: str
+
+
+class RolledBack(Struct):
+    """A started rollback."""
+
+    job: Annotated[
+        int | None, Meta(description="The job that rolls back; null when there is nothing to roll back.")
+    ]
+    skipped: list[Skipped]
+
+
+class RollbackPreview(Struct):
+    """What a rollback of the job would do now."""
+
+    undoes: Annotated[
+        int | None,
+        Meta(
+            description="The job that this one has rolled back: partitions move to the targets of that job again."
+        ),
+    ]
+    partitions: Annotated[int, Meta(description="Partitions that move back.")]
+    bytes: Annotated[int, Meta(description="Bytes to copy for that, of replicas whose size is known.")]
+    unmoved: Annotated[
+        int,
+        Meta(description="Partitions that have not moved yet: they are taken out of the job, nothing else."),
+    ]
+    withdrawn: Annotated[int, Meta(description="Queued entries that have not started and are withdrawn.")]
+    unchanged: Annotated[
+        int, Meta(description="Partitions that are where the rollback leads, or on their way.")
+    ]
+    skipped: Annotated[int, Meta(description="Partitions that are left as they are.")]
+    examples: Annotated[list[Skipped], Meta(description="The first 100 partitions that are skipped.")]
+    waiting_partitions: Annotated[
+        int,
+        Meta(
+            description="Partitions that move back but cannot get there with the brokers that are live now."
+        ),
+    ]
+    waiting: Annotated[list[WaitingPartition], Meta(description="The first 100 of them.")]
+
+
+class Priority(Struct, forbid_unknown_fields=True):
+    """The priority of a job: jobs of higher priority start their steps first."""
+
+    priority: Annotated[int, Meta(ge=PRIORITIES[0], le=PRIORITIES[1])]
+
+
+class JobThrottle(Struct, forbid_unknown_fields=True):
+    """The throttle of a job of its own. The lowest of the throttles of the cluster, the jobs and the schedule is in force."""
+
+    throttle: Annotated[
+        Annotated[int, Meta(ge=1, le=2**63 - 1)] | None, Meta(description="Bytes per second, null for none.")
+    ]
+
+
+class JobOptions(Struct, forbid_unknown_fields=True):
+    """Query parameters of a submitted plan."""
+
+    queue: Annotated[
+        bool,
+        Meta(
+            description="Queue the plan behind ongoing reassignments; its moving partitions are rolled back first."
+        ),
+    ] = False
+    append: Annotated[
+        bool,
+        Meta(
+            description="Queue the plan even if an earlier queued plan has partitions that have not started."
+        ),
+    ] = False
+    paused: Annotated[bool, Meta(description="Start no step until the job is resumed.")] = False
+    throttle: (
+        Annotated[
+            int,
+            Meta(ge=1, le=2**63 - 1, description="Bytes per second for the replicas that this job copies."),
+        ]
+        | UnsetType
+    ) = UNSET
+    priority: (
+        Annotated[
+            int,
+            Meta(
+                ge=PRIORITIES[0],
+                le=PRIORITIES[1],
+                description="Jobs of higher priority start their steps first. Default: -1 for a queued plan, else 0.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 async def submit(call: Call, options: JobOptions) -> Response:
@@ -181,6 +304,38 @@ def _job(call: Call) -> cluster.Job:
 def _skipped(reply: RollBackReply) -> Iterator[Skipped]:
     for (topic, partition), reason in reply.skipped:
         yield Skipped(topic, partition, reason)
+
+
+EXAMPLES = 100
+"""Most partitions that are listed, of those that are skipped and of those that wait."""
+
+
+async def rollback_preview(call: Call, job: cluster.Job) -> RollbackPreview:
+    """Return what a rollback of the job would do now. Nothing is changed."""
+    rows = await call.collect(rollback_rows(call.state, job))
+    moving = [row for row in rows if row.replicas and not row.unmoved]
+    skipped = [row for row in rows if row.reason]
+    waiting = [row for row in moving if row.waits_for]
+    withdrawn = sum(row.withdrawn for row in rows)
+    unmoved = sum(row.unmoved for row in rows)
+    return RollbackPreview(
+        undoes=job.undoes or None,
+        partitions=len(moving),
+        bytes=sum(_bytes(call, row) for row in moving),
+        unmoved=unmoved,
+        withdrawn=withdrawn,
+        unchanged=len(rows) - len(moving) - len(skipped) - withdrawn - unmoved,
+        skipped=len(skipped),
+        examples=[Skipped(*row.key, row.reason) for row in skipped[:EXAMPLES]],
+        waiting_partitions=len(waiting),
+        waiting=[WaitingPartition(*row.key, row.reached, row.waits_for) for row in waiting[:EXAMPLES]],
+    )
+
+
+def _bytes(call: Call, row: RollbackRow) -> int:
+    partition = call.state.partition(*row.key)
+    size = call.services.sizes.size(row.key)
+    return 0 if partition is None or size is None else size * len(without(row.replicas, partition.current))
 
 
 ENDPOINTS = (

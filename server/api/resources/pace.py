@@ -1,11 +1,82 @@
 """`/v1/pace`: the latency of produces by broker, its target, and what pace does about it."""
 
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
 from controller.pace import pacer
 from controller.pace.history import Sample
 from controller.state.state import State
-from server.api.call import Call
-from server.api.models.pace import BrokerPace, Pace, PaceQuery, PaceSample, PaceState
-from server.api.table import Endpoint
+from server.api.shared.call import Call, Endpoint
+
+Latency = Annotated[float | None, Meta(description="In ms; null while it is not known.")]
+Effort = Annotated[
+    float | None,
+    Meta(
+        description="Replicas that may move to the broker, and from it, at once; below 1 one in turns, or throttled."
+    ),
+]
+
+
+class BrokerPace(Struct):
+    """What pace does at a broker, and why."""
+
+    id: int
+    latency_ms: Annotated[
+        float | None,
+        Meta(description="The mean of the last seconds. Null while it is not known."),
+    ]
+    target_ms: Latency
+    effort: Effort
+    window: Annotated[
+        int | None,
+        Meta(description="Replicas to and from the broker that may start; null for no limit of pace."),
+    ]
+    throttle: Annotated[int | None, Meta(description="Of pace, in bytes per second; null for none.")]
+    activity: Annotated[
+        str, Meta(description="`learning`, `starting`, `growing`, `holding` or `backing off`.")
+    ]
+    reason: str
+
+
+class PaceSample(Struct):
+    """What was measured and done at a time."""
+
+    time_ms: int
+    brokers: Annotated[list[int], Meta(description="The other lists have a value for each of these brokers.")]
+    latencies_ms: list[Latency]
+    targets_ms: list[Latency]
+    efforts: list[Effort]
+
+
+class PaceState(Struct):
+    """Whether pace is on, what it follows, and what it does."""
+
+    mode: Literal["auto", "off"]
+    target: Annotated[str | None, Meta(description="The target in words; null while pace is off.")]
+    source: Annotated[
+        str | None, Meta(description="What the latencies are those of; null while pace is off.")
+    ]
+    comparing: Annotated[
+        bool, Meta(description="Whether little moves at present, to measure the latency without the move.")
+    ]
+    problem: Annotated[
+        str | None, Meta(description="Why the target cannot be kept, or what cannot be measured.")
+    ]
+    brokers: list[BrokerPace]
+
+
+class Pace(Struct):
+    """The state of pace, and the samples of the last half hour."""
+
+    now: PaceState
+    samples: list[PaceSample]
+
+
+class PaceQuery(Struct):
+    """Parameters of `/v1/pace`."""
+
+    since: Annotated[int, Meta(ge=0, description="Only samples after this time in milliseconds.")] = 0
 
 
 async def pace(call: Call, query: PaceQuery) -> Pace:

@@ -1,16 +1,39 @@
 """`/v1/placement`: the brokers that new partitions are not placed on, such as drained ones."""
 
 from collections.abc import Collection
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from controller.configs.names import EXCLUDED_BROKERS
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from server.api.call import Call
-from server.api.errors import HttpError, require
-from server.api.models.placement import Placement, PlacementBroker, PlacementChange
-from server.api.table import Endpoint
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.errors import HttpError, require
+
+
+class PlacementBroker(Struct):
+    """A broker that replicas can be placed on."""
+
+    id: int
+    rack: str | None
+    live: bool
+
+
+class Placement(Struct):
+    """The brokers, and those that new partitions are not placed on."""
+
+    excluded: list[int]
+    brokers: list[PlacementBroker]
+
+
+class PlacementChange(Struct):
+    """Changes of the excluded brokers."""
+
+    exclude: Annotated[list[int], Meta(description="Brokers to exclude.")] = []
+    allow: Annotated[list[int], Meta(description="Brokers that are not excluded any more.")] = []
 
 
 async def placement(call: Call) -> Placement:

@@ -13,19 +13,23 @@ from common.json.text import parse
 from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
-from server.api.call import Call
-from server.api.errors import HttpError
-from server.api.models.jobs import Accepted, JobOptions
-from server.api.models.proposals import Proposal, ProposalRequest, Proposals, ProposalState
-from server.api.models.snapshot import SnapshotPartition
 from server.api.resources import snapshot
-from server.api.resources.jobs import submit_entries
+from server.api.resources.jobs import Accepted, JobOptions, submit_entries
 from server.api.resources.placement import alter_excluded
-from server.api.services.proposal_store import Kept, ProposalStore
-from server.api.streams import encoded_lines, json_in_pieces, json_response
-from server.api.table import Endpoint
-from server.api.views.forecast_rate import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
-from server.api.views.plans import check_plan
+from server.api.resources.snapshot import SnapshotPartition
+from server.api.shared.answers import encoded_lines, json_in_pieces, json_response
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.errors import HttpError
+from server.api.shared.forecasts import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
+from server.api.shared.plans import check_plan
+from server.api.shared.proposals import (
+    Kept,
+    Proposal,
+    ProposalRequest,
+    Proposals,
+    ProposalState,
+    ProposalStore,
+)
 
 SMALL = 10_000
 """Partitions of a cluster up to which a request waits for the result. The others are answered at once."""

@@ -1,10 +1,32 @@
 """`/v1/queue`: the queue of KIP-236."""
 
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
 from controller.views import jobs as views
-from server.api.call import Call, skip_rows
-from server.api.models.queue import Queue, QueueEntry
-from server.api.models.shared import Page
-from server.api.table import Endpoint
+from controller.views.jobs import PartState
+from server.api.shared.call import Call, Endpoint, skip_rows
+from server.api.shared.models import Page, Replicas
+
+
+class QueueEntry(Struct):
+    """A partition of a queued plan that has not started."""
+
+    topic: str
+    partition: int
+    state: PartState
+    replicas: Replicas
+    target: Replicas
+    reason: str
+
+
+class Queue(Struct):
+    """A page of the queue."""
+
+    total: int
+    entries: list[QueueEntry]
+    next: Annotated[int | None, Meta(description="The `offset` of the next page.")]
 
 
 async def queue(call: Call, page: Page) -> Queue:

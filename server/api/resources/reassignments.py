@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Annotated, Literal
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from common.error_codes import ErrorCode
@@ -12,26 +14,83 @@ from common.large_lists import drained
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import TopicPartition
-from controller.model.plan import PartitionName, read_row
+from controller.model.plan import PartitionName, TopicName, read_row
 from controller.reassignment.alter import WHOLE_TOPIC
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from controller.throttle.direct import throttled_by_others
 from controller.views.reassignments import ongoing
-from server.api.call import Call
-from server.api.errors import HttpError
-from server.api.models.reassignments import (
-    Cancel,
-    Cancelled,
-    CancelThrottle,
-    PlacedPartition,
-    ReassignmentRow,
-    Reassignments,
-)
-from server.api.streams import streamed
-from server.api.table import Endpoint
-from server.api.views.plans import clear_topics, count_accepted, refused_rows
-from server.api.views.similar import topic_hint
+from server.api.shared.answers import streamed
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.errors import HttpError
+from server.api.shared.models import Refused, Replicas
+from server.api.shared.plans import clear_topics, count_accepted, refused_rows, topic_hint
+
+
+class ReassignmentRow(Struct):
+    """An ongoing reassignment."""
+
+    topic: str
+    partition: int
+    replicas: Annotated[tuple[int, ...], Meta(description="The target replicas.")]
+    adding_replicas: Replicas
+    removing_replicas: Replicas
+
+
+class Reassignments(Struct, omit_defaults=True):
+    """The ongoing reassignments as a plan; an empty object when there are none."""
+
+    version: Literal[1] | UnsetType = UNSET
+    partitions: list[ReassignmentRow] | UnsetType = UNSET
+
+
+class Cancel(Struct, forbid_unknown_fields=True):
+    """The reassignments to cancel. Exactly one of the fields must be given."""
+
+    everything: Literal[True] | UnsetType = msgspec.field(default=UNSET, name="all")
+    topic: TopicName | UnsetType = UNSET
+    job: Annotated[int, Meta(ge=1, le=2**63 - 1, extra={"expected": "a job's number"})] | UnsetType = UNSET
+    partitions: (
+        Annotated[
+            list[PartitionName], Meta(min_length=1, extra={"expected": "a list of topics and partitions"})
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class PlacedPartition(Struct):
+    """A partition and its replicas."""
+
+    topic: str
+    partition: int
+    replicas: Replicas
+
+
+class CancelThrottle(Struct):
+    """The replication throttles after a cancel."""
+
+    bytes_per_second: Annotated[
+        int | None, Meta(description="The rate that reassignd sets, while steps are still in flight.")
+    ]
+    set_by_others: Annotated[
+        list[int] | None,
+        Meta(
+            description="Brokers with a throttle that reassignd did not set and does not remove; null when unknown."
+        ),
+    ]
+
+
+class Cancelled(Struct):
+    """Cancelled reassignments."""
+
+    cancelled: int
+    partitions: Annotated[
+        list[PlacedPartition],
+        Meta(description="The replicas that the first 1,000 cancelled partitions return to."),
+    ]
+    throttle: CancelThrottle
+    refused: list[Refused]
+
 
 NAMED = 1_000
 """Cancelled partitions that the answer lists."""

@@ -1,32 +1,91 @@
 """`/v1/plans/review`: what a plan would do, before it is submitted."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
 from controller.views.jobs import obstacles
-from server.api.call import Call
-from server.api.errors import HttpError
-from server.api.models.reviews import Review, ReviewOptions
-from server.api.models.shared import RateOrigin
 from server.api.resources.snapshot import rows
-from server.api.services.directories import check_directories
-from server.api.streams import encoded_lines
-from server.api.table import Endpoint
-from server.api.views.forecast_rate import (
+from server.api.shared.answers import encoded_lines
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.errors import HttpError
+from server.api.shared.forecasts import (
     ForecastRate,
     applying_rates,
     by_rate,
     forecast_rate,
     scheduled_seconds,
 )
-from server.api.views.plans import checked
+from server.api.shared.models import Obstacles, RateOrigin, ThrottledBrokers, WaitingPartition
+from server.api.shared.plans import check_directories, checked
+from server.api.shared.proposals import ProposedLoad
+
+
+class ReviewOptions(Struct, forbid_unknown_fields=True):
+    """Query parameters of a review."""
+
+    throttle: (
+        Annotated[int, Meta(ge=1, le=2**63 - 1, description="Bytes per second to and from each broker.")]
+        | UnsetType
+    ) = UNSET
+
+
+class ReviewedBroker(Struct):
+    """A broker before and after the plan."""
+
+    broker: int
+    rack: str | None
+    live: bool
+    before: ProposedLoad
+    after: ProposedLoad
+    gains: Annotated[int, Meta(description="Replicas that are copied to it.")]
+    losses: Annotated[int, Meta(description="Replicas that it drops.")]
+    bytes_in: int
+    bytes_out: int
+    seconds: Annotated[float, Meta(description="Time that its traffic takes at the bandwidth.")]
+
+
+class Review(Struct):
+    """What a plan would do under the limits in force. Nothing moves."""
+
+    partitions: Annotated[int, Meta(description="Entries of the plan.")]
+    unchanged: Annotated[int, Meta(description="Partitions that have the target replicas.")]
+    under_way: Annotated[
+        int,
+        Meta(description="Partitions that are being reassigned or queued; the plan changes their target."),
+    ]
+    steps: int
+    waves: int
+    replica_movements: int
+    leader_movements: int
+    bytes: Annotated[int, Meta(description="Bytes to copy.")]
+    bandwidth: Annotated[int, Meta(description="Bytes per second into, and out of, each broker.")]
+    rate_origin: RateOrigin
+    set_by_others: Annotated[
+        list[ThrottledBrokers],
+        Meta(description="Rates that others have set at brokers, and that the forecast uses there."),
+    ]
+    obstacles: Obstacles
+    seconds: Annotated[float, Meta(description="Time that the waves take, one after the other.")]
+    scheduled_seconds: Annotated[
+        float | None,
+        Meta(
+            description="Time from now on, if the waves run in the periods of the schedule, with their throttles;"
+            " `seconds` without a schedule, null for more than 90 days."
+        ),
+    ]
+    least_seconds: Annotated[float, Meta(description="Time that the busiest broker needs in any case.")]
+    limits: Annotated[dict[str, int], Meta(description="The limits in force, by letter.")]
+    waiting_partitions: int
+    waiting: Annotated[list[WaitingPartition], Meta(description="The first 100 of them.")]
+    brokers: list[ReviewedBroker]
+
 
 MAX_ENTRIES = 50_000
 """Larger plans are forecast by `reassignd plan`, with Spark."""

@@ -1,8 +1,7 @@
 """`/v1/whoami`: the client as the server knows it."""
 
-from server.api.call import Call
-from server.api.models.shared import Whoami
-from server.api.table import Endpoint
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.models import Whoami
 
 
 async def whoami(call: Call) -> Whoami:

@@ -5,7 +5,7 @@ import pytest
 from controller.configs.names import SCHEDULE
 from controller.messages.job_events import Pause
 from controller.views.jobs import PartState, waiting_reason
-from controller.views.reason_kinds import KINDS, OTHER, reason_kind
+from controller.views.reason_kinds import OTHER, REASON_KINDS, reason_kind
 from tests.builders import InMemoryController, key, partition
 
 
@@ -61,4 +61,4 @@ def test_the_schedule() -> None:
 )
 def test_the_beginning_of_a_reason_tells_its_kind(reason: str, kind: str) -> None:
     assert reason_kind(reason) == kind
-    assert kind in KINDS
+    assert kind in REASON_KINDS

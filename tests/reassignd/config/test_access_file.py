@@ -6,7 +6,7 @@ import pytest
 
 from reassignd.config.access_file import read_grants
 from reassignd.errors import CommandError
-from server.api.roles import Identity, Role
+from server.api.shared.roles import Identity, Role
 
 
 def grants_file(tmp_path: Path, *lines: str) -> Path:

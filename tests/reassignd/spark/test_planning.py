@@ -21,7 +21,7 @@ from planner.schedule import schedule
 from reassignd.spark import planning
 from reassignd.spark.helper_process import HelperError
 from reassignd.spark.planning import ClusterRates, SparkPlanning, SparkUse
-from server.api.services.spark import BegunSteps, SparkState
+from server.api.shared.spark import BegunSteps, SparkState
 from server.driver.driver import DriverStoppedError
 from tests.builders import InMemoryController, key, partition
 from tests.reassignd.shell import SLOW, Shell, started

@@ -21,11 +21,11 @@ from protocol.messages.describe_log_dirs_response import (
     DescribeLogDirsTopic,
 )
 from server.api.access import Access
-from server.api.call import ApiServices
 from server.api.routes import Api
-from server.api.services.counts import JobCounts
-from server.api.services.progress import Progress
+from server.api.shared.call import ApiServices
 from server.http.server import Health, operations_routes
+from server.progress.counts import JobCounts
+from server.progress.progress import Progress
 from tests.builders import InMemoryController, key, partition
 
 URL = "http://127.0.0.1:9080"

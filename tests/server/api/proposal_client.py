@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable
 from dataclasses import replace
 from typing import Any
 
-from server.api.services.proposal_store import ProposalStore
+from server.api.shared.proposals import ProposalStore
 from tests.builders import InMemoryController
 from tests.server.api.api_client import ApiClient, plan, three_partitions
 

@@ -4,8 +4,8 @@ import pytest
 from starlette.requests import Request
 
 from server.api.access import Access
-from server.api.errors import HttpError
-from server.api.roles import Grants, Identity, Role
+from server.api.shared.errors import HttpError
+from server.api.shared.roles import Grants, Identity, Role
 from server.http.connection import KEY
 from tests.server.api.api_client import ApiClient
 from tests.server.security.certificates import certificate

@@ -17,18 +17,18 @@ from starlette.routing import Route
 from common.tls import pinned_client_context, server_context
 from server.api import proxy as module
 from server.api.access import Access
-from server.api.errors import HttpError
-from server.api.peer_identity import HEADER, VALID_MS, PeerIdentity
-from server.api.proxy import PeerProxy
-from server.api.roles import Grants, Identity, Role
+from server.api.other_instances import HEADER, VALID_MS, IdentitySigner
+from server.api.proxy import ActiveProxy
+from server.api.shared.errors import HttpError
+from server.api.shared.roles import Grants, Identity, Role
 from server.events import hub as hubs
 from server.events.hub import EventHub
-from server.http.allowed_hosts import AllowedHosts
+from server.http.refusals import AllowedHosts
 from server.http.server import HttpServer
 from tests.server.api.api_client import ApiClient
 
 ANN = Identity("User:ann", Role.OPERATOR)
-SIGNER = PeerIdentity("standby", b"the secret of all instances", lambda: 1_000_000)
+SIGNER = IdentitySigner("standby", b"the secret of all instances", lambda: 1_000_000)
 CERTIFICATE = Path(__file__).parents[2] / "reassignd" / "tls" / "server.pem"
 TOKEN = {"authorization": "Bearer s3cret"}
 
@@ -48,7 +48,7 @@ class Upstream:
 
     def __init__(self) -> None:
         self.asked: list[tuple[Identity | None, dict[str, str], bytes]] = []
-        self.reader = PeerProxy(FakeActive(), SIGNER)
+        self.reader = ActiveProxy(FakeActive(), SIGNER)
         self.go_on = asyncio.Event()
 
     async def echo(self, request: Request) -> Response:
@@ -76,7 +76,7 @@ async def standby(
 ) -> AsyncIterator[tuple[ApiClient, FakeActive]]:
     """A standby whose active instance serves on a socket, with TLS if the standby uses it; without one, nobody is active."""
     active = FakeActive()
-    proxy = PeerProxy(active, SIGNER, tls)
+    proxy = ActiveProxy(active, SIGNER, tls)
     client = ApiClient(access=Access(lambda: Grants([(b"s3cret", ANN)])))
     client.api.peers, client.api.services = proxy, None
     server = None
@@ -227,7 +227,7 @@ async def test_a_stream_that_is_passed_on_outlives_its_signature(monkeypatch: py
     assert client.api.services is not None
     hub = EventHub(client.controller.state, lambda: "cluster-1")
     client.api.services = replace(client.api.services, events=hub)
-    client.api.peers = proxy = PeerProxy(FakeActive(here=True), SIGNER)
+    client.api.peers = proxy = ActiveProxy(FakeActive(here=True), SIGNER)
     signed = {HEADER: SIGNER.sign(ANN, "GET", "/v1/events")}
     asked = asyncio.create_task(client.raw("GET", "/v1/events", headers=signed))
     while not hub.readers:
@@ -256,7 +256,7 @@ async def test_a_request_without_an_answer_when_the_term_ends_is_in_doubt() -> N
 @pytest.mark.parametrize(("here", "status"), [(True, 200), (False, 503)])
 async def test_an_answer_of_this_instance_needs_its_lease(here: bool, status: int) -> None:
     client = ApiClient()
-    proxy = PeerProxy(FakeActive(here=here), SIGNER)
+    proxy = ActiveProxy(FakeActive(here=here), SIGNER)
     client.api.peers = proxy
     assert (await client.raw("GET", "/v1/status")).status_code == status
     await proxy.close()
@@ -273,3 +273,59 @@ async def proxied(client: ApiClient, path: str, refusal: Callable[[], str] = str
     answer = await peers.answer(Request(scope), ANN, refusal)
     assert isinstance(answer, StreamingResponse)
     return answer.body_iterator
+
+
+SIGNED_ANN = Identity("User:CN=Änn,O=Example", Role.VIEWER)
+VIA = SIGNED_ANN._replace(via="standby")
+SECRET = b"the secret of all instances"
+
+
+class At:
+    """A clock."""
+
+    now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_the_client_arrives_as_it_was_authenticated() -> None:
+    signed = IdentitySigner("standby", SECRET, At()).sign(SIGNED_ANN, "GET", "/v1/jobs?all=true")
+    assert signed.isascii()
+    assert IdentitySigner("active", SECRET, At()).verify(signed, "GET", "/v1/jobs?all=true") == VIA
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "secret"),
+    [
+        ("POST", "/v1/jobs", SECRET),
+        ("GET", "/v1/pause", SECRET),
+        ("GET", "/v1/jobs", b"another secret of instances"),
+    ],
+)
+def test_a_signature_is_worth_nothing_for_another_request_or_secret(
+    method: str, target: str, secret: bytes
+) -> None:
+    signed = IdentitySigner("standby", SECRET, At()).sign(SIGNED_ANN, "GET", "/v1/jobs")
+    with pytest.raises(HttpError, match="was not signed with the secret of this instance") as refused:
+        IdentitySigner("active", secret, At()).verify(signed, method, target)
+    assert refused.value.status == 403
+
+
+@pytest.mark.parametrize("value", ["", ".", "x", "é", "eyJ9.00", "a" * 5000])
+def test_anything_else_is_refused(value: str) -> None:
+    with pytest.raises(HttpError, match="was not signed"):
+        IdentitySigner("active", SECRET, At()).verify(value, "GET", "/v1/jobs")
+
+
+def test_an_old_signature_is_refused() -> None:
+    clock = At()
+    peers = IdentitySigner("standby", SECRET, clock)
+    signed = peers.sign(SIGNED_ANN, "GET", "/v1/jobs")
+    clock.now += VALID_MS
+    assert peers.verify(signed, "GET", "/v1/jobs") == VIA
+    clock.now += 1
+    with pytest.raises(
+        HttpError, match=f"the clocks of this instance and standby differ by {VALID_MS + 1} ms"
+    ):
+        peers.verify(signed, "GET", "/v1/jobs")

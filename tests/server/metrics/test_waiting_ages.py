@@ -1,8 +1,8 @@
 """For how long partitions have waited, by kind of reason."""
 
 from common.clock import ManualClock
-from server.api.services.counts import JobCounts
 from server.metrics.waiting_ages import WaitingAges
+from server.progress.counts import JobCounts
 from tests.builders import InMemoryController, partition
 
 

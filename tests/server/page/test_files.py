@@ -1,4 +1,7 @@
+"""The HTML documents of the page."""
+
 import re
+from importlib.resources import files
 
 import httpx
 import pytest
@@ -8,20 +11,25 @@ from starlette.routing import Route
 
 from controller.model.audit import AuditAction
 from controller.views.jobs import PartState
-from server.api.models.audit import AuditRow
-from server.api.models.limits import Limit
-from server.api.models.proposals import Proposal, ProposalFigures, ProposalRequest
-from server.api.models.reviews import Review
-from server.api.models.status import ClusterHealth, Status, Totals
-from server.api.views.job_rows import Job
-from server.api.views.parts import Part
+from server.api.resources.audit import AuditRow
+from server.api.resources.limits import Limit
+from server.api.resources.reviews import Review
+from server.api.resources.status import ClusterHealth, Status, Totals
+from server.api.shared.job_parts import Part
+from server.api.shared.job_rows import Job
+from server.api.shared.proposals import Proposal, ProposalFigures, ProposalRequest
 from server.audit.detail import AuditDetail
-from server.page.files import OTHER_SCRIPTS, SCRIPTS, TYPES, assets, document
+from server.page.files import OTHER_SCRIPTS, PAGES, SCRIPTS, TYPES, assets, complete, document
 
-PAGES = {"/": "page", "/history.html": "history", "/proposals.html": "proposals", "/submit.html": "submit"}
+FIRST_MODULES = {
+    "/": "page",
+    "/history.html": "history",
+    "/proposals.html": "proposals",
+    "/submit.html": "submit",
+}
 """Path of a page -> its first module."""
 
-pages = pytest.mark.parametrize("path", PAGES)
+pages = pytest.mark.parametrize("path", FIRST_MODULES)
 
 
 async def get(path: str) -> httpx.Response:
@@ -47,34 +55,34 @@ async def modules(first: str) -> dict[str, str]:
 
 async def scripts(path: str = "/") -> str:
     """Return all modules of a page."""
-    return "\n".join((await modules(PAGES[path])).values())
+    return "\n".join((await modules(FIRST_MODULES[path])).values())
 
 
 @pages
 async def test_a_page_loads_served_files_only(path: str) -> None:
     html = (await get(path)).text
     loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html)
-    assert [name for name in loaded if name.endswith(".js")] == [f"{PAGES[path]}.js"]
+    assert [name for name in loaded if name.endswith(".js")] == [f"{FIRST_MODULES[path]}.js"]
     assert "page.css" in loaded
     assert not re.search(r"https?:|//[a-z]|<script(?![^>]*src)|\son\w+=|\sstyle=", html)
-    for name in (*loaded, *(f"{name}.js" for name in await modules(PAGES[path]))):
+    for name in (*loaded, *(f"{name}.js" for name in await modules(FIRST_MODULES[path]))):
         assert (await get(f"/{name}")).status_code == 200
 
 
 async def test_every_module_belongs_to_a_page() -> None:
-    used = {path: set(await modules(first)) for path, first in PAGES.items()}
+    used = {path: set(await modules(first)) for path, first in FIRST_MODULES.items()}
     assert used["/"] == set(SCRIPTS)
     assert set.union(*used.values()) == {*SCRIPTS, *OTHER_SCRIPTS}
     assert {name for name in TYPES if name.endswith(".html")} == {
         "index.html",
-        *(path[1:] for path in PAGES if path[1:]),
+        *(path[1:] for path in FIRST_MODULES if path[1:]),
     }
 
 
 @pages
 async def test_every_page_links_to_the_others(path: str) -> None:
     [links] = re.findall(r'<nav aria-label="Pages">(.*)</nav>', (await get(path)).text)
-    assert set(re.findall(r'href="([^"]+)"', links)) == {each[1:] or "." for each in PAGES}
+    assert set(re.findall(r'href="([^"]+)"', links)) == {each[1:] or "." for each in FIRST_MODULES}
     assert re.findall(r'href="([^"]+)" aria-current="page"', links) == [path[1:] or "."]
 
 
@@ -95,7 +103,7 @@ async def test_the_wizards_use_fields_that_exist() -> None:
 
 
 async def test_a_page_may_run_its_own_scripts_only() -> None:
-    for path in (*PAGES, "/page.js", "/dom.js", "/submit.js"):
+    for path in (*FIRST_MODULES, "/page.js", "/dom.js", "/submit.js"):
         headers = (await get(path)).headers
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
         assert "unsafe" not in headers["content-security-policy"]
@@ -157,3 +165,16 @@ async def test_every_action_of_the_audit_log_can_be_selected_and_is_described() 
     assert set(re.findall(r'<option value="(\w+)">', html)) == set(AuditAction)
     [table] = re.findall(r"const WHAT = \{\n(.*?)\n\};", script, re.DOTALL)
     assert set(re.findall(r"^  (\w+): ", table, re.MULTILINE)) == set(AuditAction)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_shared_parts_are_in_every_document_once(name: str) -> None:
+    html = complete(name, files("server.page").joinpath(name).read_text("utf-8"))
+    assert [html.count(part) for part in ('<form id="login"', "<nav ", "<title>", "page.css")] == [1] * 4
+    assert f"<title>{PAGES[name][1]}</title>" in html
+    assert "$" not in html
+
+
+def test_a_name_without_a_part_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        complete("index.html", "$unknown")

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from reassignd.commands.cluster.status import THROTTLED, begun_line, lines, screen, spark_line
-from server.api.services.spark import Forecast, Spark, SparkState
+from server.api.shared.spark import Forecast, Spark, SparkState
 
 FORECAST = Forecast(
     partitions=60_000,

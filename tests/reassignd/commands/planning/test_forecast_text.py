@@ -13,7 +13,7 @@ from reassignd.commands.planning.forecast_text import (
     schedule_lines,
     within_schedule,
 )
-from server.api.models.shared import RateOrigin
+from server.api.shared.models import RateOrigin
 from tests.planner.proposals.builders import cluster
 
 TARGETS = [(("foo", 0), (3, 2)), (("foo", 1), (3, 2))]

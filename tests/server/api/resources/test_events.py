@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from server.api.access import Access
-from server.api.roles import Grants, Identity, Role
+from server.api.shared.roles import Grants, Identity, Role
 from server.events import hub as hubs
 from server.events.hub import EventHub
 from tests.server.api.api_client import ApiClient

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from controller.scheduling.steps import UNLIMITED
-from server.api.services.reviews import Reviews
+from server.api.shared.forecasts import Reviews
 from tests.server.api.api_client import MOVE, ApiClient
 
 

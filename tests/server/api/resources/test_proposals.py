@@ -11,7 +11,7 @@ from controller.configs.names import SCHEDULE
 from controller.messages.event import AnyEvent
 from controller.model.profile import GATEWAY
 from server.api.resources import proposals
-from server.api.services.proposal_store import MAX_KEPT, MAX_OPEN, ProposalStore
+from server.api.shared.proposals import MAX_KEPT, MAX_OPEN, ProposalStore
 from tests.server.api.api_client import MOVE
 from tests.server.api.proposal_client import ProposalClient, answer
 

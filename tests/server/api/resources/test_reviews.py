@@ -16,8 +16,8 @@ from controller.model.cluster import Config, ResourceType
 from reassignd.proposals.review_worker import work
 from server.api.resources import reviews
 from server.api.resources.reviews import MAX_BYTES
-from server.api.roles import Role
-from server.api.services.reviews import MAX_OPEN, Reviews
+from server.api.shared.forecasts import MAX_OPEN, Reviews
+from server.api.shared.roles import Role
 from tests.builders import InMemoryController
 from tests.server.api.api_client import ApiClient, plan, three_partitions
 

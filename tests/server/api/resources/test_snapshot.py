@@ -3,8 +3,7 @@
 import json
 
 from controller.state.upstream import Disk
-from server.api.models.snapshot import SnapshotPartition
-from server.api.resources.snapshot import rows
+from server.api.resources.snapshot import SnapshotPartition, rows
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient
 

@@ -1,11 +1,13 @@
 """`/v1/status`, `/v1/pause` and `/v1/resume`."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from controller.configs.names import LEADER_RATE
 from controller.model.configs import Config, ResourceType
+from server.api.shared.spark import Spark, SparkState
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 
@@ -105,3 +107,20 @@ async def test_all_jobs_are_paused_and_resumed() -> None:
     assert (client.controller.in_flight(), (await client.get("/v1/status"))["paused"]) == ([], True)
     assert await client.post("/v1/resume") == {"paused": False}
     assert client.controller.in_flight() == ["foo-0", "foo-1"]
+
+
+async def test_status_shows_the_spark_planner() -> None:
+    client = ApiClient()
+    view = Spark(SparkState.WORKING, min_partitions=10, job=3, partitions=20, since_ms=5)
+    client.api.services = replace(client.api.services, spark=lambda: view)  # type: ignore[type-var]
+    shown = (await client.get("/v1/status"))["spark"]
+    assert shown == {
+        "state": "working",
+        "reason": "",
+        "min_partitions": 10,
+        "job": 3,
+        "partitions": 20,
+        "since_ms": 5,
+        "forecast": None,
+        "steps": {"same": 0, "differs": 0, "replanned": 0},
+    }

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from server.api.services.throughput import SAMPLE_SECONDS, Copied
+from server.progress.rates import SAMPLE_SECONDS, Copied
 from tests.server.api.api_client import ApiClient
 
 

@@ -1,1 +1,0 @@
-"""Models of the API made from the state of the controller, and plans read from requests."""
