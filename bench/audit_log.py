@@ -16,8 +16,8 @@ from time import perf_counter
 
 import httpx
 
-from backends.datadir import open_database
 from backends.sqlite.audit import index_topics
+from backends.sqlite.datadir import open_database
 from backends.sqlite.store import SqliteStore
 from bench.oversized_requests import resident_mb
 from controller.model.audit import AuditAction, AuditEntry

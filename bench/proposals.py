@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 from bench.proposal_clusters import Shape, make
 from planner.proposals.problem.goal import Goal, problem_of
-from planner.proposals.proposal import Proposal, propose
+from planner.proposals.result import Proposal
+from planner.proposing import propose
 from planner.snapshot import Snapshot
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.proposal_clusters import make
 from bench.proposals import SIZES, Run, runs
-from planner.on_spark.proposing import propose_on
-from planner.proposals.proposal import Proposal
+from planner.proposals.result import Proposal
 from planner.proposals.text import plan_json
-from planner.proposing import GoalOptions, propose_for
+from planner.proposing import GoalOptions, propose_for, propose_on
 from planner.snapshot import read_snapshot, write_snapshot
 from planner.spark import running
 

@@ -19,17 +19,13 @@ from time import perf_counter, process_time, sleep
 import uvloop
 
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.candidate import Term
-from backends.state_topic.claim import Claim
-from backends.state_topic.decoded import DecodedRows
-from backends.state_topic.history import History
+from backends.state_topic.candidate import Term, read_during_term
+from backends.state_topic.claim import Claim, Lease
+from backends.state_topic.history import DecodedRows, History
 from backends.state_topic.kafka_log import KafkaStateLog
-from backends.state_topic.lease import Lease
-from backends.state_topic.ports import Timings
-from backends.state_topic.reader import read_during_term
-from backends.state_topic.store import StateTopicStore
+from backends.state_topic.log import Timings
 from backends.state_topic.topic import open_topic
-from backends.state_topic.writer import TermWriter
+from backends.state_topic.writer import StateTopicStore, TermWriter
 from backends.upstream.client import UpstreamClient
 from common.address import Address
 from common.clock import RealClock

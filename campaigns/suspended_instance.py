@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from backends.state_topic import writer
-from backends.state_topic.lease import Lease, StepPermit
+from backends.state_topic.claim import Lease, StepPermit
 from backends.upstream.client import UpstreamClient
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from reassignd.cli import main

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from common.clock import Clock
-from common.counted import counted
+from common.wording import counted
 
 REPORT_SECONDS = 60.0
 """The interval."""

@@ -8,14 +8,13 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
-from common.grouping import grouped
+from common.lists import grouped
 from common.plan_errors import PlanError
 from controller.model.jobs import PlannedStep
 from controller.scheduling.plan_limits import PlanLimits
 from planner.plan import make_plan, repairs_first
-from planner.schedule import Scheduler
 from planner.snapshot import Broker, Snapshot
-from planner.step_table import Move
+from planner.step_table import Move, Scheduler
 
 END = b"\n"
 

@@ -18,9 +18,8 @@ from controller.scheduling.steps import Replicas
 from planner.arrow_tables import write_parquet
 from planner.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
 from planner.report.page import report
-from planner.schedule import Scheduler
 from planner.snapshot import TOPIC_PARTITION, Snapshot
-from planner.step_table import PLANNED, Move, StepTable
+from planner.step_table import PLANNED, Move, Scheduler, StepTable
 from planner.waves import Load, first_fit
 
 Target = tuple[TOPIC_PARTITION, Replicas]

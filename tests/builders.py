@@ -43,8 +43,7 @@ from controller.reassignment.phases import Phase, phase_of
 from controller.scheduling.limits import CONFIGS
 from controller.state.decision import Decision
 from controller.state.state import State
-from planner.schedule import steps_of
-from planner.step_table import Move
+from planner.step_table import Move, steps_of
 
 
 def key(name: str) -> TopicPartition:

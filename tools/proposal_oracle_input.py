@@ -5,7 +5,7 @@ from typing import Any
 
 from planner.proposals.problem.counts import count_ranges
 from planner.proposals.problem.goal import Problem
-from planner.proposals.problem.rack_rule import RackRule
+from planner.proposals.problem.nodes import RackRule
 
 
 def for_oracle(problem: Problem, *, shares: bool = False) -> dict[str, Any]:

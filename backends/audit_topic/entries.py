@@ -1,15 +1,19 @@
-"""Audit entries as rows: in the state topic until they are copied, and in the audit topic."""
+"""Audit entries as rows, in the state topic until they are copied, and the audit topic, which gets the copies."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 
+from backends.client.channel import BrokerClient
+from backends.state_topic.log import StateLog
 from backends.state_topic.rows import AUDIT
-from common.json.foreign import decode_foreign
+from backends.state_topic.topic import CLEANUP, COMPRESSION, create_topic, find_topic
+from common.json.models import decode_foreign
+from controller.configs.names import UNCLEAN_ELECTION
 from controller.model.audit import AuditAction, AuditEntry
 from protocol.errors import DecodeError
-from protocol.record_batch import Batch, BatchRecord
+from protocol.record_batch import Batch, BatchRecord, Producer
 
 _PREFIX = msgspec.json.encode([AUDIT])[:-1] + b","
 
@@ -71,3 +75,32 @@ def entries_in_batches(batches: Iterable[Batch]) -> tuple[list[AuditEntry], int]
             except DecodeError:
                 unreadable += 1
     return entries, unreadable
+
+
+NO_PRODUCER, NO_SEQUENCE = Producer(-1, -1), -1
+"""Entries are written without a producer id: a repeated batch is skipped by the ids of its entries."""
+
+
+def audit_topic(state_topic: str) -> str:
+    """Return the name of the audit topic that belongs to a state topic."""
+    return f"{state_topic}_audit"
+
+
+async def open_audit_topic(
+    client: BrokerClient, state_topic: str, replication: int, retention_ms: int
+) -> None:
+    """Create the topic if it does not exist. Raises StateTopicError and BrokerError."""
+    name = audit_topic(state_topic)
+    if await find_topic(client, name) is None:
+        settings = {
+            CLEANUP: "delete",
+            COMPRESSION: "uncompressed",
+            UNCLEAN_ELECTION: "false",
+            "retention.ms": str(retention_ms),
+        }
+        await create_topic(client, name, replication, settings)
+
+
+async def append_entries(log: StateLog, entries: Sequence[BatchRecord]) -> None:
+    """Write a batch of entries. Raises OSError and FencedError."""
+    await log.append(entries, NO_PRODUCER, NO_SEQUENCE)

@@ -5,12 +5,12 @@ instance before it comes from the topic. The first one counts.
 """
 
 import logging
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Protocol
 
 from backends.audit_topic.entries import entries_in_batches
-from backends.audit_topic.known_ids import KnownIds
-from backends.state_topic.ports import Fetched, TopicReplacedError
+from backends.state_topic.log import Fetched, TopicReplacedError
 from common.clock import Clock
 from controller.model.audit import AuditEntry
 from controller.ports import Store
@@ -86,3 +86,31 @@ class AuditMirror:
         await self.add(entries)
         offset = max((batch.header.last_offset + 1 for batch in fetched.batches), default=offset)
         return offset, offset >= fetched.end_offset
+
+
+class KnownIds:
+    """Remembers ids. A million consecutive ids take one range."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        """Inclusive. Ranges neither overlap nor touch."""
+
+    def add(self, number: int) -> bool:
+        """Add the id; return whether it is new."""
+        at = bisect_right(self._starts, number)
+        if at and number <= self._ends[at - 1]:
+            return False
+        joins_left = at > 0 and self._ends[at - 1] == number - 1
+        joins_right = at < len(self._starts) and self._starts[at] == number + 1
+        if joins_left and joins_right:
+            self._ends[at - 1] = self._ends.pop(at)
+            self._starts.pop(at)
+        elif joins_left:
+            self._ends[at - 1] = number
+        elif joins_right:
+            self._starts[at] = number
+        else:
+            self._starts.insert(at, number)
+            self._ends.insert(at, number)
+        return True

@@ -7,7 +7,7 @@ The messages fit LeaderAndIsr v2-4, UpdateMetadata v5-7 and StopReplica v1-3.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from common.grouping import grouped
+from common.lists import grouped
 from controller.messages.effects import TOPIC_DELETED, DropReplica
 from controller.model.cluster import Partition, Replicas
 from controller.state.state import State

@@ -116,3 +116,11 @@ async def ask_once(
             return await channel.request(message, version)
     finally:
         channel.close()
+
+
+class BrokerClient(Protocol):
+    """Sends requests to brokers."""
+
+    async def ask(self, request: Request[Response], broker: int | None = None) -> Response:
+        """Return the response of the broker with this id, or of any broker. Raises BrokerError."""
+        ...

@@ -10,11 +10,10 @@ strays, and are deleted.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from backends.embedded import queries
-from backends.embedded.isr_reporter import IsrReporter
+from backends.embedded import log_dirs
+from backends.embedded.controller_requests import IsrReporter
 from backends.embedded.log_dirs import LogDirs
-from backends.embedded.replica import Replica
-from backends.embedded.replication import Fetch, Log, Replication, Volume
+from backends.embedded.replication import Fetch, Log, Replica, Replication, Volume
 from common.address import Address
 from common.error_codes import ErrorCode
 from controller.messages.effects import TOPIC_DELETED
@@ -139,15 +138,15 @@ class EmbeddedBroker:
 
     def describe_log_dirs(self, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
         """Return the sizes of replicas by log directory. Future logs are separate rows."""
-        return queries.describe_log_dirs(self, request)
+        return log_dirs.describe_log_dirs(self, request)
 
     def alter_replica_log_dirs(self, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
         """Start to move replicas between log directories. A replica that does not exist is created there later (error 9)."""
-        return queries.alter_replica_log_dirs(self, request)
+        return log_dirs.alter_replica_log_dirs(self, request)
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         """Return offsets of partitions that this broker leads, for records of 1,024 bytes."""
-        return queries.list_offsets(self, request)
+        return log_dirs.list_offsets(self, request)
 
     def follower_caught_up(self, key: TopicPartition, follower: int) -> bool:
         """Add the follower to the ISR; return False if this broker does not know the partition's current state yet."""

@@ -12,16 +12,14 @@ from typing import NamedTuple, Protocol, assert_never
 from backends.broker_commands.links import BrokerLinks
 from backends.client.channel import Connect, connect
 from backends.embedded.broker import EmbeddedBroker
-from backends.embedded.isr_reporter import IsrReporter
+from backends.embedded.controller_requests import IsrReporter, controlled_shutdown
 from backends.embedded.latency import LatencyModel, SimulatedProbes
 from backends.embedded.log_dirs import LogDirs
-from backends.embedded.replication import Fetch, Replication, Traffic, Volume
+from backends.embedded.replication import Fetch, Replication, Throttles, Traffic, Volume
 from backends.embedded.settings import Settings
-from backends.embedded.shutdown import controlled_shutdown
-from backends.embedded.throttles import Throttles
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
-from backends.measuring.stalls import CHECK_SECONDS, Received, StallWatch
+from backends.measuring.sizes import CHECK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from math import exp
 from random import Random
 
-from backends.measuring.probes import Taken
+from backends.measuring.pace import Taken
 from common.clock import Clock
 from controller.pace.readings import Probe, Source
 

@@ -1,19 +1,49 @@
-"""Submits a reading of pace every second while `reassignment.pace` is `auto` (`controller.pace`)."""
+"""Submits a reading of pace every second while `reassignment.pace` is `auto` (`controller.pace`).
+
+What measures the latencies implements `Probes`.
+"""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from typing import NamedTuple, Protocol
 
 from backends.measuring.flows import FlowMeter
-from backends.measuring.probes import Probes
 from common.clock import Clock
 from common.tasks import cancel, spawn
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.names import PACE_TOPIC
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType
-from controller.pace.readings import PaceMeasured
+from controller.pace.readings import PaceMeasured, Probe, Source
 from controller.ports import SubmitEvent
 from controller.state.state import State
+
+
+class Taken(NamedTuple):
+    """What was measured since the last time."""
+
+    source: Source
+    probes: Sequence[Probe]
+    problem: str = ""
+    """Why the canary is not used, in one line; empty if it is."""
+
+
+class Probes(Protocol):
+    """Measures latencies again and again while `run` runs."""
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        ...
+
+    def take(self) -> Taken:
+        """Return the measurements since the last call."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections, after `run` was cancelled."""
+        ...
+
 
 READING_SECONDS = 1.0
 

@@ -1,7 +1,7 @@
 """The store in SQLite: one typed table for each kind of record, one writer thread, one flush for all waiting commits.
 
 `sqlite3 records.db 'select * from reassignments'` shows the durable records: replica lists are text such as `1,2,3`.
-`backends.sqlite.tables` converts records to rows; `backends.datadir` locks and checks the directory.
+`backends.sqlite.tables` converts records to rows; `backends.sqlite.datadir` locks and checks the directory.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from backends.datadir import DATABASE, StoreError, check_database, damaged, lock, open_database
 from backends.sqlite.audit import AuditReader, index_topics, insert_entries, trim_entries
+from backends.sqlite.datadir import DATABASE, StoreError, check_database, damaged, lock, open_database
 from backends.sqlite.tables import TABLES
-from common.worker_thread import short_turns
+from common.off_loop import short_turns
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Record
 

@@ -4,6 +4,8 @@ The claim is the moment of fencing, not the new epoch: the leader of the partiti
 batch of a newer one on. What an earlier instance writes before the claim is read by all, so it is valid.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -11,11 +13,11 @@ from random import Random
 
 from msgspec import structs
 
-from backends.state_topic.attempts import until_answered
 from backends.state_topic.claim import Claim
 from backends.state_topic.history import History
-from backends.state_topic.ports import FencedError, Fetched, StateLog, Timings
+from backends.state_topic.log import FencedError, Fetched, StateLog, Timings, until_answered
 from common.clock import Clock
+from protocol.errors import DecodeError
 from protocol.record_batch import Producer
 
 FIRST_SEQUENCE = 1
@@ -176,3 +178,30 @@ class Candidate:
             self._clock, lambda: self._log.append(records, claim.producer, sequence)
         )
         return answered.sent
+
+
+log = logging.getLogger(__name__)
+
+
+async def read_during_term(
+    log_: StateLog, history: History, clock: Clock, on_read: Callable[[bool], None]
+) -> None:
+    """Apply what is written, until cancelled. `on_read` is that of `Candidate`. Raises TopicReplacedError.
+
+    Ends at a batch that cannot be read: the active instance needs only what it has written itself.
+    """
+    while True:
+        try:
+            fetched = await log_.fetch(history.next_offset)
+            history.end_offset = fetched.end_offset
+            for batch in fetched.batches:
+                history.apply([batch])
+                await asyncio.sleep(0)
+        except OSError:
+            await clock.sleep(RETRY_SECONDS)
+            continue
+        except DecodeError as error:
+            log.error("the state topic cannot be read, no other instance can take over: %s", error)
+            return
+        if fetched.batches:
+            on_read(history.next_offset >= fetched.end_offset)

@@ -11,7 +11,7 @@ from time import time_ns
 from typing import TypeVar
 
 from backends.client.errors import BrokerError
-from backends.state_topic.ports import FencedError, Fetched, TopicReplacedError
+from backends.state_topic.log import FencedError, Fetched, TopicReplacedError
 from backends.upstream.client import UpstreamClient
 from common.error_codes import ErrorCode, error_name
 from protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic

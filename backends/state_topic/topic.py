@@ -9,8 +9,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
-from backends.client.ports import BrokerClient
 from common.clock import Clock
 from common.error_codes import ErrorCode, error_name
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION

@@ -1,32 +1,64 @@
-"""The writer of the active instance: commits, beats and the lease.
+"""The writer of the active instance: commits, heartbeats and the lease; and the store, whose changes it commits.
 
-What waits goes into the next batch; one batch is in flight. A commit that does not fit into a batch is a transaction.
-An attempt without an answer is repeated with the same sequence, so the batch is in the log once.
-
-A term ends in two cases. The broker refuses a batch, because a newer epoch has written. Or a batch is answered after
-the lease has lapsed: a standby may have seen silence for a session meanwhile, and its claim may come at any time. If
-the coordinator has given it another producer id, the broker would refuse neither of the two.
+The rows of a large commit are divided into record batches, so that they can be prepared in slices.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec import structs
 
-from backends.state_topic.attempts import until_answered
-from backends.state_topic.batches import Batches
 from backends.state_topic.candidate import Term
-from backends.state_topic.claim import CLAIM_KEY
-from backends.state_topic.history import SEQUENCES
-from backends.state_topic.lease import Lease
-from backends.state_topic.ports import FencedError, StateLog, Timings
+from backends.state_topic.claim import CLAIM_KEY, Lease
+from backends.state_topic.history import SEQUENCES, History
+from backends.state_topic.log import FencedError, StateLog, Timings, until_answered
+from backends.state_topic.rows import RowWriter, decode_records
 from common.clock import Clock, within
+from controller.model.cluster import Change, Record
 from controller.ports import StoreLostError
 from protocol.record_batch import BatchRecord
+
+MAX_BATCH_BYTES = 200_000
+"""Decoding a batch holds the event loop of a reader. Less than Kafka's default of `max.message.bytes`."""
+
+RECORD_OVERHEAD = 20
+"""Bytes of a record besides key and value, at most."""
+
+
+class Batches:
+    """The rows of a commit in batches of at most MAX_BATCH_BYTES; a longer row is alone."""
+
+    def __init__(self, rows: Iterable[BatchRecord] = ()) -> None:
+        self.batches: list[list[BatchRecord]] = []
+        self.last_size = 0
+        """Bytes of the last batch."""
+        self.add(rows)
+
+    def add(self, rows: Iterable[BatchRecord]) -> None:
+        """Append rows."""
+        for row in rows:
+            key, value = row
+            size = len(key or b"") + len(value or b"") + RECORD_OVERHEAD
+            if not self.batches or self.last_size + size > MAX_BATCH_BYTES:
+                self.batches.append([])
+                self.last_size = 0
+            self.batches[-1].append(row)
+            self.last_size += size
+
+    def join(self, other: "Batches") -> bool:
+        """Append the rows of `other` if all fit into one batch; return whether they do."""
+        if len(self.batches) > 1 or len(other.batches) > 1:
+            return False
+        if self.batches and other.batches and self.last_size + other.last_size > MAX_BATCH_BYTES:
+            return False
+        for batch in other.batches:
+            self.add(batch)
+        return True
+
 
 TRANSACTION_SECONDS = 3600.0
 """A transactional beat is written this often: only transactions keep the transactional id from expiring."""
@@ -193,3 +225,48 @@ class TermWriter:
             if not commit.done.done():
                 commit.done.set_exception(self._lost or StoreLostError())
         self._waiting.clear()
+
+
+ENCODED_PER_SLICE = 1_000
+"""Changes encoded before other tasks run."""
+
+
+class StateTopicStore:
+    """Implements `controller.ports.Store` for one term of this instance.
+
+    `rows` knows the rows of the history; without it they are read at once.
+    """
+
+    def __init__(self, history: History, writer: TermWriter, rows: RowWriter | None = None) -> None:
+        self._history, self._writer = history, writer
+        self._rows = rows or RowWriter(history.rows.items())
+        self._last: asyncio.Future[None] | None = None
+        """The task of the last commit that is still being encoded."""
+
+    def load(self) -> Iterator[Record]:
+        """Yield the records of the history, which must have been read to the claim. Raises DecodeError."""
+        return decode_records(self._history.rows.items())
+
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """See `Store.prepare`. Nothing is written before the commit."""
+
+    def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
+        """See `Store.commit`. Fails with StoreLostError when the term ends."""
+        if len(changes) <= ENCODED_PER_SLICE and (self._last is None or self._last.done()):
+            return self._writer.commit(self._encode(changes))
+        self._last = asyncio.ensure_future(self._commit_in_slices(changes, self._last))
+        return self._last
+
+    async def _commit_in_slices(self, changes: Sequence[Change], before: asyncio.Future[None] | None) -> None:
+        if before is not None:
+            # Rows are encoded in the order of the commits, because the encoder numbers them. An earlier commit that
+            # fails has ended the term; the writer refuses this one as well.
+            await asyncio.wait([before])
+        rows = Batches()
+        for start in range(0, len(changes), ENCODED_PER_SLICE):
+            rows.add(self._encode(changes[start : start + ENCODED_PER_SLICE]))
+            await asyncio.sleep(0)
+        await self._writer.commit(rows)
+
+    def _encode(self, changes: Sequence[Change]) -> list[BatchRecord]:
+        return [row for change in changes for row in self._rows.encode(change)]

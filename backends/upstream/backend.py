@@ -10,16 +10,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from backends.client.errors import AuthenticationError, BrokerError
-from backends.measuring.canary import Canary, CanaryClient
-from backends.measuring.canary_topic import at_upstream
+from backends.measuring.canary import Canary, CanaryClient, at_upstream
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
-from backends.measuring.sizes import ReplicaSizes
-from backends.measuring.stalls import StallWatch
+from backends.measuring.sizes import ReplicaSizes, StallWatch
 from backends.upstream.broker_rates import BrokerRates
-from backends.upstream.counters import UpstreamCounters
+from backends.upstream.client import UpstreamPort
 from backends.upstream.poller import PollIntervals, UpstreamPoller
-from backends.upstream.ports import UpstreamPort
+from backends.upstream.rows import UpstreamCounters
 from backends.upstream.submitter import Submitter
 from backends.upstream.throttle_configs import ThrottleConfigs
 from backends.upstream.topic_configs import TopicConfigs

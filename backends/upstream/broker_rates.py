@@ -4,12 +4,12 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
+from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
-from backends.client.ports import BrokerClient
 from backends.upstream.throttle_configs import SET
 from common.clock import Clock
-from common.counted import some
 from common.error_codes import ErrorCode
+from common.wording import some
 from controller.configs.names import RATES
 from controller.messages.upstream_events import BrokerRatesSeen
 from controller.model.configs import ResourceType

@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from backends.client.connection import BrokerConnection
+from backends.client.channel import BrokerClient
+from backends.client.connection import BrokerConnection, Link
 from backends.client.errors import BrokerError, HeldError, InDoubtError, UnreachableError, UnsupportedError
 from backends.client.handshake import Caller, open_connection
-from backends.client.link import Link
-from backends.upstream.counters import UpstreamCounters
+from backends.upstream.rows import UpstreamCounters
 from common.address import Address
 from common.clock import Clock, RealClock
 from common.error_codes import ErrorCode
@@ -238,3 +238,25 @@ class UpstreamClient:
             link.retire()
             if link.ended:
                 del self._links[address]
+
+
+class UpstreamPort(BrokerClient, Protocol):
+    """Connections to the brokers of a cluster."""
+
+    @property
+    def brokers(self) -> Mapping[int, UpstreamBroker]:
+        """The brokers of the last `refresh`, by id."""
+        ...
+
+    @property
+    def off_loop(self) -> OffLoop:
+        """The executor that converts large responses outside the event loop."""
+        ...
+
+    async def refresh(self) -> None:
+        """Update `brokers`. Raises BrokerError."""
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...

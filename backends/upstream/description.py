@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from backends.client.errors import BrokerError
-from backends.upstream.client import UpstreamBroker
-from backends.upstream.every_broker import ask_every_broker
-from backends.upstream.ports import UpstreamPort
-from backends.upstream.topic_metadata import ongoing_moves
+from backends.upstream.client import UpstreamBroker, UpstreamPort
+from backends.upstream.topic_metadata import ask_every_broker, ongoing_moves
 from common.error_codes import ErrorCode, error_name
 from controller.configs.names import MIN_ISR
 from controller.messages.upstream_events import UpstreamMove, UpstreamPartition

@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from backends.client.errors import BrokerError
-from backends.upstream.counters import UpstreamCounters
-from backends.upstream.every_broker import ask_every_broker
-from backends.upstream.ports import UpstreamPort
+from backends.upstream.client import UpstreamPort
+from backends.upstream.rows import UpstreamCounters
 from backends.upstream.submitter import Submitter
-from backends.upstream.topic_metadata import ongoing_moves, polled_topics
+from backends.upstream.topic_metadata import ask_every_broker, ongoing_moves, polled_topics
 from common.clock import Clock, wall_clock, within
 from common.error_codes import ErrorCode, error_name
 from controller.messages.upstream_events import (

@@ -1,10 +1,12 @@
-"""Convert effects to requests of API keys 45 and 43, and responses to outcomes (KIP-455, KIP-460)."""
+"""Effects as requests of API keys 45 and 43, responses as outcomes (KIP-455, KIP-460), and counters of both."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from backends.client.errors import BrokerError, InDoubtError, UnreachableError
 from common.error_codes import ErrorCode
-from common.grouping import grouped
+from common.lists import grouped
 from controller.messages.effects import Elect, Submit
 from controller.model.errors import Outcome
 from controller.model.names import Replicas, TopicPartition
@@ -68,3 +70,36 @@ def elect_request(rows: Iterable[Elect], timeout_ms: int) -> ElectLeadersRequest
     """Return a request for preferred elections of these partitions."""
     topics = [TopicPartitions(topic, tuple(numbers)) for topic, numbers in grouped(rows).items()]
     return ElectLeadersRequest(0, topics, timeout_ms)
+
+
+class UpstreamCounters:
+    """Implements `server.metrics.sources.UpstreamCounters` by adding."""
+
+    def __init__(self) -> None:
+        self.polls = 0
+        self.failed_polls = 0
+        self.poll_seconds = 0.0
+        self.last_poll_ms = 0
+        self.errors: Counter[tuple[int, str]] = Counter()
+        self.rows: Counter[int] = Counter()
+        self.held = 0
+
+    def polled(self, seconds: float, now_ms: int) -> None:
+        """Count a successful poll of this duration that ended at `now_ms` (since 1970)."""
+        self.polls += 1
+        self.poll_seconds += seconds
+        self.last_poll_ms = now_ms
+
+    def failed(self, api_key: int, error: BrokerError) -> None:
+        """Count a request that no broker answered."""
+        self.errors[api_key, _kind(error)] += 1
+
+    def answered(self, rows: Iterable[Answered]) -> None:
+        """Count the rows of an answer by their error."""
+        self.rows.update(int(outcome.error) for _, _, outcome in rows)
+
+
+def _kind(error: BrokerError) -> str:
+    if isinstance(error, InDoubtError):
+        return "in_doubt"
+    return "unreachable" if isinstance(error, UnreachableError) else "other"

@@ -10,12 +10,18 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
-from backends.client.ports import BrokerClient
-from backends.upstream.counters import UpstreamCounters
-from backends.upstream.rows import Answered, alter_request, answers, elect_request, unanswered
-from common.counted import counted
+from backends.upstream.rows import (
+    Answered,
+    UpstreamCounters,
+    alter_request,
+    answers,
+    elect_request,
+    unanswered,
+)
 from common.error_codes import ErrorCode
+from common.wording import counted
 from controller.messages.effects import Elect, Submit
 from controller.messages.upstream_events import Submitted
 from controller.model.names import TopicPartition

@@ -8,11 +8,11 @@ from enum import Enum
 from itertools import islice
 from typing import TypeVar
 
+from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
-from backends.client.ports import BrokerClient
 from common.clock import Clock, within
-from common.counted import some
 from common.error_codes import ErrorCode
+from common.wording import some
 from controller.configs.names import RATES, THROTTLED_REPLICAS
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.messages.upstream_events import ThrottleRead

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
-from backends.client.ports import BrokerClient
 from common.clock import Clock
-from common.counted import counted, some
 from common.error_codes import ErrorCode, error_name
+from common.wording import counted, some
 from controller.configs.keys import TOPIC_KEYS
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
 from controller.messages.upstream_events import TopicConfigsSeen

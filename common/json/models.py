@@ -136,3 +136,11 @@ def _expected(declared: inspect.Type) -> str:
         case inspect.NoneType():
             return "null"
     return "a list" if isinstance(declared, _LISTS) else "an object"
+
+
+def decode_foreign(text: bytes | str, decoder: msgspec.json.Decoder[T]) -> T:
+    """Return the value. Raises msgspec.DecodeError, also for lists and objects that are nested too deeply."""
+    try:
+        return decoder.decode(text)
+    except RecursionError:
+        raise msgspec.DecodeError("lists or objects are nested too deeply") from None

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import NoReturn, Union
 
-from common.large_lists import clear_lists
+from common.lists import clear_lists
 from common.plan_errors import PlanError
 
 Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]  # noqa: UP007 (recursive)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import chain, zip_longest
 
-from common.grouping import grouped
+from common.lists import grouped
 from controller.model.cluster import Replicas
 
 

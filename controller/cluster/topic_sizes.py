@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from common.counted import counted
 from common.error_codes import ErrorCode
+from common.wording import counted
 from controller.configs.names import NUM_PARTITIONS, REPLICATION_FACTOR
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import NewPartitions, NewTopic

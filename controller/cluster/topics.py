@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from common.counted import some
 from common.error_codes import ErrorCode
+from common.wording import some
 from controller.cluster.placement import place
 from controller.cluster.topic_sizes import check_room, excess, growth_size, size_of, wanted_of
 from controller.configs.changes import check_topic_configs

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from common.counted import counted
 from common.json.models import convert_model, explain
 from common.plan_errors import Faults, PlanError
+from common.wording import counted
 from controller.model.names import MAX_REPLICAS, display_name
 from controller.scheduling.steps import Replicas
 

@@ -6,7 +6,7 @@ the partition alone (`controller.scheduling.steps.may_drop`; Kafka before 4.2 wa
 
 from collections.abc import Collection, Iterable
 
-from common.counted import some
+from common.wording import some
 from controller.model.cluster import NO_LEADER, Partition, Replicas
 from controller.state.state import State
 

@@ -4,11 +4,11 @@ import numpy as np
 
 from controller.scheduling.steps import Replicas
 from planner.proposals.problem.arrays import Flags, Ints
+from planner.proposals.problem.counts import topic_excess
 from planner.proposals.problem.goal import Problem, Row
 from planner.proposals.problem.layout import Layout
 from planner.proposals.problem.nodes import own_rack
 from planner.proposals.problem.table import IN_SYNC, Table, per_broker
-from planner.proposals.problem.topic_counts import topic_excess
 from planner.proposals.result import BrokerChange, InSyncLoss, Load, Proposal
 from planner.proposals.solver.class_flow import new_replicas
 from planner.proposals.solver.solve import Solution

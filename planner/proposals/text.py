@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from common.counted import counted
-from common.grouping import grouped
+from common.lists import grouped
+from common.wording import counted
 from controller.model.plan import Entry, plan_of
 from planner.proposals.problem.goal import LeftOut, Row
-from planner.proposals.proposal import BrokerChange, InSyncLoss, Lists, Proposal
-from planner.report.units import in_bytes
+from planner.proposals.result import BrokerChange, InSyncLoss, Lists, Proposal
+from planner.units import in_bytes
 
 MOST_LINES = 20
 """Most lines of one kind of note."""

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from common.counted import counted
-from planner.report.units import in_bytes
-from reassignd.printable import printable
+from common.wording import counted, printable
+from planner.units import in_bytes
 
 Row = dict[str, Any]
 

@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from backends.zookeeper.session.security import SaslLogin, ZookeeperSecurity
-from common.extras import missing
 from common.tls import client_context, load_identity, pem_blocks
+from common.wording import missing
 from reassignd.config import jaas
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import Key

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from common.plan_errors import PlanError
 from controller.scheduling.plan_limits import PlanLimits
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
-from planner.proposals.proposal import Proposal
+from planner.proposals.result import Proposal
 from planner.proposals.text import as_dict, plan_json, rollback_json, summary
 from planner.proposing import propose_for, read_goal_options
 from planner.snapshot import Snapshot, parse_snapshot

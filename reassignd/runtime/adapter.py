@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import NamedTuple, Protocol
 
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.messages.event import Event, Reply
 from controller.ports import AnyBackend, SubmitEvent
 from server.dispatch.authorizer import Authorizer

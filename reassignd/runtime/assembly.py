@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from backends.datadir import StoreError
+from backends.sqlite.datadir import StoreError
 from common.clock import Clock, RealClock, wall_clock
-from common.tasks import cancel, spawn
-from common.turns import Turns
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
+from common.tasks import Turns, cancel, spawn
 from controller.machine import decide
 from controller.messages.event import AnyEvent, Event, Reply
 from controller.model.cluster import TopicPartition

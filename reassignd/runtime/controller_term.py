@@ -10,17 +10,14 @@ from typing import Any, NamedTuple
 
 from backends.client.channel import connector
 from backends.client.handshake import Caller
-from backends.measuring.canary import Canary
-from backends.measuring.canary_topic import by_controller
+from backends.measuring.canary import Canary, by_controller
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
-from backends.measuring.sizes import ReplicaSizes
-from backends.measuring.stalls import StallWatch
+from backends.measuring.sizes import ReplicaSizes, StallWatch
 from backends.zookeeper.session.tree import ZookeeperError
-from backends.zookeeper.term.broker_client import TermBrokerClient, TermCanaryClient
+from backends.zookeeper.store.shared_znodes import allocate, alter_scram_user
+from backends.zookeeper.term.brokers import TermBrokerClient, TermCanaryClient
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
-from backends.zookeeper.znodes import scram_users
-from backends.zookeeper.znodes.producer_ids import allocate
 from common.clock import Clock, wall_clock
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
@@ -125,7 +122,7 @@ class ControllerTerm:
 
     async def alter_user(self, user: str, changes: Mapping[str, str | None]) -> None:
         """Alter the SCRAM credentials of a user (KIP-554). Raises ApiError, ZookeeperError, ZnodeError."""
-        await scram_users.alter(self._context.tree, self._context.store, user, changes)
+        await alter_scram_user(self._context.tree, self._context.store, user, changes)
         log.info("the logins of user %s were altered: %s", user, ", ".join(sorted(changes)))
 
     async def start(self, show_obstacle: Callable[[str], None]) -> None:

@@ -5,9 +5,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
-from backends.datadir import StoreError
+from backends.sqlite.datadir import StoreError
 from common.address import Address
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.config import Settings

@@ -8,9 +8,8 @@ from functools import partial
 from backends.client.errors import AuthenticationError
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT, Security
-from backends.datadir import StoreError
-from backends.upstream.old_throttles import import_leases
-from backends.upstream.records import OwnRecords
+from backends.sqlite.datadir import StoreError
+from backends.upstream.own_records import OwnRecords, import_leases
 from common.address import Address
 from controller.cluster.holders import holders
 from controller.ports import Store

@@ -3,7 +3,7 @@
 import logging
 
 from common.clock import Clock
-from common.counted import counted
+from common.wording import counted
 from controller.messages.events import RebalanceLeaders
 from controller.ports import Submitter
 from reassignd.config.config import Settings

@@ -8,7 +8,7 @@ from backends.client.errors import BrokerError
 from backends.client.handshake import Caller
 from backends.upstream.backend import OnBrokers, UpstreamBackend, ignore_brokers
 from backends.upstream.client import UpstreamClient
-from backends.upstream.counters import UpstreamCounters
+from backends.upstream.rows import UpstreamCounters
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.event import Event, Reply
 from controller.messages.events import AlterReassignments

@@ -18,10 +18,10 @@ from backends.zookeeper.session.client import ZookeeperClient
 from backends.zookeeper.session.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
-from backends.zookeeper.store.record_chunks import REDO, chunk_parents
+from backends.zookeeper.store.records import REDO, chunk_parents
 from backends.zookeeper.store.store import Term, ZkStore
-from backends.zookeeper.term.broker_protocol import BrokerProtocol
-from backends.zookeeper.term.brokers import BrokerDirectory
+from backends.zookeeper.term.broker_protocol import BrokerProtocol, detect_protocol
+from backends.zookeeper.term.brokers import BrokerDirectory, LiveBrokers
 from backends.zookeeper.term.cluster import TermContext
 from backends.zookeeper.term.election import (
     Candidate,
@@ -30,17 +30,14 @@ from backends.zookeeper.term.election import (
     run_election,
     while_controller,
 )
-from backends.zookeeper.term.live_brokers import LiveBrokers
-from backends.zookeeper.term.protocol_detection import detect_protocol
 from backends.zookeeper.znodes import paths
-from backends.zookeeper.znodes.fields import ZnodeError
+from backends.zookeeper.znodes.fields import Rejections, ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
-from backends.zookeeper.znodes.rejections import Rejections
 from common.address import Address
 from common.backoff import Backoff
 from common.clock import Clock, RealClock, wall_clock
+from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
-from common.worker_thread import WorkerThread
 from controller.model.profile import ZOOKEEPER
 from controller.ports import StoreLostError
 from controller.state.state import State

@@ -16,9 +16,9 @@ import msgspec
 from msgspec.structs import replace
 
 from common.clock import wall_clock
-from common.counted import counted
+from common.off_loop import WorkerThread
 from common.plan_errors import PlanError
-from common.worker_thread import WorkerThread
+from common.wording import counted
 from controller.messages.job_events import PlannedSteps, Reorder
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.jobs import PlannedStep

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from common.clock import wall_clock
-from common.extras import missing
+from common.wording import missing
 from controller.state.state import State
 from reassignd.config.config import Settings
 from reassignd.errors import ConfigError

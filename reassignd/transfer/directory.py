@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backends.datadir import DATABASE, StoreError, lock
 from backends.sqlite.audit import AuditReader
+from backends.sqlite.datadir import DATABASE, StoreError, lock
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.meta import Meta
-from backends.upstream import old_throttles
+from backends.state_topic.rows import Meta
+from backends.upstream import own_records
 from common.durable_file import replace_file
 from controller.model.audit import AuditEntry, AuditFilter
 from reassignd.config.config import UPSTREAM
@@ -49,9 +49,9 @@ class Directory:
             raise CommandError(
                 f"{self.path} has no records of a gateway that has reached its cluster (backend=upstream)"
             )
-        if (self.path / old_throttles.FILE).exists():
+        if (self.path / own_records.FILE).exists():
             raise CommandError(
-                f"{self.path / old_throttles.FILE} is of an older version: start `reassignd serve` once on {self.path}"
+                f"{self.path / own_records.FILE} is of an older version: start `reassignd serve` once on {self.path}"
             )
         try:
             records, ports = list(self._store.load()), PortAssignments(self.path).positions

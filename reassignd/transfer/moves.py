@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from common.counted import counted
+from common.wording import counted
 from reassignd.errors import CommandError
 from reassignd.transfer.directory import existing, target
 from reassignd.transfer.rows import Contents, from_lines, same, to_lines

@@ -5,14 +5,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from backends.state_topic.decoded import DecodedRows
-from backends.state_topic.history import History
-from backends.state_topic.meta import META_KEY, Meta, encode_ports, read_meta, read_ports
-from backends.state_topic.rows import RowWriter, decode_records
+from backends.state_topic.history import DecodedRows, History
+from backends.state_topic.rows import (
+    META_KEY,
+    Meta,
+    RowWriter,
+    decode_records,
+    encode_ports,
+    read_meta,
+    read_ports,
+)
 from backends.state_topic.topic import StateTopicError
 from common.garbage_collector import gc_paused
-from common.json.foreign import decode_foreign
-from common.turns import in_slices
+from common.json.models import decode_foreign
+from common.tasks import in_slices
 from controller.model.audit import AuditEntry
 from controller.model.cluster import Record
 from protocol.errors import DecodeError

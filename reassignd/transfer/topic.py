@@ -8,23 +8,25 @@ from contextlib import asynccontextmanager
 from random import SystemRandom
 from typing import Protocol
 
-from backends.audit_topic.entries import encode_entry, entries_in_batches, entries_in_rows
-from backends.audit_topic.known_ids import KnownIds
-from backends.audit_topic.mirror import EntryLog
-from backends.audit_topic.topic import append_entries, audit_topic, open_audit_topic
+from backends.audit_topic.entries import (
+    append_entries,
+    audit_topic,
+    encode_entry,
+    entries_in_batches,
+    entries_in_rows,
+    open_audit_topic,
+)
+from backends.audit_topic.mirror import EntryLog, KnownIds
 from backends.client.errors import BrokerError
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT
-from backends.state_topic.attempts import until_answered
-from backends.state_topic.batches import Batches
 from backends.state_topic.candidate import Candidate
-from backends.state_topic.claim import Claim
+from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import History
 from backends.state_topic.kafka_log import KafkaStateLog
-from backends.state_topic.lease import Lease
-from backends.state_topic.ports import FencedError, Fetched, StateLog, Timings
+from backends.state_topic.log import FencedError, Fetched, StateLog, Timings, until_answered
 from backends.state_topic.topic import StateTopicError, find_topic, open_topic
-from backends.state_topic.writer import TermWriter
+from backends.state_topic.writer import Batches, TermWriter
 from backends.upstream.client import UpstreamClient
 from common.clock import Clock, RealClock
 from controller.model.audit import AuditEntry

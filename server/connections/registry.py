@@ -5,8 +5,8 @@ import logging
 from collections.abc import Iterable
 
 from common.clock import Clock, RealClock
-from common.counted import counted
 from common.repeated_warnings import RepeatedWarnings
+from common.wording import counted
 from server.connections.client_connection import ServedConnection
 from server.connections.limits import ConnectionLimits
 from server.ports import Stats

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import NamedTuple
 
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from protocol.codec.wire import codec
 
 

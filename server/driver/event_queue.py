@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from common.turns import wait_while
+from common.tasks import wait_while
 from controller.messages.event import AnyEvent
 from controller.messages.events import Continue
 

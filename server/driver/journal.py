@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from common.address import Address
 from common.clock import Clock
-from common.counted import counted, some
+from common.wording import counted, some
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled

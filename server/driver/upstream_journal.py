@@ -3,9 +3,9 @@
 import logging
 from collections import Counter
 
-from common.counted import counted, some
 from common.error_codes import ErrorCode
-from common.grouping import grouped
+from common.lists import grouped
+from common.wording import counted, some
 from controller.messages.upstream_events import Submitted
 from controller.model.cluster import Reassignment
 from controller.state.decision import Decision

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from common.counted import counted
 from common.durable_file import replace_file
+from common.wording import counted
 
 FILE = "gateway-ports.json"
 

@@ -6,7 +6,7 @@ Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN
 """
 
 from common.error_codes import ErrorCode
-from common.turns import wait_while
+from common.tasks import wait_while
 from controller.messages.events import DeleteTopics
 from protocol.apis import ApiKey
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState

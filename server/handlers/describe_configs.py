@@ -8,7 +8,7 @@ INVALID_REQUEST.
 
 from collections.abc import Iterable
 
-from common.grouping import grouped
+from common.lists import grouped
 from controller.configs.changes import ConfigValue, check_resource, describe_configs
 from controller.model.cluster import ResourceType
 from controller.scheduling.limits import ALIASES

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from common.clock import Clock
-from common.turns import Turns, in_slices
+from common.tasks import Turns, in_slices
 from controller.model.names import TopicPartition
 from controller.state.state import State
 from controller.views.reason_kinds import REASON_KINDS, reason_kind

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from common.json.foreign import decode_foreign
+from common.json.models import decode_foreign
 
 PROTOCOL = 1
 """Version of the conversation."""

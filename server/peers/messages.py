@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from common.json.foreign import decode_foreign
+from common.json.models import decode_foreign
 from protocol.apis import find_api
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame

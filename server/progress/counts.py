@@ -12,7 +12,7 @@ from itertools import islice
 from operator import attrgetter
 
 from common.clock import Clock, RealClock
-from common.turns import in_slices
+from common.tasks import in_slices
 from controller.model.cluster import Job, TopicPartition
 from controller.scheduling.buckets import Bucket
 from controller.state.state import State

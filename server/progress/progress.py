@@ -13,7 +13,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from common.clock import Clock, RealClock, wall_clock
-from common.turns import Turns, in_slices
+from common.tasks import Turns, in_slices
 from controller.model.cluster import (
     NO_LEADER,
     Ending,

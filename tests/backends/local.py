@@ -7,7 +7,7 @@ from typing import Any
 from backends.client.channel import Channel
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import Listener
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.ports import Submitter
 from controller.state.state import State
 from protocol.apis import find_api

@@ -1,10 +1,15 @@
+"""Work off the event loop."""
+
 import asyncio
+import sys
+import threading
+import time
 from collections.abc import Callable
 
 import pytest
 
 from common.clock import settle
-from common.off_loop import InlineExecutor, InTurn, P, R
+from common.off_loop import TURN_SECONDS, InlineExecutor, InTurn, P, R, WorkerThread, short_turns
 
 
 async def test_the_inline_executor_returns_the_result() -> None:
@@ -33,3 +38,53 @@ async def test_functions_in_turn_are_passed_on_one_at_a_time() -> None:
     assert passed == [0]
     go_on.set()
     assert await asyncio.gather(*asked) == [0, 1, 2]
+
+
+async def test_it_runs_in_another_thread_and_returns_its_value() -> None:
+    off_loop = WorkerThread()
+    assert await off_loop.run(threading.get_ident) != threading.get_ident()
+    assert await off_loop.run(divmod, 7, 2) == (3, 1)
+    off_loop.close()
+
+
+async def test_its_exception_is_raised() -> None:
+    off_loop = WorkerThread()
+    with pytest.raises(ZeroDivisionError):
+        await off_loop.run(divmod, 1, 0)
+    off_loop.close()
+
+
+async def test_the_loop_runs_meanwhile() -> None:
+    off_loop, begun, go_on = WorkerThread(), threading.Event(), threading.Event()
+
+    def work() -> str:
+        begun.set()
+        go_on.wait(5)
+        return "done"
+
+    working = asyncio.ensure_future(off_loop.run(work))
+    await asyncio.to_thread(begun.wait, 5)
+    assert not working.done()
+    go_on.set()
+    assert await working == "done"
+    off_loop.close()
+
+
+async def test_it_is_busy_until_the_last_function_has_ended() -> None:
+    off_loop, seen = WorkerThread(), []
+    working = [off_loop.run(time.sleep, 0) for _ in range(2)]
+    seen.append(off_loop.is_busy)
+    await asyncio.gather(*working)
+    await asyncio.sleep(0)
+    seen.append(off_loop.is_busy)
+    assert seen == [True, False]
+    off_loop.close()
+
+
+def test_turns_are_short_until_the_last_that_needs_it_has_ended() -> None:
+    usual = sys.getswitchinterval()
+    with short_turns:
+        with short_turns:
+            pass
+        assert sys.getswitchinterval() == pytest.approx(TURN_SECONDS)
+    assert sys.getswitchinterval() == usual

@@ -17,8 +17,7 @@ from controller.scheduling.limits import Capacity, LimitKind
 from controller.scheduling.plan_limits import PlanLimits
 from controller.state.decision import Decision
 from controller.state.state import State
-from planner.schedule import steps_of
-from planner.step_table import Move
+from planner.step_table import Move, steps_of
 from planner.waves import Load, first_fit
 from tests.builders import InMemoryController, key, partition, planned_steps
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.java import java_for_spark
-from planner.spark import SETTINGS
+from planner.spark import SETTINGS, java_for_spark
 from tools.ports import free_port
 
 

@@ -3,8 +3,8 @@ import pytest
 from controller.scheduling.plan_limits import PlanLimits
 from planner.forecast import per_wave
 from planner.plan import Plan, make_plan, moves_of
-from planner.schedule import schedule
 from planner.snapshot import Snapshot
+from planner.step_table import schedule
 from tests.planner.builders import cluster, partition
 
 BANDWIDTH = 100

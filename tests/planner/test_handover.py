@@ -7,8 +7,7 @@ from common.plan_errors import PlanError
 from controller.model.jobs import PlannedStep
 from controller.scheduling.plan_limits import PlanLimits
 from planner import handover
-from planner.schedule import schedule
-from planner.step_table import Move
+from planner.step_table import Move, schedule
 
 LIMITS = PlanLimits(per_partition=1, partitions=2)
 LIVE = {1, 2, 3, 4}

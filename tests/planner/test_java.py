@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from common.plan_errors import PlanError
-from planner.java import java_for_spark
+from planner.spark import java_for_spark
 
 
 def fake_java(home: Path, version: str, modules: str) -> None:

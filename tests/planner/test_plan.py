@@ -16,8 +16,8 @@ from planner.plan import (
     read_targets,
     write_plan,
 )
-from planner.schedule import schedule
 from planner.snapshot import Snapshot
+from planner.step_table import schedule
 from tests.planner.builders import cluster, partition
 
 ENTRY = {"topic": "orders", "partition": 0, "replicas": [3, 4]}

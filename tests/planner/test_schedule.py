@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.scheduling.path import Step
-from planner.schedule import steps_of
-from planner.step_table import Move
+from controller.scheduling.steps import UNLIMITED
+from planner.step_table import Move, StepColumns, schedule, steps_of
 
 BROKERS = range(10)
 
@@ -86,3 +86,25 @@ def test_a_preferred_leader_in_sync_leads_in_a_step_of_its_own() -> None:
 def test_a_partition_stops_where_too_few_would_be_in_sync() -> None:
     steps = list(steps_of(move((1, 2, 3), (1, 2, 4), isr=(1, 3), min_isr=3), {1, 3, 4}))
     assert lists(steps) == [(1, 2, 4, 3)]
+
+
+MOVES = [Move("orders", number, (1, 2), (3, 2), (1, 2), 1, 1, 100 + number) for number in range(2)]
+
+
+def test_an_empty_table_has_its_columns() -> None:
+    table = StepColumns.from_rows(("id", "step"), [])
+    assert len(table) == 0
+    assert list(table.rows("id", "step")) == []
+
+
+def test_rows_have_the_columns_in_the_order_that_is_asked_for() -> None:
+    table = StepColumns.from_rows(("id", "step"), [(7, 1), (7, 2)])
+    assert list(table.rows("step", "id")) == [(1, 7), (2, 7)]
+
+
+def test_steps_are_sorted_by_wave_and_then_by_move() -> None:
+    steps = schedule(MOVES, (), UNLIMITED).steps.in_waves(MOVES, [1, 0])
+    rows = steps.rows("partition", "step", "wave", "leader_movement", "replica_bytes")
+    assert list(rows) == [(1, 1, 0, True, 101), (0, 1, 1, True, 100)]
+    together = schedule(MOVES, (), UNLIMITED).steps.in_waves(MOVES, [0, 0])
+    assert list(together.rows("partition")) == [(0,), (1,)]

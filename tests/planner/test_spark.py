@@ -15,7 +15,6 @@ from pyarrow.parquet import read_table
 
 from common.plan_errors import PlanError
 from controller.scheduling.steps import UNLIMITED, next_step
-from planner.schedule import Schedule, schedule
 from planner.snapshot import write_snapshot
 from planner.spark import (
     MOVES,
@@ -27,7 +26,7 @@ from planner.spark import (
     session,
     shares_files,
 )
-from planner.step_table import SCHEDULED, Move
+from planner.step_table import SCHEDULED, Move, Schedule, schedule
 from tests.planner.builders import cluster, partition, random_move
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def test_without_pyspark_the_error_names_the_package_to_install(monkeypatch: pyt
 def test_missing_packages_are_found_without_starting_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     assert obstacle("local") is None
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    monkeypatch.setattr("planner.java._wheel", lambda: None)
+    monkeypatch.setattr("planner.spark._wheel", lambda: None)
     assert (obstacle("local"), obstacle("sc://there")) == (NEEDS, None)
     monkeypatch.setitem(sys.modules, "pyspark", None)
     assert obstacle("sc://there") == NEEDS

@@ -9,7 +9,7 @@ import pytest
 from backends.client.channel import connect, connector
 from backends.client.handshake import Caller
 from backends.client.security import Security
-from backends.datadir import StoreError
+from backends.sqlite.datadir import StoreError
 from common.tls import pinned_client_context
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic

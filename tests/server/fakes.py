@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.state.state import State
 from protocol.codec.wire import codec

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any, cast
 
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from protocol.frames import RequestFrame
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners

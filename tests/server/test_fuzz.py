@@ -15,7 +15,7 @@ import pytest
 
 from backends.embedded.settings import Settings
 from common.error_codes import ErrorCode
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from protocol.apis import find_api
 from protocol.codec.wire import Codec, codec
 from protocol.counter import Bounds

@@ -9,11 +9,10 @@ from kafka.admin import KafkaAdminClient, NewTopic
 
 from backends.client.handshake import Caller
 from backends.state_topic.candidate import Candidate, Term
-from backends.state_topic.claim import Claim
+from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import History
 from backends.state_topic.kafka_log import KafkaStateLog
-from backends.state_topic.lease import Lease
-from backends.state_topic.ports import Timings
+from backends.state_topic.log import Timings
 from backends.state_topic.writer import TermWriter
 from backends.upstream.client import UpstreamClient
 from common.address import Address

@@ -7,7 +7,7 @@ import pytest
 from kafka import KafkaConsumer, TopicPartition
 
 from backends.state_topic.claim import CLAIM_KEY
-from backends.state_topic.ports import FencedError
+from backends.state_topic.log import FencedError
 from tests.upstream.state_instances import Instance, admin, create, replayed, rows, state_log
 from tools.kafka_cluster import KafkaCluster
 

@@ -20,7 +20,7 @@ from kafka.admin import (
 
 from backends.client.handshake import Caller
 from backends.state_topic.kafka_log import KafkaStateLog
-from backends.state_topic.ports import TopicReplacedError
+from backends.state_topic.log import TopicReplacedError
 from backends.state_topic.rows import decode_records
 from backends.state_topic.topic import StateTopicError, open_topic
 from backends.upstream.client import UpstreamClient

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 
 from backends.zookeeper.admin import orders
-from backends.zookeeper.admin.plans import Entry
+from backends.zookeeper.admin.orders import Entry
 from backends.zookeeper.session.tree import (
     ANY,
     ConflictError,
@@ -22,13 +22,12 @@ from backends.zookeeper.session.tree import (
     Set,
     Tree,
     Watch,
+    WatchLoop,
     Znode,
 )
 from backends.zookeeper.store.store import ZkStore
-from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
-from backends.zookeeper.znodes.fields import ZnodeError, encode, ids, numbered
-from backends.zookeeper.znodes.rejections import Rejections
+from backends.zookeeper.znodes.fields import Rejections, ZnodeError, encode, ids, numbered
 from controller.model.cluster import Replicas, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.children import ReassignmentChildren
-from backends.zookeeper.admin.plans import LIMIT_BYTES, Entry, decode_plan, fitting
+from backends.zookeeper.admin.orders import LIMIT_BYTES, Entry, decode_plan, fitting
 from backends.zookeeper.session.tree import (
     ANY,
     ConflictError,
@@ -25,16 +25,15 @@ from backends.zookeeper.session.tree import (
     Set,
     Tree,
     Watch,
+    WatchLoop,
     Znode,
 )
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.store.znode_cache import same_assignment
-from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
-from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode
-from backends.zookeeper.znodes.rejections import Rejections
-from common.counted import counted
+from backends.zookeeper.znodes.fields import Rejections, ZnodeError, decode_object, encode
 from common.error_codes import ErrorCode
+from common.wording import counted
 from controller.messages.job_events import AlterReply
 from controller.messages.zookeeper_events import Halt
 from controller.model.cluster import Replicas, TopicPartition

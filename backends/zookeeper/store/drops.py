@@ -8,8 +8,7 @@ log behind. Logs without a note are never deleted.
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from backends.zookeeper.store.record_chunks import RecordChunks
-from backends.zookeeper.store.records import Dropped
+from backends.zookeeper.store.records import Dropped, RecordChunks
 from backends.zookeeper.store.znode_cache import ZnodeCache
 from controller.messages.effects import DropReplica
 from controller.model.cluster import NO_LEADER, Change, Deleted, Partition, Replicas, TopicPartition

@@ -9,13 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from backends.zookeeper.session.tree import Create, Delete, Operation, Set, Tree, Znode
-from backends.zookeeper.store.record_chunks import (
-    REDO,
-    REDO_COMPLETE,
-    RecordChunks,
-    chunk_parents,
-    decode_chunks,
-)
+from backends.zookeeper.store.records import REDO, REDO_COMPLETE, RecordChunks, chunk_parents, decode_chunks
 from backends.zookeeper.store.transaction import resource_of
 from backends.zookeeper.store.znode_cache import (
     NO_PARENTS,
@@ -26,7 +20,7 @@ from backends.zookeeper.store.znode_cache import (
     new_partition,
 )
 from backends.zookeeper.znodes import paths
-from backends.zookeeper.znodes.fields import ZnodeError
+from backends.zookeeper.znodes.fields import Rejections, ZnodeError
 from backends.zookeeper.znodes.formats import (
     StateZnode,
     TopicZnode,
@@ -34,7 +28,6 @@ from backends.zookeeper.znodes.formats import (
     decode_state,
     decode_topic,
 )
-from backends.zookeeper.znodes.rejections import Rejections
 from controller.cluster.external_changes import understood
 from controller.model.cluster import (
     NO_ID,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from backends.zookeeper.store.record_chunks import ChunkData
+from backends.zookeeper.store.records import ChunkData
 from backends.zookeeper.store.transaction import entity_of
 from backends.zookeeper.store.znode_cache import ZnodeCache, same_assignment
 from controller.model.cluster import NO_ID, Change, Config, Deleted, Partition, Topic

@@ -31,13 +31,7 @@ from backends.zookeeper.session.tree import (
 from backends.zookeeper.store.drops import Drops
 from backends.zookeeper.store.loading import Loaded
 from backends.zookeeper.store.multis import MultiSpace, batched, fits, pieces_of
-from backends.zookeeper.store.record_chunks import (
-    REDO,
-    REDO_COMPLETE,
-    ChunkData,
-    RecordChunks,
-    encode_chunks,
-)
+from backends.zookeeper.store.records import REDO, REDO_COMPLETE, ChunkData, RecordChunks, encode_chunks
 from backends.zookeeper.store.transaction import ZnodeTransaction
 from backends.zookeeper.store.znode_cache import StaleError, ZnodeCache
 from backends.zookeeper.znodes import paths

@@ -1,14 +1,30 @@
-"""The registered brokers: their changes, their place in UpdateMetadata, and brokers for new replicas."""
+"""The registered brokers: their changes, their place in UpdateMetadata, and brokers for new replicas.
 
-from collections.abc import Iterator, Sequence
+The listeners relay requests to them in every state, as controller and as standby. The controller is also a client of
+theirs, for example for DescribeLogDirs.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from backends.zookeeper.znodes.fields import ZnodeError
-from backends.zookeeper.znodes.formats import Endpoint, Registration
-from common.counted import counted
+from backends.client.connection import Link
+from backends.client.errors import UnreachableError
+from backends.client.handshake import Caller, open_connection
+from backends.zookeeper.session.tree import Tree, ZookeeperError
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.fields import ZnodeError, numbered
+from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_broker
+from common.address import Address
+from common.clock import Clock, RealClock
+from common.wording import counted
 from controller.messages.events import BrokerRegistration
 from controller.model.cluster import Partition
+from controller.state.state import State
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataEndpoint
+from protocol.schema import Request, Response
 
 PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 """Kafka: SecurityProtocol."""
@@ -119,3 +135,108 @@ def metadata_broker(broker: int, registration: Registration) -> UpdateMetadataBr
         for each in registration.endpoints
     ]
     return UpdateMetadataBroker(id=broker, endpoints=endpoints, rack=registration.rack)
+
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 0.5
+
+
+class LiveBrokers:
+    """Watches the registrations of brokers, and passes all of them to `on_change` by id, without our own."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        own_id: int,
+        on_change: Callable[[Mapping[int, Registration]], None],
+        clock: Clock | None = None,
+    ) -> None:
+        self._tree, self._own_id, self._on_change = tree, own_id, on_change
+        self._clock = clock or RealClock()
+
+    async def follow(self) -> None:
+        """Read the registrations at each change, until cancelled. Retries while ZooKeeper cannot be read."""
+        changed = asyncio.Event()
+        while True:
+            changed.clear()
+            try:
+                await self._read(changed)
+            except ZookeeperError as error:
+                log.debug("cannot read the registered brokers: %s", error)
+                await self._clock.sleep(RETRY_SECONDS)
+                continue
+            await changed.wait()
+
+    async def _read(self, changed: asyncio.Event) -> None:
+        registrations = {}
+        for name in await self._tree.children(paths.BROKERS, changed.set) or []:
+            znode = await self._tree.get(f"{paths.BROKERS}/{name}", changed.set)
+            number = numbered(name)
+            if znode is None or number is None or number == self._own_id:
+                continue
+            try:
+                registrations[number] = decode_broker(znode.data)
+            except ZnodeError as error:
+                log.debug("the registration of broker %s is ignored: %s", name, error)
+        self._on_change(registrations)
+
+
+def listener_addresses(
+    brokers: Mapping[int, Registration], listener: str, protocol: str
+) -> dict[int, Address]:
+    """Return the address by broker, of the listener with this name and this security protocol.
+
+    A listener with the same name and another protocol is left out: a client's connection must not change its protocol.
+    """
+    return {
+        broker: Address(each.host, each.port)
+        for broker, registration in brokers.items()
+        for each in registration.endpoints
+        if (each.listener, each.protocol) == (listener, protocol)
+    }
+
+
+CONNECT_SECONDS = 10.0
+REQUEST_SECONDS = 30.0
+
+
+class _Connection(NamedTuple):
+    address: Address
+    link: Link
+
+
+class TermBrokerClient:
+    """Implements `BrokerClient` with one connection for each broker, at the address that the controller has for it."""
+
+    def __init__(self, state: State, caller: Caller, clock: Clock) -> None:
+        self.state, self._caller, self._clock = state, caller, clock
+        self._connections: dict[int, _Connection] = {}
+
+    async def ask(self, request: Request[Response], broker: int | None = None) -> Response:
+        """See `BrokerClient.ask`; without a broker, the live one with the lowest id is asked."""
+        number = min(self.state.live, default=-1) if broker is None else broker
+        known = self.state.brokers.get(number)
+        if known is None:
+            raise UnreachableError(f"broker {number} is not registered")
+        address = Address(known.host, known.port)
+        connection = self._connections.get(number)
+        if connection is None or connection.address != address:
+            if connection is not None:
+                await connection.link.close()
+            connect = partial(open_connection, address, self._caller, CONNECT_SECONDS)
+            connection = self._connections[number] = _Connection(address, Link(connect, self._clock))
+        return await connection.link.ask(request, REQUEST_SECONDS)
+
+    async def close(self) -> None:
+        """Close all connections; later requests open new ones."""
+        for connection in self._connections.values():
+            await connection.link.close()
+        self._connections.clear()
+
+
+class TermCanaryClient(TermBrokerClient):
+    """Implements `CanaryClient`."""
+
+    async def refresh(self) -> None:
+        """Do nothing: the state has the addresses."""

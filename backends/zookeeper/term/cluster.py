@@ -2,6 +2,13 @@
 
 Brokers are sent only what is stored in ZooKeeper, never what is only decided. The ISR and the partition epoch in a request
 are those of the state znode, and a broker that joins gets the content of the znode cache.
+
+Below inter-broker protocol 2.7, leaders store their ISRs themselves and then notify the controller. A notification may be a
+minute late, and is lost when the leader crashes. With an outdated ISR, an election could fail although an eligible replica
+exists. So ISRs are read before a decision that depends on them (Kafka: PartitionStateMachine).
+
+The znode of a topic that is being deleted stays until all of its replicas are gone, and no broker is told of its
+partitions: LeaderAndIsr would create the replicas again.
 """
 
 import asyncio
@@ -16,16 +23,15 @@ from backends.zookeeper.session.tree import Tree, Watch, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, ZkStore
 from backends.zookeeper.term.broker_protocol import BrokerProtocol
 from backends.zookeeper.term.brokers import BrokerDirectory, metadata_broker
-from backends.zookeeper.term.deletions import TopicDeletions
 from backends.zookeeper.term.election import Candidate, is_controller
-from backends.zookeeper.term.isr_refresh import refresh_isrs
 from backends.zookeeper.term.observer import Observer
 from backends.zookeeper.term.registrar import Registrar
 from backends.zookeeper.znodes import paths
-from backends.zookeeper.znodes.rejections import Rejections
+from backends.zookeeper.znodes.fields import Rejections
 from common.clock import Clock
-from common.tasks import cancel
+from common.tasks import cancel, spawn
 from controller.messages.effects import (
+    TOPIC_DELETED,
     BrokerCommand,
     BrokerJoined,
     BrokerLeft,
@@ -35,9 +41,18 @@ from controller.messages.effects import (
     Publish,
     TopicDeleted,
 )
-from controller.messages.event import Event, Reply
-from controller.messages.events import ControllerStarted
-from controller.model.cluster import Partition
+from controller.messages.event import AnyEvent, Event, Reply
+from controller.messages.events import (
+    BrokerStarted,
+    BrokerStopped,
+    ControlledShutdown,
+    ControllerStarted,
+    ElectLeaders,
+    LogDirFailed,
+    RebalanceLeaders,
+)
+from controller.messages.zookeeper_events import PartitionsStored, ReplicasDeleted
+from controller.model.cluster import Partition, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.update_metadata_request import UpdateMetadataBroker
@@ -224,3 +239,71 @@ class ZookeeperCluster:
         own = self._context.candidate
         registration = own.registration._replace(rack=self._directory.controller_rack)
         return [*live, metadata_broker(own.id, registration)]
+
+
+class TopicDeletions:
+    """The deletions of one term. The controller keeps the replicas that are left (`State.dropping`)."""
+
+    def __init__(self, state: State, submit: SubmitEvent) -> None:
+        self._state, self._submit = state, submit
+        self.topics: set[str] = set()
+        """Topics whose drops were sent, until the controller has deleted them."""
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def began(self, effect: DropReplica | BrokerLeft) -> None:
+        """Note the topic of a drop that deletes it."""
+        if isinstance(effect, DropReplica) and effect.leader_epoch == TOPIC_DELETED:
+            self.topics.add(effect.topic)
+
+    def left_at(self, broker: int) -> Iterator[DropReplica]:
+        """Yield the drops that a broker with a new connection is to get again, after the state of the cluster."""
+        for topic in sorted(self.topics):
+            for partition, at in sorted(self._state.dropping.get(topic, ())):
+                if at == broker:
+                    yield DropReplica(topic, partition, (broker,), TOPIC_DELETED)
+
+    def confirm(self, broker: int, drops: Sequence[DropReplica]) -> None:
+        """Tell the controller which replicas the broker has deleted for good."""
+        keys = [
+            TopicPartition(each.topic, each.partition) for each in drops if each.leader_epoch == TOPIC_DELETED
+        ]
+        if keys:
+            task = spawn(self._submitted(ReplicasDeleted(broker, keys)), "deleted-replicas")
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+    async def _submitted(self, event: ReplicasDeleted) -> None:
+        await self._submit(event)
+
+
+BATCH = 500
+"""Znodes that are read with pipelined requests."""
+
+
+def affected_partitions(state: State, event: AnyEvent) -> Iterator[TopicPartition]:
+    """Yield the partitions whose ISRs affect the decision on this event."""
+    match event:
+        case ControlledShutdown(broker) | BrokerStopped(broker):
+            yield from _hosted(state, broker)
+        case BrokerStarted(registration) if registration.id in state.live:
+            # The broker has restarted before its session ended. The controller stops it first, which elects new leaders.
+            yield from _hosted(state, registration.id)
+        case LogDirFailed(_, keys):
+            yield from keys
+        case ElectLeaders(_, keys) if keys is not None:
+            yield from keys
+        case ElectLeaders() | RebalanceLeaders():
+            yield from (each.key for each in state.all_partitions() if each.leader != each.replicas[0])
+
+
+async def refresh_isrs(store: ZkStore, state: State, event: AnyEvent) -> PartitionsStored | None:
+    """Read the affected ISRs. Return the event to submit first, None if nothing has changed. Raises ZookeeperError."""
+    keys = list(affected_partitions(state, event))
+    changed: list[Partition] = []
+    for start in range(0, len(keys), BATCH):
+        changed += await store.read_partitions(keys[start : start + BATCH])
+    return PartitionsStored(changed) if changed else None
+
+
+def _hosted(state: State, broker: int) -> Iterator[TopicPartition]:
+    return (each.key for each in state.all_partitions() if broker in each.replicas)

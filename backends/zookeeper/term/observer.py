@@ -7,24 +7,22 @@ IsrChangeNotification, LogDirEventNotification, TopicDeletion, ApiPartitionReass
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from backends.zookeeper.session.tree import ConflictError, Delete, Tree, Watch, ZookeeperError
+from backends.zookeeper.session.tree import ConflictError, Delete, Tree, Watch, WatchLoop, ZookeeperError
 from backends.zookeeper.store.loading import complete_topic, read_new_topic
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.store.transaction import resource_of
 from backends.zookeeper.store.znode_cache import NO_STATE
 from backends.zookeeper.term.brokers import BrokerDirectory, RegisteredBroker
 from backends.zookeeper.term.election import Candidate
-from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
-from backends.zookeeper.znodes.fields import ZnodeError, decode_object, named_partitions, numbered
+from backends.zookeeper.znodes.fields import Rejections, ZnodeError, decode_object, named_partitions, numbered
 from backends.zookeeper.znodes.formats import (
     decode_broker,
     decode_config_change,
     decode_isr_changes,
     decode_log_dir_event,
 )
-from backends.zookeeper.znodes.rejections import Rejections
-from common.counted import counted
+from common.wording import counted
 from controller.messages.events import (
     BrokerChanged,
     BrokerStarted,

@@ -5,15 +5,14 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from common.extras import missing
+from common.wording import missing
 from controller.scheduling.steps import Replicas
 from planner.proposals.problem.nodes import ONE, Node, own_rack
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 
 if TYPE_CHECKING:
     from planner.proposals.problem.arrays import Ints
-    from planner.proposals.problem.columns import Columns
-    from planner.proposals.problem.table import Table
+    from planner.proposals.problem.table import Columns, Table
 
 Measure = Literal["replicas", "bytes", "both"]
 """What `add` and `balance` even out."""
@@ -154,7 +153,7 @@ def problem_of(
 ) -> Problem:
     """Build the problem of a snapshot in memory. `moving` partitions are left out. Raises like `problem_from`."""
     try:
-        from planner.proposals.problem.columns import columns_of
+        from planner.proposals.problem.table import columns_of
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
     return problem_from(snapshot.brokers, columns_of(snapshot, moving), goal, topics)
@@ -169,8 +168,7 @@ def problem_from(
     contradicts the cluster, and MissingSolverError if numpy is not installed.
     """
     try:
-        from planner.proposals.problem.dropping import leaving_offline
-        from planner.proposals.problem.layout import layout_of
+        from planner.proposals.problem.layout import layout_of, leaving_offline
         from planner.proposals.problem.table import OFFLINE, table_of
     except ModuleNotFoundError as error:
         raise MissingSolverError from error

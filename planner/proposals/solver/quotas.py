@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints, filled, lowered
-from planner.proposals.problem.dropping import first_to_drop
+from planner.proposals.problem.layout import first_to_drop
 from planner.proposals.problem.table import IN_SYNC, per_broker
 from planner.proposals.solver.class_flow import Input, Ranges
 

@@ -4,22 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from common.counted import counted
-from planner.proposals.notes import (
-    MOST_NOTES,
-    byte_notes,
-    disk_notes,
-    least_bytes_note,
-    rack_notes,
-    share_notes,
-)
+from common.wording import counted
 from planner.proposals.problem.arrays import UNBOUNDED, Ints
 from planner.proposals.problem.counts import byte_ranges, count_ranges
 from planner.proposals.problem.goal import CountRange, Problem, ProposalError
 from planner.proposals.problem.layout import layout_of
-from planner.proposals.problem.rack_rule import RackRule
+from planner.proposals.problem.nodes import RackRule
 from planner.proposals.problem.table import per_broker
-from planner.proposals.solver.byte_balance import Budget, even_bytes
+from planner.proposals.solver.byte_balance import Budget, arriving_bytes, even_bytes, within_disks
 from planner.proposals.solver.class_flow import (
     Input,
     Ranges,
@@ -32,10 +24,17 @@ from planner.proposals.solver.class_flow import (
     place_fewest_bytes,
     size_steps,
 )
-from planner.proposals.solver.disks import arriving_bytes, within_disks
 from planner.proposals.solver.leaders import even_leaders, taken_over
+from planner.proposals.solver.notes import (
+    MOST_NOTES,
+    byte_notes,
+    disk_notes,
+    least_bytes_note,
+    rack_notes,
+    share_notes,
+)
+from planner.proposals.solver.placement import ordered
 from planner.proposals.solver.quotas import QuotaPlan, Shares, by_quotas, count_bound
-from planner.proposals.solver.rows import ordered
 from planner.proposals.solver.topic_spread import Topics, spread_topics, unbounded
 
 EXACT_ARCS = 400_000

@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints
+from planner.proposals.problem.counts import counts_by_topic, even_share
 from planner.proposals.problem.table import per_broker
-from planner.proposals.problem.topic_counts import counts_by_topic, even_share
-from planner.proposals.solver.byte_balance import Budget
+from planner.proposals.solver.byte_balance import Budget, arriving_bytes
 from planner.proposals.solver.class_flow import Input
-from planner.proposals.solver.disks import arriving_bytes
 
 ROUNDS = 48
 """Partners that are tried for each replica in one pass."""

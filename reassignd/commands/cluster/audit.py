@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from common.counted import counted
-from planner.report.units import in_bytes
+from common.wording import as_json, counted
+from planner.units import in_bytes
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import by, columns, echo, when
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from common.counted import counted
 from common.plan_errors import PlanError
+from common.wording import as_json, counted
 from planner.proposals.problem.goal import ProposalError
 from planner.proposing import chosen_topics
 from planner.snapshot import TOPIC_PARTITION, Snapshot
@@ -15,7 +15,6 @@ from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.planning.cluster_source import Source, with_source
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from common.counted import counted
 from common.rates import read_rate
+from common.wording import as_json, counted
 from controller.configs.names import OWN_PREFIX, PACE
 from controller.scheduling.plan_limits import MEANING
 from reassignd.commands.completion import limit_names
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import columns, echo
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

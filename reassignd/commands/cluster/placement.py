@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from planner.proposals.goals_text import read_broker_ids
+from common.wording import as_json
+from planner.proposing import read_broker_ids
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import echo
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

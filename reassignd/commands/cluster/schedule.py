@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.wording import as_json
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import columns, echo, when
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

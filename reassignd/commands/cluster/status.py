@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from common.counted import counted
-from planner.report.units import in_bytes, in_time
+from common.wording import as_json, counted, printable
+from planner.units import in_bytes, in_time
 from reassignd.commands.cluster.schedule import in_words
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import broker_lines, echo, job_lines, reason_lines, when
 from reassignd.errors import UnreachableError
-from reassignd.printable import as_json, printable
 
 if TYPE_CHECKING:
     from reassignd.client import Client

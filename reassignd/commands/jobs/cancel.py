@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from common.counted import counted
-from planner.report.units import in_bytes
+from common.wording import as_json, counted
+from planner.units import in_bytes
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, with_client
 from reassignd.commands.text import echo, left_out_lines, listed, waiting_lines
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from common.counted import counted
+from common.wording import as_json, counted
 from controller.model.jobs import PRIORITIES
 from reassignd.commands.options import (
     FILE,
@@ -24,7 +24,6 @@ from reassignd.commands.options import (
 from reassignd.commands.rates import rate
 from reassignd.commands.text import echo, left_out_lines
 from reassignd.errors import CommandError
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

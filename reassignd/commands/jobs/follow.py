@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from common.counted import counted
-from planner.report.units import in_bytes
+from common.wording import counted, printable
+from planner.units import in_bytes
 from reassignd.client import Client
 from reassignd.commands.text import DONE, copied, duration, echo
 from reassignd.errors import UnreachableError
-from reassignd.printable import printable
 
 Row = dict[str, Any]
 

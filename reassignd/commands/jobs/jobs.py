@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from common.counted import counted
+from common.wording import as_json, counted
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, with_client
 from reassignd.commands.text import DONE, duration, echo, job_lines, part_lines, reason_lines, when
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.wording import as_json
 from controller.model.jobs import PRIORITIES
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.rates import rate_or_none
 from reassignd.commands.text import echo
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from common.counted import counted
+from common.wording import as_json, counted
 from controller.cluster.placement import place
 from controller.model.plan import Entry, plan_of
 from controller.scheduling.steps import Replicas
-from planner.proposals.goals_text import read_broker_ids
 from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, problem_of
-from planner.proposals.proposal import propose
+from planner.proposing import propose, read_broker_ids
 from planner.snapshot import TOPIC_PARTITION, Partition, Snapshot
 from reassignd.commands.jobs.execute import ROLLBACK_FILE, Shown, WaitOptions, submit
 from reassignd.commands.options import (
@@ -30,7 +29,6 @@ from reassignd.commands.options import (
 from reassignd.commands.planning.cluster_source import read_server
 from reassignd.commands.text import echo, part_lines
 from reassignd.errors import CommandError
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

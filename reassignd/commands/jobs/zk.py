@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
-from common.counted import counted
+from common.wording import counted
 from reassignd.commands.options import FILE, PLAN_FILE, read_plan_file
 from reassignd.commands.text import echo
 from reassignd.config.config import Assignment, Settings, read_file, resolve
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
-    from backends.zookeeper.admin.plans import Entry
+    from backends.zookeeper.admin.orders import Entry
     from backends.zookeeper.session.tree import Tree
     from backends.zookeeper.znodes.formats import ControllerZnode
     from controller.model.cluster import TopicPartition
@@ -67,7 +67,7 @@ def with_zookeeper(
 @PLAN_FILE
 async def submit(tree: "Tree", plan_file: Path) -> None:
     """Write a plan to /admin/reassign_partitions. Fails while there is one."""
-    from backends.zookeeper.admin.plans import encode_plan
+    from backends.zookeeper.admin.orders import encode_plan
     from backends.zookeeper.znodes import paths
 
     plan = await _read_plan(tree, plan_file)
@@ -82,7 +82,7 @@ async def submit(tree: "Tree", plan_file: Path) -> None:
 @PLAN_FILE
 async def queue(tree: "Tree", plan_file: Path) -> None:
     """Write a plan to /admin/reassign_partitions_queue. Partitions that are moving are rolled back first."""
-    from backends.zookeeper.admin.plans import encode_plan
+    from backends.zookeeper.admin.orders import encode_plan
     from backends.zookeeper.znodes import paths
 
     await _require_reassignd(tree)
@@ -142,7 +142,7 @@ async def _connected(settings: Settings, act: "Callable[[Tree], Awaitable[None]]
 
 async def _read_plan(tree: "Tree", plan_file: Path) -> "list[Entry]":
     """Read the plan and check that its partitions exist. Raises CommandError."""
-    from backends.zookeeper.admin.plans import decode_file
+    from backends.zookeeper.admin.orders import decode_file
     from backends.zookeeper.znodes import paths
     from backends.zookeeper.znodes.fields import ZnodeError
     from backends.zookeeper.znodes.formats import decode_topic
@@ -197,7 +197,7 @@ def _kind(controller: "ControllerZnode | None") -> str:
 
 
 async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
-    from backends.zookeeper.admin.plans import decode_plan
+    from backends.zookeeper.admin.orders import decode_plan
     from backends.zookeeper.znodes.fields import ZnodeError
 
     znode = await tree.get(path)
@@ -218,8 +218,8 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
 
 async def _originals(tree: "Tree") -> "dict[TopicPartition, tuple[int, ...]]":
     """Return the original replicas in reassignd's records, which a rollback restores."""
-    from backends.zookeeper.store.record_chunks import RecordChunks
-    from backends.zookeeper.store.record_chunks import chunk_parent as folder_of
+    from backends.zookeeper.store.records import RecordChunks
+    from backends.zookeeper.store.records import chunk_parent as folder_of
     from controller.model.cluster import Reassignment
 
     chunks, folder = RecordChunks(), folder_of(Reassignment)

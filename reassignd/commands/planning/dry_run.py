@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from common.counted import counted
 from common.json.text import parse
 from common.plan_errors import PlanError
+from common.wording import as_json, counted
 from controller.model.plan import read_plan
 from controller.scheduling.steps import Replicas
 from planner.forecast import Forecast
-from planner.report.units import in_bytes
 from planner.snapshot import TOPIC_PARTITION, Snapshot
+from planner.units import in_bytes
 from reassignd.commands.options import JSON
 from reassignd.commands.planning.cluster_source import read_server
 from reassignd.commands.planning.forecast_text import (
@@ -26,7 +26,6 @@ from reassignd.commands.planning.forecast_text import (
 )
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from common.clock import wall_clock
-from common.counted import counted
-from common.grouping import grouped
+from common.lists import grouped
+from common.wording import counted
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
 from controller.scheduling.plan_limits import LETTERS, PlanLimits
 from planner.forecast import NO_RATES, Forecast
 from planner.plan import Target, make_plan, moves_of
-from planner.report.units import in_bytes, in_time
-from planner.schedule import schedule as schedule_moves
 from planner.snapshot import Snapshot
+from planner.step_table import schedule as schedule_moves
+from planner.units import in_bytes, in_time
 from reassignd.commands.text import waiting_lines
 from reassignd.errors import CommandError
 

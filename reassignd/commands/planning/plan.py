@@ -4,15 +4,14 @@ from pathlib import Path
 
 import click
 
-from common.counted import counted
-from common.extras import missing
 from common.plan_errors import PlanError
+from common.wording import counted, missing
 from controller.scheduling.limits import ALIASES, CONFIGS
 from controller.scheduling.plan_limits import LETTERS, PlanLimits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
-from planner.schedule import schedule
 from planner.snapshot import read_snapshot
 from planner.spark import MAX_INLINE_PARTITIONS, running, schedule_of
+from planner.step_table import schedule
 from reassignd.commands.planning.forecast_text import BANDWIDTH, copy_lines
 from reassignd.commands.planning.spark_options import Where, with_spark
 from reassignd.commands.text import echo

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from common.counted import counted
 from common.plan_errors import PlanError
+from common.wording import as_json, counted
 from planner.forecast import Forecast
-from planner.on_spark.proposing import propose_on
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
-from planner.proposals.proposal import Proposal
+from planner.proposals.result import Proposal
 from planner.proposals.text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
-from planner.proposing import GoalOptions, propose_for, read_goal_options
+from planner.proposing import GoalOptions, propose_for, propose_on, read_goal_options
 from planner.snapshot import Snapshot, has_more_rows, read_snapshot
 from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, with_client
@@ -42,7 +41,6 @@ from reassignd.commands.planning.spark_options import Where, with_spark
 from reassignd.commands.rates import rate
 from reassignd.commands.text import columns, echo
 from reassignd.errors import CommandError
-from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client

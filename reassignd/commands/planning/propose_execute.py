@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from planner.proposals.problem.goal import Goal
-from planner.proposals.proposal import Proposal
+from planner.proposals.result import Proposal
 from planner.proposals.text import left_out_lines, plan_json
 from planner.proposing import GoalOptions, propose_for
 from planner.snapshot import Snapshot

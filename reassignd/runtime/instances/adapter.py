@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from backends.client.errors import AuthenticationError
 from backends.client.handshake import Caller
-from backends.upstream.counters import UpstreamCounters
+from backends.upstream.rows import UpstreamCounters
 from controller.ports import StoreLostError
 from controller.state.state import State
 from reassignd.config.config import Settings

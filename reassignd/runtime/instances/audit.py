@@ -8,17 +8,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from backends.audit_topic.entries import entries_in_rows
+from backends.audit_topic.entries import append_entries, entries_in_rows
 from backends.audit_topic.mirror import AuditMirror, EntryLog
 from backends.audit_topic.outbox import AuditOutbox
-from backends.audit_topic.topic import append_entries
 from backends.client.errors import BrokerError
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.ports import FencedError, StateLog, TopicReplacedError
+from backends.state_topic.log import FencedError, StateLog, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
 from common.clock import Clock
+from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
-from common.worker_thread import WorkerThread
 from controller.model.audit import AuditEntry
 from controller.ports import Store
 from protocol.record_batch import BatchRecord

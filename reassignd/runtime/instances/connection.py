@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from backends.audit_topic.topic import audit_topic, open_audit_topic
+from backends.audit_topic.entries import audit_topic, open_audit_topic
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import Caller
 from backends.state_topic.kafka_log import KafkaStateLog

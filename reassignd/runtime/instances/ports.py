@@ -7,7 +7,7 @@ to the same broker at all instances.
 from collections.abc import Callable, Mapping
 
 from backends.state_topic.history import History
-from backends.state_topic.meta import PORTS_KEY, encode_ports, read_ports
+from backends.state_topic.rows import PORTS_KEY, encode_ports, read_ports
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchRecord
 from server.gateway.port_assignments import Claim, Holders, PortAssignmentError, PortPendingError, assign

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from backends.state_topic.claim import Claim
+from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import History
-from backends.state_topic.lease import Lease
 from backends.state_topic.writer import WriteCounts
 from common.clock import wall_clock
-from common.json.foreign import decode_foreign
+from common.json.models import decode_foreign
 from reassignd import __version__
 from server.ports import InstanceRow
 

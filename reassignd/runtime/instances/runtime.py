@@ -15,18 +15,17 @@ from backends.client.handshake import Caller
 from backends.client.security import Security
 from backends.state_topic.candidate import Candidate, Term
 from backends.state_topic.claim import Claim
-from backends.state_topic.decoded import DecodedRows
-from backends.state_topic.history import History
-from backends.state_topic.meta import META_KEY, read_meta
-from backends.state_topic.ports import FencedError, Timings, TopicReplacedError
+from backends.state_topic.history import DecodedRows, History
+from backends.state_topic.log import FencedError, Timings, TopicReplacedError
+from backends.state_topic.rows import META_KEY, read_meta
 from backends.state_topic.topic import StateTopicError
-from backends.upstream.counters import UpstreamCounters
+from backends.upstream.rows import UpstreamCounters
 from common.address import Address
 from common.backoff import Backoff
 from common.clock import BootClock, Clock, within
-from common.counted import counted
+from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
-from common.worker_thread import WorkerThread
+from common.wording import counted
 from controller.ports import StoreLostError
 from controller.state.state import State
 from protocol.errors import DecodeError

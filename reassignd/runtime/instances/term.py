@@ -12,16 +12,13 @@ from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 from backends.client.handshake import Caller
-from backends.state_topic.candidate import Term
-from backends.state_topic.decoded import DecodedRows
-from backends.state_topic.history import History
-from backends.state_topic.lease import Lease, StepPermit
-from backends.state_topic.meta import Meta, read_meta
-from backends.state_topic.ports import StateLog, Timings
-from backends.state_topic.reader import read_during_term
-from backends.state_topic.store import StateTopicStore
-from backends.state_topic.writer import TermWriter
-from backends.upstream.records import OwnRecords
+from backends.state_topic.candidate import Term, read_during_term
+from backends.state_topic.claim import Lease, StepPermit
+from backends.state_topic.history import DecodedRows, History
+from backends.state_topic.log import StateLog, Timings
+from backends.state_topic.rows import Meta, read_meta
+from backends.state_topic.writer import StateTopicStore, TermWriter
+from backends.upstream.own_records import OwnRecords
 from common.clock import Clock, wall_clock
 from common.garbage_collector import gc_paused
 from common.tasks import cancel

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from backends.zookeeper.term.live_brokers import listener_addresses
+from backends.zookeeper.term.brokers import listener_addresses
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 from common.address import Address
 from common.tls import client_context_from_files

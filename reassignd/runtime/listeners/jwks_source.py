@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from common.clock import Clock, within
-from common.extras import missing
+from common.wording import missing
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
 from server.security.signed_tokens import Keys, parse_keys

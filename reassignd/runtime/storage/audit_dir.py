@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
 
-from backends.datadir import StoreError
-from common.worker_thread import WorkerThread
+from backends.sqlite.datadir import StoreError
+from common.off_loop import WorkerThread
 from controller.model.audit import AuditEntry
 from controller.model.cluster import Change, Record
 from controller.ports import Store

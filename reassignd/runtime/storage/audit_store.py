@@ -5,10 +5,10 @@ import sqlite3
 from collections.abc import Callable
 from typing import NamedTuple
 
-from backends.datadir import StoreError
 from backends.sqlite.audit import AuditReader
+from backends.sqlite.datadir import StoreError
 from common.clock import Clock
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.model.audit import AuditTrim
 from controller.ports import Store, StoreLostError
 from reassignd.config.config import Settings

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from backends.datadir import DATABASE, LOCK, StoreError, lock
+from backends.sqlite.datadir import DATABASE, LOCK, StoreError, lock
 from controller.model.cluster import Broker, ControllerEpoch, Record
 from reassignd.runtime.storage import identity
 from server.gateway import port_assignments

@@ -4,7 +4,7 @@ import base64
 import uuid
 from pathlib import Path
 
-from backends.datadir import StoreError
+from backends.sqlite.datadir import StoreError
 from common.durable_file import replace_file
 from reassignd.config import properties
 from reassignd.errors import CommandError

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from backends.datadir import DATABASE, StoreError
+from backends.sqlite.datadir import DATABASE, StoreError
 from common.durable_file import replace_file
 from server.gateway import port_assignments
 

@@ -4,7 +4,7 @@ import asyncio
 from itertools import islice
 from pathlib import Path
 
-from backends.datadir import DATABASE, StoreError
+from backends.sqlite.datadir import DATABASE, StoreError
 from backends.sqlite.store import SqliteStore
 from common.garbage_collector import gc_paused
 from controller.ports import Store

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import StreamingResponse
 
-from common.json.foreign import decode_foreign
+from common.json.models import decode_foreign
 from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLogError
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
-from common.large_lists import clear_lists
+from common.lists import clear_lists
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import (
     AlterTopic,

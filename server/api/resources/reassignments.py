@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from common.error_codes import ErrorCode
 from common.json.models import convert_model
-from common.large_lists import drained
+from common.lists import drained
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import TopicPartition

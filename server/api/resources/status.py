@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from common.counted import counted
+from common.wording import counted
 from controller.cluster.health import missing_brokers, offline_brokers
 from controller.messages.job_events import Pause
 from controller.state.state import State

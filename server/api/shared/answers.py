@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from common.turns import ROWS_PER_SLICE
+from common.tasks import ROWS_PER_SLICE
 
 PIECE = 256 * 1024
 """Bytes of a document that are sent at once."""

@@ -12,12 +12,10 @@ from starlette.responses import Response
 
 from common.json.models import convert_model
 from common.json.text import parse
-from common.large_lists import clear_lists
-from common.off_loop import InTurn, OffLoop
+from common.lists import clear_lists
+from common.off_loop import InTurn, OffLoop, WorkerThread
 from common.plan_errors import PlanError
-from common.tasks import cancel
-from common.turns import in_slices
-from common.worker_thread import WorkerThread
+from common.tasks import cancel, in_slices
 from controller.messages.event import Event, Reply, Requester
 from controller.ports import Submitter
 from controller.state.state import State

@@ -8,8 +8,8 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 from common.clock import wall_clock
-from common.grouping import grouped
 from common.json.text import parse
+from common.lists import grouped
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from common.error_codes import ErrorCode
 from common.json.text import abbreviated
-from common.large_lists import clear_lists, drained
+from common.lists import clear_lists, drained
 from common.plan_errors import Faults, PlanError
 from controller.messages.job_events import AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import Replicas, TopicPartition
@@ -77,7 +77,7 @@ def topics_of(entries: Sequence[Entry]) -> list[AlterTopic]:
 
 
 def clear_topics(topics: list[AlterTopic]) -> None:
-    """Empty the rows of a request that has been answered, see `common.large_lists`."""
+    """Empty the rows of a request that has been answered, see `common.lists`."""
     for topic in drained(topics):
         clear_lists(topic.rows)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from backends.audit_topic.entries import encode_entry
-from backends.state_topic.ports import Fetched
+from backends.state_topic.log import Fetched
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim
 from controller.model.cluster import Change, Record
 from protocol.record_batch import BatchRecord, Producer

@@ -2,13 +2,24 @@
 
 import pytest
 
-from backends.audit_topic.entries import decode_entry, encode_entry, entries_in_batches, entries_in_rows
+from backends.audit_topic.entries import (
+    append_entries,
+    audit_topic,
+    decode_entry,
+    encode_entry,
+    entries_in_batches,
+    entries_in_rows,
+    open_audit_topic,
+)
 from backends.state_topic.rows import RowWriter
 from controller.model.audit import AuditAction
 from protocol.errors import DecodeError
+from protocol.messages.create_topics_request import CreateTopicsRequest
 from protocol.record_batch import BatchRecord
 from tests.backends.audit_topic.builders import NO_PRODUCER, an_entry
 from tests.backends.state_topic.builders import Log, row
+from tests.backends.state_topic.test_kafka_log import Cluster as Brokers
+from tests.backends.state_topic.test_topic import Cluster
 
 
 def test_an_entry_is_read_as_it_was_written() -> None:
@@ -47,3 +58,30 @@ def test_records_that_are_no_entries_are_counted() -> None:
     log = Log().add(encode_entry(an_entry(1)), row("a"), producer=NO_PRODUCER)
     log.add(row("b"), attributes=1).marker(commit=True).add(BatchRecord(None, None))
     assert entries_in_batches(log.batches) == ([an_entry(1)], 3)
+
+
+def test_the_name_follows_from_that_of_the_state_topic() -> None:
+    assert audit_topic("__reassignd_state") == "__reassignd_state_audit"
+
+
+async def test_a_new_topic_deletes_entries_by_age() -> None:
+    cluster = Cluster(exists=False)
+    await open_audit_topic(cluster, "state", 3, 1000)
+    (request,) = cluster.requests(CreateTopicsRequest)
+    (topic,) = request.topics
+    configs = {config.name: config.value for config in topic.configs}
+    assert (topic.name, topic.replication_factor) == ("state_audit", 3)
+    assert (configs["cleanup.policy"], configs["retention.ms"]) == ("delete", "1000")
+    assert configs["min.insync.replicas"] == "2"
+
+
+async def test_an_existing_topic_is_used() -> None:
+    cluster = Cluster()
+    await open_audit_topic(cluster, "state", 3, 1000)
+    assert not cluster.requests(CreateTopicsRequest)
+
+
+async def test_entries_have_no_producer() -> None:
+    brokers = Brokers()
+    await append_entries(brokers.log(), [])
+    assert brokers.asked

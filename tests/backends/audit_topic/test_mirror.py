@@ -5,9 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from backends.audit_topic.mirror import PAUSE_SECONDS, AuditMirror
-from backends.state_topic.ports import TopicReplacedError
+from backends.audit_topic.mirror import PAUSE_SECONDS, AuditMirror, KnownIds
+from backends.state_topic.log import TopicReplacedError
 from common.clock import ManualClock
 from protocol.errors import DecodeError
 from tests.backends.audit_topic.builders import RecordedStore, ScriptedTopic, an_entry
@@ -120,3 +122,17 @@ async def test_records_that_are_no_entries_are_skipped(caplog: pytest.LogCapture
     async with following.running():
         assert await following.ids() == [1]
     assert "1 records that are no entries" in caplog.text
+
+
+@given(st.lists(st.integers(1, 30), max_size=60))
+def test_it_tells_what_a_set_tells(numbers: list[int]) -> None:
+    known, plain = KnownIds(), set[int]()
+    for number in numbers:
+        assert known.add(number) == (number not in plain)
+        plain.add(number)
+
+
+def test_consecutive_ids_take_one_range() -> None:
+    known = KnownIds()
+    assert all(known.add(number) for number in [*range(1, 1000, 2), *range(2, 1000, 2)])
+    assert len(known._starts) == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from backends.client.connection import BrokerConnection
+from backends.client.connection import FIRST_PAUSE, LONGEST_PAUSE, BrokerConnection, Link
 from backends.client.errors import (
     AuthenticationError,
     RequestLostError,
@@ -12,7 +12,6 @@ from backends.client.errors import (
     UnreachableError,
 )
 from backends.client.handshake import Caller, open_connection
-from backends.client.link import FIRST_PAUSE, LONGEST_PAUSE, Link
 from common.clock import ManualClock
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse

@@ -13,10 +13,9 @@ from backends.broker_commands.requests import (
 from backends.broker_commands.requests import update_metadata as metadata_request
 from backends.client.channel import Channel
 from backends.embedded.broker import EmbeddedBroker
-from backends.embedded.isr_reporter import IsrReporter
+from backends.embedded.controller_requests import IsrReporter
 from backends.embedded.log_dirs import LogDirs
-from backends.embedded.replication import Replication, Volume
-from backends.embedded.throttles import Throttles
+from backends.embedded.replication import Replication, Throttles, Volume
 from common.clock import ManualClock
 from controller.messages.effects import DropReplica
 from controller.model.cluster import Partition, Topic, TopicPartition

@@ -4,6 +4,7 @@ from dataclasses import astuple, replace
 import pytest
 
 from backends.embedded.cluster import Listener
+from backends.embedded.settings import Settings
 from controller.configs.names import (
     LEADER_RATE,
     LEADER_REPLICAS,
@@ -278,3 +279,12 @@ def test_the_topic_configs_are_those_that_the_controller_accepts() -> None:
         "embedded.partition.bytes",
         "embedded.produce.bytes.per.second",
     )
+
+
+def test_brokers_are_in_racks_by_turns() -> None:
+    assert [Settings(racks=3).rack(broker) for broker in (1, 2, 3, 4)] == [
+        "rack-a",
+        "rack-b",
+        "rack-c",
+        "rack-a",
+    ]

@@ -1,9 +1,17 @@
 import pytest
 
-from backends.embedded.log_dirs import SERVED, LogDirs
+from backends.embedded.log_dirs import SERVED, VOLUME_BYTES, LogDirs
 from backends.embedded.replication import Log
 from controller.model.cluster import TopicPartition
-from tests.builders import key
+from protocol.messages.alter_replica_log_dirs_request import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
+from protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from tests.backends.embedded.brokers import FAILED, NOT_LEADER, SIZE, UNKNOWN, BrokerRig
+from tests.builders import key, partition
 
 FOO = key("foo-0")
 
@@ -104,3 +112,83 @@ def test_replaced_disks_are_empty(dirs: LogDirs) -> None:
     dirs.replace_failed()
     assert dirs.find(FOO) is None
     assert dirs.create(FOO, new=False) is not None
+
+
+NOT_HERE, NO_DIR = 9, 57
+
+
+@pytest.fixture
+def rig() -> BrokerRig:
+    """It leads foo-0 in directory a, and follows foo-1 in b, of which it has nothing yet."""
+    rig = BrokerRig()
+    rig.leader_and_isr(partition("foo-0", [1, 2]), partition("foo-1", [2, 1], isr=(2,)))
+    return rig
+
+
+def described(rig: BrokerRig, *indexes: int) -> dict[str, list[tuple[int, ...]]]:
+    topics = [DescribableLogDirTopic("foo", indexes)] if indexes else None
+    response = rig.broker.describe_log_dirs(DescribeLogDirsRequest(topics))
+    return {
+        result.log_dir: [tuple(row) for topic in result.topics for row in topic.partitions]
+        for result in response.results
+        if not result.error_code
+    }
+
+
+def moved(rig: BrokerRig, name: str, path: str) -> int:
+    topic, index = key(name)
+    request = AlterReplicaLogDirsRequest(
+        [AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(topic, (index,))])]
+    )
+    [result] = rig.broker.alter_replica_log_dirs(request).results
+    return result.partitions[0].error_code
+
+
+def offset(rig: BrokerRig, name: str, timestamp: int) -> tuple[int, int]:
+    topic, index = key(name)
+    request = ListOffsetsRequest(
+        topics=[ListOffsetsTopic(topic, [ListOffsetsPartition(index, -1, timestamp)])]
+    )
+    [answer] = rig.broker.list_offsets(request).topics
+    return answer.partitions[0].error_code, answer.partitions[0].offset
+
+
+def test_sizes_and_lags_are_described_by_directory(rig: BrokerRig) -> None:
+    assert described(rig) == {"a": [(0, int(SIZE), 0, False)], "b": [(1, 0, 10, False)]}
+
+
+def test_only_requested_partitions_are_described(rig: BrokerRig) -> None:
+    assert described(rig, 1, 7) == {"a": [], "b": [(1, 0, 10, False)]}
+
+
+def test_a_moving_replica_has_a_row_in_each_directory(rig: BrokerRig) -> None:
+    assert moved(rig, "foo-0", "b") == 0
+    rig.broker.log_dirs.tick(2_048.0, rig.broker.size)
+    assert described(rig, 0) == {"a": [(0, int(SIZE), 0, False)], "b": [(0, 2_048, 8, True)]}
+
+
+def test_a_failed_directory_has_an_error(rig: BrokerRig) -> None:
+    rig.broker.fail_log_dir("b")
+    results = rig.broker.describe_log_dirs(DescribeLogDirsRequest(None)).results
+    assert [(result.log_dir, result.error_code) for result in results] == [("a", 0), ("b", FAILED)]
+
+
+def test_volumes_have_total_and_usable_bytes(rig: BrokerRig) -> None:
+    first, _ = rig.broker.describe_log_dirs(DescribeLogDirsRequest(None)).results
+    assert (first.total_bytes, first.usable_bytes) == (VOLUME_BYTES, VOLUME_BYTES - int(SIZE))
+
+
+def test_impossible_moves_have_an_error_by_row(rig: BrokerRig) -> None:
+    rig.broker.fail_log_dir("b")
+    moves = [("foo-0", "c"), ("foo-0", "b"), ("foo-1", "a"), ("bar-0", "a")]
+    assert [moved(rig, *move) for move in moves] == [NO_DIR, FAILED, FAILED, NOT_HERE]
+
+
+@pytest.mark.parametrize(("timestamp", "expected"), [(-1, 10), (-2, 0), (1_700_000_000_000, -1), (-3, -1)])
+def test_a_leader_returns_the_ends_of_its_log(rig: BrokerRig, timestamp: int, expected: int) -> None:
+    assert offset(rig, "foo-0", timestamp) == (0, expected)
+
+
+def test_a_broker_that_is_not_the_leader_returns_an_error(rig: BrokerRig) -> None:
+    assert offset(rig, "foo-1", -1) == (NOT_LEADER, -1)
+    assert offset(rig, "bar-0", -1) == (UNKNOWN, -1)

@@ -1,8 +1,7 @@
 from typing import Any
 
 from backends.measuring.flows import FlowMeter
-from backends.measuring.pace import PaceMeasurer
-from backends.measuring.probes import Taken
+from backends.measuring.pace import PaceMeasurer, Taken
 from common.clock import ManualClock
 from common.tasks import cancel, spawn
 from controller.configs.names import PACE

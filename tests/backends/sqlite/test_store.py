@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backends.datadir import StoreError
+from backends.sqlite.datadir import StoreError
 from backends.sqlite.store import PART, SqliteStore
 from controller.model.cluster import (
     Broker,

@@ -6,12 +6,10 @@ from contextlib import asynccontextmanager
 from math import inf
 
 from backends.state_topic.candidate import Term
-from backends.state_topic.claim import Claim
+from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import History
-from backends.state_topic.lease import Lease
-from backends.state_topic.ports import FencedError, Fetched, Timings
-from backends.state_topic.store import StateTopicStore
-from backends.state_topic.writer import TermWriter
+from backends.state_topic.log import FencedError, Fetched, Timings
+from backends.state_topic.writer import StateTopicStore, TermWriter
 from common.clock import RealClock
 from protocol.record_batch import Batch, BatchRecord, Producer, encode_batch, read_batches
 

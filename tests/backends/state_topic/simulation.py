@@ -12,10 +12,9 @@ from random import Random
 from typing import Generic, TypeVar
 
 from backends.state_topic.candidate import Candidate, Term
-from backends.state_topic.claim import Claim
+from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import History
-from backends.state_topic.lease import Lease
-from backends.state_topic.ports import FencedError, Fetched, Timings
+from backends.state_topic.log import FencedError, Fetched, Timings
 from backends.state_topic.writer import TermWriter
 from controller.ports import StoreLostError
 from protocol.record_batch import Batch, BatchHeader, BatchRecord, Producer, encode_batch, read_batches

@@ -8,7 +8,7 @@ import pytest
 
 from backends.client.errors import UnreachableError
 from backends.state_topic.kafka_log import KafkaStateLog
-from backends.state_topic.ports import FencedError, TopicReplacedError
+from backends.state_topic.log import FencedError, TopicReplacedError
 from common.error_codes import ErrorCode
 from protocol.messages.fetch_request import FetchRequest
 from protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData

@@ -5,8 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.record_forms import FORMS
-from backends.state_topic.meta import FORMAT
-from backends.state_topic.rows import RowWriter, decode_records
+from backends.state_topic.rows import (
+    FORMAT,
+    META_KEY,
+    PORTS_KEY,
+    Meta,
+    RowWriter,
+    decode_records,
+    encode_ports,
+    read_meta,
+    read_ports,
+)
+from backends.state_topic.topic import StateTopicError
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Pending, Reassignment, Record, TopicPartition
 from protocol.errors import DecodeError
@@ -123,3 +133,43 @@ def test_a_row_that_cannot_be_read_is_named(key: bytes, value: bytes, message: s
 
 def test_rows_that_are_no_records_are_left_out() -> None:
     assert list(decode_records([(b'["meta"]', b"{}"), (b'["ports"]', b"{}")])) == []
+
+
+META = Meta(cluster_id="own", upstream_cluster_id="kafka")
+
+
+def test_the_meta_row_is_read_again() -> None:
+    assert read_meta({}, "t", "kafka") is None
+    assert read_meta({META_KEY: META.encode().value or b""}, "t", "kafka") == META
+
+
+def test_records_of_another_cluster_are_refused() -> None:
+    with pytest.raises(StateTopicError, match="has the records of cluster kafka, not of other"):
+        read_meta({META_KEY: META.encode().value or b""}, "t", "other")
+
+
+def test_a_newer_format_is_refused() -> None:
+    with pytest.raises(StateTopicError, match="has format 2, and this version knows formats up to 1"):
+        read_meta({META_KEY: b'{"format": 2, "new": []}'}, "t", "kafka")
+
+
+@pytest.mark.parametrize("value", [b"", b"[]", b'{"cluster_id": 1}'])
+def test_a_damaged_meta_row_is_named(value: bytes) -> None:
+    with pytest.raises(DecodeError, match="the row meta of the state topic"):
+        read_meta({META_KEY: value}, "t", "kafka")
+
+
+def test_positions_of_ports_are_read_again() -> None:
+    assert read_ports({}) == {}
+    assert read_ports({PORTS_KEY: encode_ports({7: 1, 3: 2}).value or b""}) == {7: 1, 3: 2}
+
+
+@pytest.mark.parametrize("positions", [{1: 1, 2: 1}, {1: 0}])
+def test_invalid_positions_are_refused(positions: dict[int, int]) -> None:
+    with pytest.raises(DecodeError, match="twice, or an invalid one"):
+        read_ports({PORTS_KEY: encode_ports(positions).value or b""})
+
+
+def test_a_damaged_row_of_ports_is_named() -> None:
+    with pytest.raises(DecodeError, match="the row ports of the state topic"):
+        read_ports({PORTS_KEY: b"{"})

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from backends.state_topic.batches import MAX_BATCH_BYTES
 from backends.state_topic.history import History
+from backends.state_topic.writer import MAX_BATCH_BYTES
 from tests.backends.state_topic.simulation import Simulation
 
 ACTIONS = 1_500
@@ -26,7 +26,7 @@ def replayed(simulation: Simulation) -> History:
 async def test_acknowledged_rows_stay_and_only_one_instance_sends_steps(
     monkeypatch: pytest.MonkeyPatch, batch_bytes: int, forgets: float, seed: int
 ) -> None:
-    monkeypatch.setattr("backends.state_topic.batches.MAX_BATCH_BYTES", batch_bytes)
+    monkeypatch.setattr("backends.state_topic.writer.MAX_BATCH_BYTES", batch_bytes)
     monkeypatch.setattr("backends.state_topic.writer.TRANSACTION_SECONDS", 3.0)
     simulation = Simulation(Random(seed), forgets=forgets)
     await simulation.run(ACTIONS)

@@ -6,16 +6,26 @@ from contextlib import asynccontextmanager, suppress
 from math import inf
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from backends.state_topic.attempts import FIRST_PAUSE
 from backends.state_topic.candidate import Term
-from backends.state_topic.lease import Lease
-from backends.state_topic.ports import Timings
-from backends.state_topic.writer import TRANSACTION_SECONDS, TermWriter, WriteCounts
+from backends.state_topic.claim import Lease
+from backends.state_topic.log import FIRST_PAUSE, Timings
+from backends.state_topic.writer import (
+    ENCODED_PER_SLICE,
+    MAX_BATCH_BYTES,
+    RECORD_OVERHEAD,
+    TRANSACTION_SECONDS,
+    Batches,
+    TermWriter,
+    WriteCounts,
+)
 from common.clock import ManualClock
+from controller.model.cluster import Change, Deleted, Paused, Pending, Record, TopicPartition
 from controller.ports import StoreLostError
 from protocol.record_batch import BatchRecord
-from tests.backends.state_topic.builders import FENCED, ScriptedLog, a_claim, row
+from tests.backends.state_topic.builders import FENCED, RecordedLog, ScriptedLog, a_claim, opened, row
 
 BEAT = a_claim().encode()
 LOST = OSError("no answer")
@@ -205,3 +215,64 @@ async def test_acknowledged_batches_are_counted_with_the_time_that_they_took() -
         _ = rig.commit(row("a"))
         await rig.clock.advance(0.5)
     assert (counts.batches, counts.seconds) == (1, FIRST_PAUSE)
+
+
+sizes = st.lists(st.integers(0, MAX_BATCH_BYTES // 2 * 3), max_size=8)
+
+
+def rows(numbers: list[int]) -> list[BatchRecord]:
+    return [row(f"k{index}", "x" * size) for index, size in enumerate(numbers)]
+
+
+def size(batch: list[BatchRecord]) -> int:
+    return sum(len(key or b"") + len(value or b"") + RECORD_OVERHEAD for key, value in batch)
+
+
+@given(sizes, sizes)
+def test_batches_have_all_rows_in_order_and_only_a_single_row_is_too_long(
+    first: list[int], second: list[int]
+) -> None:
+    batches = Batches(rows(first))
+    batches.add(rows(second))
+    assert [each for batch in batches.batches for each in batch] == rows(first) + rows(second)
+    assert all(size(batch) <= MAX_BATCH_BYTES or len(batch) == 1 for batch in batches.batches)
+
+
+@example([], [MAX_BATCH_BYTES])
+@given(sizes, sizes)
+def test_commits_join_if_they_fit_into_one_batch(first: list[int], second: list[int]) -> None:
+    batches = Batches(rows(first))
+    joined = batches.join(Batches(rows(second)))
+    one = len(Batches(rows(first) + rows(second)).batches) <= 1
+    assert joined == one
+    assert [each for batch in batches.batches for each in batch] == rows(first) + (
+        rows(second) if one else []
+    )
+
+
+async def committed(log: RecordedLog, *commits: Sequence[Change]) -> list[Record]:
+    """Commit at once, in order; return the records that the next instance loads."""
+    async with opened(log) as store:
+        await asyncio.gather(*[store.commit(changes) for changes in commits])
+    async with opened(log) as store:
+        return list(store.load())
+
+
+async def test_a_large_commit_is_atomic_and_later_commits_follow_it() -> None:
+    many = [Pending("foo", number, (1,), 1) for number in range(10 * ENCODED_PER_SLICE)]
+    last = Deleted(Pending, TopicPartition("foo", 0))
+    assert await committed(RecordedLog(), [Paused(True)], many, [last]) == [*many[1:], Paused(True)]
+
+
+keys = st.tuples(st.sampled_from(["foo", "bar"]), st.integers(0, 2))
+puts = st.builds(lambda key, target: Pending(key[0], key[1], (target,), 1), keys, st.integers(0, 9))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(puts, min_size=1, max_size=4), min_size=1, max_size=6), st.integers(0, 5))
+async def test_a_new_instance_goes_on_where_the_last_one_stopped(
+    commits: list[list[Pending]], cut: int
+) -> None:
+    log, together = RecordedLog(), RecordedLog()
+    await committed(log, *commits[:cut])
+    assert await committed(log, *commits[cut:]) == await committed(together, *commits)

@@ -5,7 +5,7 @@ from typing import Any
 
 from backends.memory import MemoryStore
 from backends.upstream.backend import UpstreamBackend
-from backends.upstream.records import OwnRecords
+from backends.upstream.own_records import OwnRecords
 from controller.machine import decide
 from controller.messages.event import Event, Reply
 from controller.model.profile import GATEWAY

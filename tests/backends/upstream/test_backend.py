@@ -9,7 +9,7 @@ import pytest
 
 from backends.client.errors import AuthenticationError, RequestLostError, UnreachableError
 from backends.upstream.backend import RETRY_SECONDS
-from backends.upstream.old_throttles import FILE, import_leases
+from backends.upstream.own_records import FILE, import_leases
 from common.clock import settle
 from common.error_codes import ErrorCode
 from controller.configs.names import LEADER_RATE, LEADER_REPLICAS, THROTTLE

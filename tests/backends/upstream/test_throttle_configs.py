@@ -4,8 +4,8 @@ from collections.abc import Iterator
 import pytest
 
 from backends.client.errors import RequestLostError
-from backends.datadir import StoreError
 from backends.memory import MemoryStore
+from backends.sqlite.datadir import StoreError
 from backends.upstream.throttle_configs import (
     CHECK_SECONDS,
     PATIENCE_SECONDS,

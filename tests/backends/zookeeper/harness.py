@@ -12,13 +12,13 @@ from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Set, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
-from backends.zookeeper.store.record_chunks import REDO, chunk_parents
+from backends.zookeeper.store.records import REDO, chunk_parents
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.term.broker_protocol import parse_protocol
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
 from backends.zookeeper.term.election import Candidate, run_election
 from backends.zookeeper.znodes import paths
-from backends.zookeeper.znodes.fields import encode
+from backends.zookeeper.znodes.fields import Rejections, encode
 from backends.zookeeper.znodes.formats import (
     Endpoint,
     Registration,
@@ -26,7 +26,6 @@ from backends.zookeeper.znodes.formats import (
     encode_broker,
     encode_state,
 )
-from backends.zookeeper.znodes.rejections import Rejections
 from common.clock import settle
 from common.error_codes import ErrorCode
 from controller.machine import decide

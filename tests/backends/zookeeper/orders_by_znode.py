@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from backends.zookeeper.admin.plans import decode_plan
+from backends.zookeeper.admin.orders import decode_plan
 from backends.zookeeper.znodes import paths
 from common.clock import settle
 from controller.messages.events import AlterConfigs, ResourceChanges

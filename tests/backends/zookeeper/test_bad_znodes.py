@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from backends.zookeeper.admin.plans import LIMIT_BYTES, Entry, encode_plan
+from backends.zookeeper.admin.orders import LIMIT_BYTES, Entry, encode_plan
 from backends.zookeeper.admin.watcher import DIGESTS, PlanFormat
 from backends.zookeeper.session.tree import Create, Delete, ensure
 from backends.zookeeper.znodes import paths

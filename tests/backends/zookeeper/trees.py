@@ -5,7 +5,7 @@ from typing import Any
 
 from backends.zookeeper.session.tree import Create, Set, ensure
 from backends.zookeeper.store.loading import load
-from backends.zookeeper.store.record_chunks import REDO, chunk_parents
+from backends.zookeeper.store.records import REDO, chunk_parents
 from backends.zookeeper.store.store import Term, ZkStore
 from backends.zookeeper.term.election import Candidate, run_election
 from backends.zookeeper.znodes import paths

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from common.json.models import convert_model
+from common.json.models import convert_model, decode_foreign
 from common.plan_errors import PlanError
 
 Number = Annotated[int, Meta(ge=0, le=9, description="A digit.")]
@@ -69,3 +70,17 @@ def test_a_value_that_fits_is_converted() -> None:
     assert convert_model({"inner": {"name": "x", "more": 1}, "all": True}, Outer) == Outer(
         Inner("x"), everything=True
     )
+
+
+DEEP = b"[" * 5_000 + b"]" * 5_000
+ANY = msgspec.json.Decoder(dict[str, object])
+
+
+def test_json_is_decoded() -> None:
+    assert decode_foreign(b'{"a":[1]}', ANY) == {"a": [1]}
+
+
+@pytest.mark.parametrize("text", [b"", b"[1]", b'{"a":' + DEEP + b"}"])
+def test_what_cannot_be_decoded_is_one_kind_of_error(text: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode_foreign(text, ANY)

@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 from controller.model.cluster import Reassignment, Replicas
 from controller.reassignment.next_step import Plan, charge_external, has_capacity, plan_step, preferred_leader
 from controller.scheduling.steps import UNLIMITED
-from planner.schedule import steps_of
-from planner.step_table import Move
+from planner.step_table import Move, steps_of
 from tests.builders import InMemoryController, partition
 
 

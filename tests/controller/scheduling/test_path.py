@@ -1,4 +1,4 @@
-"""The whole way of a partition. `planner.schedule` tests the steps themselves."""
+"""The whole way of a partition. `planner.step_table` tests the steps themselves."""
 
 from controller.scheduling.path import steps_to, why_short
 

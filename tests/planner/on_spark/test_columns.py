@@ -7,11 +7,10 @@ import pyarrow as pa
 import pytest
 from pyarrow.parquet import read_table, write_table
 
-from planner.on_spark import columns
-from planner.on_spark.columns import read_cluster
-from planner.on_spark.rows import UnusualSnapshotError
-from planner.proposals.problem.columns import Columns, columns_of
+from planner import spark_snapshot
+from planner.proposals.problem.table import Columns, columns_of
 from planner.snapshot import Snapshot, write_snapshot
+from planner.spark_snapshot import UnusualSnapshotError, read_cluster
 from tests.planner.on_spark.clusters import random_cluster, shuffled
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _schema(tmp_path: Path, snapshot: Snapshot) -> pa.Schema:
 def test_too_many_other_rows_are_unusual(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(columns, "MOST_OTHERS", 8)
+    monkeypatch.setattr(spark_snapshot, "MOST_OTHERS", 8)
     write_snapshot(random_cluster(4), tmp_path / "snapshot")
     with pytest.raises(UnusualSnapshotError, match="more than 8 rows are not partitions"):
         read_cluster(spark, tmp_path / "snapshot")

@@ -7,9 +7,9 @@ import pytest
 from pyarrow.parquet import write_table
 
 from common.plan_errors import PlanError
-from planner.on_spark import rows
-from planner.on_spark.rows import UnusualSnapshotError, snapshot_rows
+from planner import spark_snapshot
 from planner.snapshot import parse_snapshot, write_snapshot
+from planner.spark_snapshot import UnusualSnapshotError, snapshot_rows
 from tests.planner.on_spark.clusters import random_cluster
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_a_file_that_is_sent_has_the_same_rows(
     path = tmp_path / f"snapshot.{suffix}"
     write_snapshot(random_cluster(1), path)
     read = snapshot_rows(spark, path).orderBy("topic", "partition").drop("other").toArrow()
-    monkeypatch.setattr(rows, "shares_files", lambda _: False)
+    monkeypatch.setattr(spark_snapshot, "shares_files", lambda _: False)
     sent = snapshot_rows(spark, path).orderBy("topic", "partition").drop("other").toArrow()
     assert read.num_rows == 69
     assert sent.to_pylist() == read.to_pylist()
@@ -96,7 +96,7 @@ def test_columns_of_other_types_are_unusual(spark: "SparkSession", tmp_path: Pat
 def test_text_that_is_not_utf8_cannot_be_sent(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "shares_files", lambda _: False)
+    monkeypatch.setattr(spark_snapshot, "shares_files", lambda _: False)
     (tmp_path / "other").write_bytes(b"\xff\xfe")
     with pytest.raises(UnusualSnapshotError):
         snapshot_rows(spark, tmp_path / "other")

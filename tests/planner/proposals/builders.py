@@ -8,10 +8,9 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from planner.proposals.problem import table
-from planner.proposals.problem.columns import columns_of
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
-from planner.proposals.problem.table import Table
-from planner.proposals.proposal import Proposal
+from planner.proposals.problem.table import Table, columns_of
+from planner.proposals.result import Proposal
 from planner.snapshot import Broker, Partition, Snapshot
 
 

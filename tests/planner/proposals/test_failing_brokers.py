@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, Row, problem_of
-from planner.proposals.proposal import propose
 from planner.proposals.solver import solve
+from planner.proposing import propose
 from planner.snapshot import Snapshot
 from tests.examples import examples
 from tests.planner.proposals.builders import cluster, failing

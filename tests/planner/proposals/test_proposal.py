@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
-from planner.proposals.problem.rack_rule import RackRule
-from planner.proposals.proposal import Proposal, propose
+from planner.proposals.problem.nodes import RackRule
+from planner.proposals.result import Proposal
 from planner.proposals.solver import solve
+from planner.proposing import propose
 from planner.snapshot import Broker, Partition, Snapshot
 from tests.examples import examples
 from tests.planner.proposals.builders import applied, cluster, problems

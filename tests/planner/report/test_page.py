@@ -5,7 +5,7 @@ import pytest
 from controller.scheduling.plan_limits import PlanLimits
 from planner.plan import Plan, make_plan, moves_of
 from planner.report.page import report
-from planner.schedule import schedule
+from planner.step_table import schedule
 from tests.planner.builders import cluster, parsed, partition
 
 TOPIC = "<b>&orders"

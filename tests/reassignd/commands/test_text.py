@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from common.counted import counted
+from common.wording import counted
 from reassignd.commands.text import (
     bar,
     broker_lines,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from backends.zookeeper.session.security import NO_SECURITY, SaslLogin, ZookeeperSecurity
-from common.extras import missing
 from common.tls import pem_blocks
+from common.wording import missing
 from reassignd.config.config import Assignment, resolve
 from reassignd.config.zookeeper_security import security
 from reassignd.errors import ConfigError

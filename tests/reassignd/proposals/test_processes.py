@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from common.extras import missing
+from common.wording import missing
 from planner.snapshot import lines
 from reassignd.proposals import processes
 from reassignd.proposals.processes import compute, review, solver_obstacle

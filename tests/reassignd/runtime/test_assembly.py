@@ -4,9 +4,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from backends.datadir import StoreError
 from backends.memory import MemoryStore
-from common.worker_thread import WorkerThread
+from backends.sqlite.datadir import StoreError
+from common.off_loop import WorkerThread
 from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Job, JobKind
 from controller.state.state import State

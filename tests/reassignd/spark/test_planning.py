@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Job, JobKind, Reassignment, Replicas
 from planner import handover
-from planner.schedule import schedule
+from planner.step_table import schedule
 from reassignd.spark import planning
 from reassignd.spark.helper_process import HelperError
 from reassignd.spark.planning import ClusterRates, SparkPlanning, SparkUse

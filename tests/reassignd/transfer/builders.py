@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.ports import Fetched, Timings
+from backends.state_topic.log import Fetched, Timings
 from common.clock import RealClock
 from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import ControllerEpoch, Paused, Pending, Record

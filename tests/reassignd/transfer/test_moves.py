@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.decoded import DECODED_PER_SLICE
-from backends.state_topic.meta import META_KEY
-from common.json.foreign import decode_foreign
+from backends.state_topic.history import DECODED_PER_SLICE
+from backends.state_topic.rows import META_KEY
+from common.json.models import decode_foreign
 from common.tasks import cancel
 from controller.model.audit import AuditFilter
 from controller.model.cluster import Paused, Pending

@@ -3,7 +3,7 @@
 import pytest
 
 from backends.state_topic.history import History
-from backends.state_topic.meta import META_KEY, Meta
+from backends.state_topic.rows import META_KEY, Meta
 from controller.model.cluster import Paused, Pending
 from protocol.record_batch import BatchRecord
 from reassignd.errors import CommandError

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from backends.state_topic.claim import Claim
-from backends.state_topic.ports import Fetched
+from backends.state_topic.log import Fetched
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchRecord, Producer
 from reassignd.errors import CommandError

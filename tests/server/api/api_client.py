@@ -9,7 +9,7 @@ import httpx
 from starlette.applications import Starlette
 
 from common.clock import ManualClock
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterReassignments
 from controller.model.cluster import TopicPartition

@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
 from server.dispatch.cache import BodyCache, Encoded
 

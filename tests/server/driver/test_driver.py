@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from common.clock import wall_clock
-from common.turns import LOOKS_SECONDS
+from common.tasks import POLL_SECONDS
 from controller.messages.effects import BrokerLeft
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, PeriodChanged, RebalanceLeaders
@@ -247,7 +247,7 @@ async def test_the_effects_of_a_large_decision_wait_for_the_worker_thread() -> N
     rig.decide = large
     async with rig.running(lambda: encoding):
         await rig.submit(0)
-        await asyncio.sleep(3 * LOOKS_SECONDS)
+        await asyncio.sleep(3 * POLL_SECONDS)
         assert rig.log == []
         encoding = False
     assert len(rig.log) == 2500

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from common.turns import LOOKS_SECONDS
+from common.tasks import POLL_SECONDS
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, Continue
 from controller.state.decision import Decision
@@ -65,7 +65,7 @@ async def test_background_work_waits_while_the_worker_thread_is_busy() -> None:
     queue = EventQueue(lambda: busy)
     queue.add(QueuedEvent(Continue(), None))
     taking = asyncio.ensure_future(queue.take())
-    await asyncio.sleep(3 * LOOKS_SECONDS)
+    await asyncio.sleep(3 * POLL_SECONDS)
     assert not taking.done()
     busy = False
     assert await taking == (Continue(), None)
@@ -74,7 +74,7 @@ async def test_background_work_waits_while_the_worker_thread_is_busy() -> None:
 async def test_background_work_does_not_wait_for_ever() -> None:
     queue = EventQueue(lambda: True)
     queue.add(QueuedEvent(Continue(), None))
-    with patch("server.driver.event_queue.PATIENCE_SECONDS", 2 * LOOKS_SECONDS):
+    with patch("server.driver.event_queue.PATIENCE_SECONDS", 2 * POLL_SECONDS):
         assert await queue.take() == (Continue(), None)
 
 

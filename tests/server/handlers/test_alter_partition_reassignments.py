@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from common.error_codes import ErrorCode
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.errors import DONE, Outcome

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from common.error_codes import ErrorCode
-from common.turns import LOOKS_SECONDS
+from common.tasks import POLL_SECONDS
 from controller.messages.events import DeleteTopics
 from controller.model.errors import DONE, Outcome
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -49,7 +49,7 @@ async def test_the_response_waits_until_the_brokers_have_deleted_the_replicas() 
     request = named("foo")._replace(timeout_ms=60_000)
     asked = context(6, state, FakeDriver([("foo", DONE)]))
     waiting = asyncio.ensure_future(answer(handle, request, asked))
-    await asyncio.sleep(3 * LOOKS_SECONDS)
+    await asyncio.sleep(3 * POLL_SECONDS)
     assert not waiting.done()
     del state.dropping["foo"]
     assert [row.error_code for row in (await waiting).responses] == [0]

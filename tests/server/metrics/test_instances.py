@@ -1,6 +1,6 @@
 from types import SimpleNamespace
 
-from backends.upstream.counters import UpstreamCounters
+from backends.upstream.rows import UpstreamCounters
 from server.metrics.instances import INSTANCE_METRICS
 from tests.server.scraping import cluster, scrape, value
 

@@ -1,5 +1,5 @@
 from backends.client.errors import RequestTimedOutError
-from backends.upstream.counters import UpstreamCounters
+from backends.upstream.rows import UpstreamCounters
 from server.metrics.upstream import UPSTREAM_METRICS
 from tests.server.scraping import scrape, value
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from common.counted import counted
+from common.wording import counted
 from tests.server.page.site import FAST, MARKUP, WITH_MARKUP, Open, Site, refreshed
 from tools.chromium import MISSING, Page, chromium
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from backends.zookeeper.admin import watcher
-from backends.zookeeper.admin.plans import Entry, encode_plan, fitting
+from backends.zookeeper.admin.orders import Entry, encode_plan, fitting
 from backends.zookeeper.admin.watcher import DIGESTS, PlanFormat
 from backends.zookeeper.session.tree import Create, Delete, Operation
 from backends.zookeeper.znodes import paths

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from backends.zookeeper.store.drops import Drops
-from backends.zookeeper.store.record_chunks import RecordChunks, chunk_parent
-from backends.zookeeper.store.records import Dropped
+from backends.zookeeper.store.records import Dropped, RecordChunks, chunk_parent
 from backends.zookeeper.store.znode_cache import StoredTopic, ZnodeCache
 from backends.zookeeper.znodes import paths
 from common.clock import settle

@@ -12,7 +12,7 @@ from backends.zookeeper.store.multis import (
     fits_topic,
     pieces_of,
 )
-from backends.zookeeper.store.record_chunks import ChunkData
+from backends.zookeeper.store.records import ChunkData
 from backends.zookeeper.store.transaction import ZnodeTransaction
 from backends.zookeeper.store.znode_cache import StoredConfig, StoredTopic, ZnodeCache
 from controller.model.cluster import NO_ID, Change, Config, Deleted, Partition, ResourceType, Topic

@@ -7,7 +7,7 @@ import pytest
 from backends.zookeeper.session.tree import ZookeeperError
 from backends.zookeeper.store import multis
 from backends.zookeeper.store.loading import load
-from backends.zookeeper.store.record_chunks import REDO
+from backends.zookeeper.store.records import REDO
 from backends.zookeeper.store.store import DeposedError, ZkStore
 from backends.zookeeper.store.znode_cache import StaleError
 from backends.zookeeper.znodes import paths

@@ -1,10 +1,31 @@
+"""Requests of the controller go to the addresses in the controller's state."""
+
+from collections.abc import AsyncIterator, Mapping
+
 import pytest
 
-from backends.zookeeper.term.brokers import BrokerDirectory, RegisteredBroker
+from backends.client.errors import UnreachableError
+from backends.client.handshake import Caller
+from backends.zookeeper.session.tree import Create, Delete, ensure
+from backends.zookeeper.term.brokers import (
+    BrokerDirectory,
+    LiveBrokers,
+    RegisteredBroker,
+    TermBrokerClient,
+    listener_addresses,
+)
+from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
-from backends.zookeeper.znodes.formats import Endpoint, Registration
+from backends.zookeeper.znodes.formats import Endpoint, Registration, encode_broker
+from common.clock import ManualClock, settle
+from common.tasks import cancel, spawn
 from controller.messages.events import BrokerRegistration
-from controller.model.cluster import Partition
+from controller.model.cluster import Broker, Partition
+from controller.state.state import State
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from tests.backends.client.fake import FakeBroker, broker
+from tests.backends.zookeeper.memory_tree import MemoryTree
+from tests.backends.zookeeper.trees import tree_with
 
 TLS = Endpoint("OUTSIDE", "SSL", "example.org", 9093)
 PLAIN = Endpoint("INSIDE", "PLAINTEXT", "10.0.0.1", 9092)
@@ -73,3 +94,102 @@ def test_update_metadata_contains_all_listeners() -> None:
         ("INSIDE", 0),
     ]
     assert (told.id, told.rack) == (1, "rack-a")
+
+
+def registered(port: int) -> Registration:
+    return Registration((Endpoint("X", "PLAINTEXT", "localhost", port),))
+
+
+def registration(port: int) -> bytes:
+    return encode_broker(registered(port), 0)
+
+
+async def register(tree: MemoryTree, name: str, data: bytes) -> None:
+    await tree.multi([Create(f"{paths.BROKERS}/{name}", data)])
+
+
+async def test_on_change_gets_all_brokers_but_our_own_id() -> None:
+    tree, seen = await tree_with(), list[Mapping[int, Registration]]()
+    for number in (1, 2, 9):
+        await register(tree, str(number), registration(number))
+    for name, data in {"3": b"{", "007": b"{}", "None": b"{}"}.items():
+        await register(tree, name, data)
+    task = spawn(LiveBrokers(tree, 9, seen.append).follow(), "follow")
+    await settle()
+    assert seen[-1] == {1: registered(1), 2: registered(2)}
+    await tree.multi([Delete(paths.broker(1)), Delete(paths.broker(2))])
+    await settle()
+    assert seen[-1] == {}
+    await cancel(task)
+
+
+async def test_brokers_that_register_later_are_found() -> None:
+    tree, seen = MemoryTree(), list[Mapping[int, Registration]]()
+    task = spawn(LiveBrokers(tree, 9, seen.append).follow(), "follow")
+    await settle()
+    await ensure(tree, paths.BROKERS)
+    await register(tree, "1", registration(1))
+    await settle()
+    assert seen[-1] == {1: registered(1)}
+    await cancel(task)
+
+
+def test_the_listener_must_match_in_name_and_protocol() -> None:
+    def broker(*listeners: tuple[str, str]) -> Registration:
+        rows = enumerate(listeners, start=1)
+        return Registration(tuple(Endpoint(name, kind, "localhost", port) for port, (name, kind) in rows))
+
+    brokers = {
+        1: broker(("CLIENT", "SSL"), ("INTERNAL", "SSL")),
+        2: broker(("INTERNAL", "PLAINTEXT"), ("CLIENT", "SSL")),
+        3: broker(("INTERNAL", "PLAINTEXT")),
+    }
+    assert listener_addresses(brokers, "INTERNAL", "SSL") == {1: ("localhost", 2)}
+
+
+LIST = ListPartitionReassignmentsRequest()
+
+
+@pytest.fixture
+async def brokers() -> AsyncIterator[list[FakeBroker]]:
+    async with broker() as first, broker() as second:
+        yield [first, second]
+
+
+@pytest.fixture
+async def asker(brokers: list[FakeBroker]) -> AsyncIterator[TermBrokerClient]:
+    """Return a client whose state contains brokers 1 and 2."""
+    state = State()
+    for number, each in enumerate(brokers, 1):
+        state.put(Broker(number, *each.address, None, 1))
+        state.live.add(number)
+    result = TermBrokerClient(state, Caller(), ManualClock())
+    yield result
+    await result.close()
+
+
+async def test_requests_to_a_broker_share_a_connection(
+    asker: TermBrokerClient, brokers: list[FakeBroker]
+) -> None:
+    await asker.ask(LIST, 2)
+    await asker.ask(LIST, 2)
+    assert [(each.connections, len(each.asked)) for each in brokers] == [(0, 0), (1, 2)]
+
+
+async def test_any_broker_is_a_live_one(asker: TermBrokerClient, brokers: list[FakeBroker]) -> None:
+    await asker.ask(LIST)
+    assert [len(each.asked) for each in brokers] == [1, 0]
+
+
+async def test_a_changed_address_leads_to_a_new_connection(
+    asker: TermBrokerClient, brokers: list[FakeBroker]
+) -> None:
+    await asker.ask(LIST, 1)
+    asker.state.put(Broker(1, *brokers[1].address, None, 2))
+    await asker.ask(LIST, 1)
+    assert [len(each.asked) for each in brokers] == [1, 1]
+
+
+async def test_an_unknown_broker_is_an_error(asker: TermBrokerClient) -> None:
+    with pytest.raises(UnreachableError, match="broker 7 is not registered"):
+        await asker.ask(LIST, 7)

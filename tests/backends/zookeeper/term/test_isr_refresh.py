@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from backends.zookeeper.session.tree import Delete
-from backends.zookeeper.term.isr_refresh import refresh_isrs
+from backends.zookeeper.term.cluster import refresh_isrs
 from backends.zookeeper.znodes import paths
 from common.clock import settle
 from controller.messages.events import (

@@ -15,7 +15,7 @@ from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from tests.backends.zookeeper.memory_tree import MemoryTree
-from tests.backends.zookeeper.term.test_live_brokers import registered, registration
+from tests.backends.zookeeper.term.test_brokers import registered, registration
 from tests.backends.zookeeper.trees import CANDIDATE, open_store, read_json, tree_with
 
 OURS = paths.broker(CANDIDATE.id)

@@ -1,9 +1,20 @@
 from fractions import Fraction
 
-from planner.proposals.problem.counts import byte_ranges, count_amounts, count_ranges, ideal_shares
+import numpy as np
+import pytest
+
+from planner.proposals.problem import counts
+from planner.proposals.problem.counts import (
+    byte_ranges,
+    count_amounts,
+    count_ranges,
+    counts_by_topic,
+    ideal_shares,
+    topic_excess,
+)
 from planner.proposals.problem.goal import CountRange, Goal, Problem, problem_of
-from planner.proposals.problem.rack_rule import RackRule
-from tests.planner.proposals.builders import cluster
+from planner.proposals.problem.nodes import RackRule
+from tests.planner.proposals.builders import cluster, padded
 
 
 def ideals(problem: Problem) -> dict[int, Fraction]:
@@ -54,3 +65,26 @@ def test_replicas_that_such_a_broker_keeps_reduce_the_share_of_its_rack() -> Non
 def test_bytes_are_shared_in_the_same_way() -> None:
     problem = problem_of(cluster("--", (1,), (1,), sizes={0: 60, 1: 40}), Goal())
     assert byte_ranges(problem, RackRule(problem.nodes)) == {1: (47, 53), 2: (47, 53)}
+
+
+LISTS = padded((0, 1), (0, 1), (0,), (2,))
+TOPICS = np.array([0, 0, 0, 1])
+
+
+def test_replicas_above_the_share_of_a_topic_are_counted() -> None:
+    """Five replicas of the first topic on three brokers: a share of 2, and broker 0 has 3."""
+    assert topic_excess(TOPICS, LISTS, brokers=3, usable=3) == 1
+
+
+def test_few_usable_brokers_have_a_larger_share() -> None:
+    assert topic_excess(TOPICS, LISTS, brokers=3, usable=1) == 0
+
+
+def test_topics_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "CELLS", 3)
+    parts = [(first, counts.tolist()) for first, counts in counts_by_topic(TOPICS, LISTS, 3)]
+    assert parts == [(0, [[3, 2, 0]]), (1, [[0, 0, 1]])]
+
+
+def test_no_partition_has_no_excess() -> None:
+    assert topic_excess(TOPICS[:0], LISTS[:0], brokers=3, usable=3) == 0

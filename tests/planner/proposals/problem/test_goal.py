@@ -1,6 +1,7 @@
 import pytest
 
 from planner.proposals.problem.goal import Goal, ProposalError, problem_of
+from planner.proposals.problem.nodes import ONE, Node, own_rack
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
 
@@ -46,3 +47,12 @@ def test_too_few_brokers_are_refused_by_partition() -> None:
 def test_only_an_order_changes_if_leaders_alone_are_evened_out() -> None:
     assert Goal(even_leaders=True).changes_order_only
     assert not Goal(even_leaders=True, even_counts=True).changes_order_only
+
+
+def test_each_broker_without_a_rack_is_a_rack_of_its_own() -> None:
+    assert own_rack(1) != own_rack(2)
+
+
+def test_a_broker_is_live_and_of_weight_1_if_nothing_else_is_known() -> None:
+    node = Node(1, own_rack(1), True, True)
+    assert (node.weight, node.room, node.live) == (ONE, None, True)

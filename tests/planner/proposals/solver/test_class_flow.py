@@ -1,6 +1,9 @@
-import numpy as np
+import sys
 
-from planner.proposals.problem.goal import Goal, problem_of
+import numpy as np
+import pytest
+
+from planner.proposals.problem.goal import Goal, MissingSolverError, problem_of
 from planner.proposals.solver.class_flow import (
     Input,
     Ranges,
@@ -11,6 +14,7 @@ from planner.proposals.solver.class_flow import (
     place,
     place_fewest_bytes,
 )
+from planner.proposals.solver.network import Network
 from planner.proposals.solver.solve import input_of
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, padded
@@ -106,3 +110,27 @@ def test_kept_replicas_stay_at_their_positions() -> None:
 def test_the_number_of_arcs_grows_with_the_sets_of_replicas() -> None:
     few, many = cluster("---", (1, 2), (2, 1)), cluster("---", (1, 2), (2, 3))
     assert arcs_of(given(few, Goal())) < arcs_of(given(many, Goal()))
+
+
+def flow_of(amount: int, *arcs: tuple[int, int]) -> list[int] | None:
+    """Send the amount from one node to another over parallel arcs of (capacity, cost)."""
+    network = Network()
+    capacities, costs = np.array(arcs).T
+    tails, heads = np.zeros(len(arcs), np.int64), np.ones(len(arcs), np.int64)
+    where = network.add(tails, heads, capacities, costs)
+    flow = network.cheapest_flow(np.array([amount, -amount]))
+    return None if flow is None else flow[where].tolist()
+
+
+def test_the_cheapest_way_is_filled_first() -> None:
+    assert flow_of(4, (5, 3), (2, -1)) == [2, 2]
+
+
+def test_too_much_flow_has_no_solution() -> None:
+    assert flow_of(4, (3, 0)) is None
+
+
+def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.graph.python.min_cost_flow", None)
+    with pytest.raises(MissingSolverError, match=r"pip install 'WHEEL\[propose\]'"):
+        flow_of(1, (1, 1))

@@ -1,9 +1,9 @@
 import numpy as np
 
 from planner.proposals.problem.goal import Goal, problem_of
-from planner.proposals.solver.placement import Placement
+from planner.proposals.solver.placement import Placement, ordered
 from planner.proposals.solver.solve import input_of
-from tests.planner.proposals.builders import cluster
+from tests.planner.proposals.builders import cluster, padded
 
 
 def placement(racks: str, *lists: tuple[int, ...], room: int = 10**6) -> Placement:
@@ -43,3 +43,15 @@ def test_the_rack_rule_limits_changes() -> None:
 def test_a_broker_without_room_gets_nothing() -> None:
     assert placement("--", (1,), room=10).may_change(0, 1)
     assert not placement("--", (1,), room=9).may_change(0, 1)
+
+
+def test_the_leader_stays_first_and_new_replicas_are_last() -> None:
+    assert ordered(padded((2, 1, 3)), padded((2, 1, 4)), np.array([2])).tolist() == [[2, 1, 4]]
+
+
+def test_a_new_leader_is_first_and_the_others_keep_their_order() -> None:
+    assert ordered(padded((2, 1, 3)), padded((2, 1, 3)), np.array([3])).tolist() == [[3, 2, 1]]
+
+
+def test_shorter_lists_are_padded_at_the_end() -> None:
+    assert ordered(padded((2, 1, 3)), padded((-1, 1, 3)), np.array([1])).tolist() == [[1, 3, -1]]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from common.extras import missing
-from planner.schedule import schedule
+from common.wording import missing
 from planner.snapshot import write_snapshot
+from planner.step_table import schedule
 from reassignd.cli import main
 from reassignd.commands.planning import plan as plan_command
 from tests.planner.builders import cluster, partition

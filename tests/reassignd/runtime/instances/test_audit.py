@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from backends.state_topic.ports import TopicReplacedError
+from backends.state_topic.log import TopicReplacedError
 from backends.state_topic.rows import RowWriter
 from backends.state_topic.topic import StateTopicError
 from common.clock import ManualClock
+from common.off_loop import WorkerThread
 from common.tasks import cancel
-from common.worker_thread import WorkerThread
 from controller.model.audit import AuditFilter
 from protocol.record_batch import Producer
 from reassignd.runtime.instances.audit import RETRY_SECONDS, TopicAudit

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from backends.state_topic.claim import Lease
 from backends.state_topic.history import History
-from backends.state_topic.lease import Lease
 from common.clock import ManualClock
 from reassignd.runtime.instances import presence as module
 from reassignd.runtime.instances.presence import FORGET_MS, MOST_STANDBYS, Presence

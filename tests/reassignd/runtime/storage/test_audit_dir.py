@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import StoreError
 from backends.memory import MemoryStore
+from backends.sqlite.datadir import StoreError
 from backends.sqlite.store import SqliteStore
 from backends.zookeeper.session.tree import Delete
 from backends.zookeeper.znodes import paths
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.machine import decide
 from controller.messages.event import Requester
 from controller.messages.job_events import Pause

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import StoreError
+from backends.sqlite.datadir import StoreError
 from backends.sqlite.store import SqliteStore
 from common.clock import ManualClock
-from common.worker_thread import WorkerThread
+from common.off_loop import WorkerThread
 from controller.model.audit import AuditAction, AuditEntry
 from reassignd.runtime.storage.audit_store import BATCH, AuditRetention, AuditStore
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import lock
+from backends.sqlite.datadir import lock
 from backends.sqlite.store import SqliteStore
 from controller.model.cluster import Broker, Config, ControllerEpoch, Record, ResourceType, Topic
 from reassignd.runtime.storage.fresh_dir import FILES, is_fresh, is_worthless, remove, remove_abandoned

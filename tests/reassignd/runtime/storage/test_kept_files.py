@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import StoreError
+from backends.sqlite.datadir import StoreError
 from controller.model.cluster import Config, ResourceType
 from reassignd.errors import CommandError
 from reassignd.runtime.storage.identity import claim, cluster_id, write_values

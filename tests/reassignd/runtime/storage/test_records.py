@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import StoreError
 from backends.memory import MemoryStore
+from backends.sqlite.datadir import StoreError
 from controller.model.cluster import Change, Record, Topic
 from reassignd.errors import CommandError
 from reassignd.runtime.storage.identity import cluster_id

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Struct
 from starlette.responses import StreamingResponse
 
-from common.turns import ROWS_PER_SLICE
+from common.tasks import ROWS_PER_SLICE
 from server.api.shared.answers import MAX_ANSWERS, KeptAnswers, accepted_age, json_lines, streamed
 
 
