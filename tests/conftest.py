@@ -1,9 +1,21 @@
-"""Hypothesis settings for all tests.
+"""The process that runs the tests, and settings of Hypothesis for all of them.
 
-There is no deadline, because the machine may be busy with other work.
+Bytecode is written even where the environment forbids it: otherwise pytest would rewrite and compile all tests again in each
+run, and each of the hundreds of processes that tests start would compile all modules. Children get SIGINT's default handling
+back, which a shell that runs the tests in the background takes from them.
 """
 
-from hypothesis import HealthCheck, settings
+import os
+import signal
+import sys
 
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+from hypothesis import HealthCheck, settings  # noqa: E402 - its modules are compiled, too
+
+# No deadline: the machine may be busy with other work.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
