@@ -33,8 +33,8 @@ from reassignd.runtime.storage.identity import cluster_id, new_id
 from reassignd.runtime.storage.records import load, open_store
 from reassignd.testing import expectations
 from reassignd.tracing.setting import open_traces
+from server.counters import Counters
 from server.driver.driver import DriverStoppedError
-from server.metrics.stats import Counters
 
 __all__ = ["Clock", "EmbeddedCluster", "ManualClock", "RealClock"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from protocol.generate import KAFKA_PYTHON, kafka_python, load
 from protocol.messages.api_versions_request import ApiVersionsRequest
-from server.metrics.api_names import OTHER_NAMES
+from server.metrics.metric import OTHER_NAMES
 from tools.kafka_cluster import running_kafka
 from tools.kafka_settings import Spec
 from tools.raw_connection import RawConnection

@@ -19,8 +19,8 @@ from reassignd.config.config import KEYS
 from server.api.openapi import model_name
 from server.api.routes import ENDPOINTS
 from server.api.shared.call import Endpoint
+from server.metrics.exposition import METRICS
 from server.metrics.metric import Metric, exposed_name
-from server.metrics.table import METRICS
 from tools import chart_schema
 from tools.served_apis import rewritten
 

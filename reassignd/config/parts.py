@@ -3,7 +3,7 @@
 from backends.embedded.settings import Settings as EmbeddedSettings
 from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
 from reassignd.config.config import Settings
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 
 
 def embedded_settings(settings: Settings) -> EmbeddedSettings:

@@ -6,11 +6,11 @@ from typing import NamedTuple, Protocol
 from common.off_loop import WorkerThread
 from controller.messages.event import Event, Reply
 from controller.ports import AnyBackend, SubmitEvent
+from server.counters import RelayCounters
 from server.dispatch.authorizer import Authorizer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic, UpstreamCounters, Znodes
 from server.ports import OwnedBrokers, Sizes, Stats
-from server.relay.counters import RelayCounters
 
 GRACE_SECONDS = 1.0
 """How long a stop waits for requests in progress."""

@@ -37,6 +37,7 @@ from reassignd.tracing.setting import Traces
 from server.api.shared.forecasts import Reviews
 from server.api.shared.proposals import ProposalStore
 from server.audit.trail import AuditTrail
+from server.counters import Counters
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.router import Router
@@ -45,7 +46,6 @@ from server.driver.journal import Journal, report_progress_periodically
 from server.events.hub import EventHub
 from server.metrics.kafka_names import hidden_prefixes
 from server.metrics.sources import Sources
-from server.metrics.stats import Counters
 from server.metrics.waiting_ages import WaitingAges
 from server.progress.counts import JobCounts
 from server.progress.progress import Progress

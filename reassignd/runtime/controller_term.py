@@ -28,12 +28,12 @@ from protocol.errors import ApiError
 from reassignd.config.config import Settings
 from reassignd.runtime.adapter import UNTHROTTLED, Hooks
 from reassignd.runtime.rebalance import rebalance_periodically
+from server.counters import RelayCounters
 from server.dispatch.router import Router
 from server.driver.driver import DriverStoppedError
 from server.metrics.sources import Traffic, Znodes
 from server.ports import Stats
-from server.relay.counters import RelayCounters
-from server.zk_controller.authorization import Rights
+from server.zookeeper.authorization import Rights
 
 log = logging.getLogger(__name__)
 

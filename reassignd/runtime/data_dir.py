@@ -19,8 +19,8 @@ from reassignd.runtime.storage.fresh_dir import is_fresh, is_worthless, remove
 from reassignd.runtime.storage.identity import claim, cluster_id
 from reassignd.runtime.storage.records import load, open_store
 from reassignd.tracing.setting import open_traces
+from server.counters import Counters
 from server.driver.driver import DriverStoppedError
-from server.metrics.stats import Counters
 
 
 class ListeningAdapter(ClusterAdapter, Protocol):

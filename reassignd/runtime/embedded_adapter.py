@@ -24,15 +24,15 @@ from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.own_connections import connect_to_itself
 from reassignd.runtime.listeners.ports import BrokerPorts, Port
 from reassignd.runtime.listeners.renewed_certificate import PinnedCertificate
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Answer, Session
+from server.counters import RelayCounters
 from server.dispatch.authorizer import AllowAll, Authorizer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic, Znodes
 from server.ports import Stats
-from server.relay.counters import RelayCounters
 
 
 class EmbeddedAdapter:

@@ -26,11 +26,11 @@ from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.storage.identity import claim
 from reassignd.runtime.storage.kept_files import keep_files
 from reassignd.runtime.upstream_adapter import UpstreamAdapter, refuse_gateway
+from server.counters import RelayCounters
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments
 from server.ports import Stats
-from server.relay.counters import RelayCounters
 
 log = logging.getLogger(__name__)
 

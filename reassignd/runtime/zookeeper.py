@@ -55,13 +55,13 @@ from reassignd.runtime.storage.audit_dir import AuditDir
 from reassignd.runtime.storage.audit_store import audit_retention
 from reassignd.runtime.watchdog import Watchdog
 from reassignd.tracing.setting import open_traces
+from server.counters import Counters
 from server.dispatch.router import refused
 from server.driver.driver import DriverStoppedError
+from server.gateway.services import only_named
 from server.metrics.sources import Znodes
-from server.metrics.stats import Counters
-from server.relay.named_clients import only_named
-from server.zk_controller.endpoint import ActiveController, ControllerEndpoint
-from server.zk_controller.interceptors import controller_interceptors
+from server.zookeeper.endpoint import ActiveController, ControllerEndpoint
+from server.zookeeper.interceptors import controller_interceptors
 
 log = logging.getLogger(__name__)
 

@@ -40,7 +40,7 @@ than necessary."""
 
 
 class ActiveUrl(Protocol):
-    """Who is active; see `server.peers.switch.Switch`."""
+    """Who is active; see `server.instances.switch.Switch`."""
 
     @property
     def url(self) -> str | None:

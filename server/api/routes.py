@@ -39,7 +39,7 @@ from server.api.shared.call import SHOWN_LENGTH, ApiServices, Call, Endpoint
 from server.api.shared.errors import HttpError
 from server.api.shared.models import Error
 from server.api.shared.roles import Identity, Role
-from server.dispatch.client_id import LONGEST_CLIENT_ID
+from server.dispatch.context import LONGEST_CLIENT_ID
 from server.driver.driver import DriverStoppedError
 from server.http.server import Health
 

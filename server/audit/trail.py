@@ -10,18 +10,20 @@ import msgspec
 
 from controller.configs.names import THROTTLE
 from controller.messages import access_events, events, job_events
+from controller.messages.access_events import AlterScramCredentials
 from controller.messages.event import AnyEvent
+from controller.model.access import Acl, ScramCredential
 from controller.model.audit import AuditAction, AuditEntry
-from controller.model.cluster import ResourceType
+from controller.model.cluster import Change, Deleted, ResourceType
 from controller.model.configs import ConfigOp
 from controller.model.errors import Outcome
 from controller.scheduling.limits import ALIASES
 from controller.state.decision import Decision
 from controller.state.state import State
-from server.audit.access import acl_detail, credentials_before, user_detail
 from server.audit.detail import LENGTH, NAMED, AuditDetail
 
 Decide = Callable[[Decision, AnyEvent], Iterator[None]]
+
 
 _Made = tuple[AuditAction, str, str | None, int, AuditDetail]
 """Action, principal, client id, job, detail."""
@@ -78,6 +80,50 @@ class AuditTrail:
         self.counts[action.value] += 1
         text = msgspec.json.encode(detail).decode()
         return AuditEntry(self._last_id, self._last_ms, action, principal, client_id, job, text)
+
+
+def acl_detail(changes: Sequence[Change]) -> AuditDetail:
+    """Return the ACLs among the changes: the first of them by name, and their number."""
+    created = [change for change in changes if isinstance(change, Acl)]
+    deleted = [
+        change.key for change in changes if isinstance(change, Deleted) and isinstance(change.key, Acl)
+    ]
+    return AuditDetail(created=_named(created), deleted=_named(deleted), changed=len(created) + len(deleted))
+
+
+def user_detail(changes: Sequence[Change]) -> AuditDetail:
+    """Return the credentials among the changes: their iterations, None for removed ones."""
+    values: dict[str, str | None] = {}
+    for change in changes:
+        match change:
+            case ScramCredential():
+                values[_name(*change.key)] = _value(change)
+            case Deleted(_, (str(user), str(mechanism))):
+                values[_name(user, mechanism)] = None
+    return AuditDetail(configs=dict(islice(values.items(), NAMED)), changed=len(values))
+
+
+def credentials_before(state: State, event: AlterScramCredentials) -> dict[str, str | None]:
+    """Return the iterations of the credentials that the event would change, None for those that do not exist."""
+    keys = ((change.user, mechanism) for change in event.users for mechanism in change.credentials)
+    return {_name(*key): _value(state.scram_credentials.get(key)) for key in keys}
+
+
+def _named(acls: Iterable[Acl]) -> list[str]:
+    return [_described(acl)[:LENGTH] for acl in islice(acls, NAMED)]
+
+
+def _described(acl: Acl) -> str:
+    resource = f"{acl.kind.name} {acl.name} ({acl.pattern.name})"
+    return f"{acl.permission.name} {acl.operation.name} on {resource} to {acl.principal} from {acl.host}"
+
+
+def _name(user: str, mechanism: str) -> str:
+    return f"user {user[:LENGTH]}: {mechanism}"
+
+
+def _value(credential: ScramCredential | None) -> str | None:
+    return None if credential is None else f"iterations={credential.iterations}"
 
 
 def _altered(state: State, event: events.AlterReassignments, decision: Decision) -> _Made | None:
@@ -223,6 +269,7 @@ _MAKERS: dict[type, Callable[[State, Any, Decision], _Made | None]] = {
     access_events.DeleteAcls: _acls_changed,
     access_events.AlterScramCredentials: _users_altered,
 }
+
 
 _BEFORE: dict[type, Callable[[State, Any], dict[str, str | None]]] = {
     events.AlterConfigs: _configs_before,

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from common.clock import Clock, RealClock
 from common.repeated_warnings import RepeatedWarnings
 from common.wording import counted
-from server.connections.client_connection import ServedConnection
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits, ServedConnection
 from server.ports import Stats
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,7 @@ from typing import cast
 from protocol.connection import Connection
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, parse_request
-from server.connections.client_connection import Host, ServedConnection
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
 from server.ports import BrokerPort

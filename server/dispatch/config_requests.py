@@ -12,8 +12,7 @@ from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
 from protocol.counter import Bounds
 from server.dispatch.authorizer import CLUSTER, Operation, topic
-from server.dispatch.context import Context
-from server.dispatch.row_errors import TOPIC_DENIED, RowError
+from server.dispatch.context import TOPIC_DENIED, Context, RowError
 
 R = TypeVar("R")
 C = TypeVar("C", bound="NamedConfig")

@@ -1,17 +1,18 @@
-"""The context of a request: its caller and the services for its handler."""
+"""What a handler gets with a request: its caller, services, and the form of errors of rows."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, ParamSpec, TypeVar
 
+from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
 from controller.model.cluster import Broker
 from controller.ports import Submitter
 from controller.state.state import State
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation, Resource, authorized_operations, topic
-from server.dispatch.cache import BodyCache
-from server.dispatch.listing import KeptListing
+from server.dispatch.cache import BodyCache, KeptListing
 from server.ports import BrokerPort
 
 P = ParamSpec("P")
@@ -98,3 +99,32 @@ class Context(NamedTuple):
         if resource == CLUSTER and not self.allows(Operation.DESCRIBE):
             return 0
         return authorized_operations(self.authorizer, self.principal, resource)
+
+
+K = TypeVar("K", bound=Hashable)
+
+RowError = tuple[int, str | None]
+"""Error code and message of one row; code 0 is success. The controller's `Outcome` is a subtype."""
+
+TOPIC_DENIED: RowError = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)
+DUPLICATE_TOPIC: RowError = (ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+
+
+def repeated(keys: Iterable[K]) -> set[K]:
+    """Return the keys that occur more than once."""
+    return {key for key, times in Counter(keys).items() if times > 1}
+
+
+def merged(refusals: Sequence[RowError | None], outcomes: Iterable[RowError]) -> list[RowError]:
+    """Return one error per row: the refusal if there is one, else the next of the controller's outcomes."""
+    remaining = iter(outcomes)
+    return [next(remaining) if refusal is None else refusal for refusal in refusals]
+
+
+LONGEST_CLIENT_ID = 200
+"""Characters that are recorded. A request may have 32,767, and every job and entry of the client would keep them."""
+
+
+def recorded_client_id(client_id: str | None) -> str | None:
+    """Return the client id, cut."""
+    return None if client_id is None else client_id[:LONGEST_CLIENT_ID]

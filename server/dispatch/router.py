@@ -19,8 +19,7 @@ from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation
 from server.dispatch.cache import Encoded
-from server.dispatch.client_id import recorded_client_id
-from server.dispatch.context import LARGE_ROWS, Context, Services
+from server.dispatch.context import LARGE_ROWS, Context, Services, recorded_client_id
 from server.dispatch.registry import ROUTES, AnyRoute, HandlerResult
 from server.driver.driver import DriverStoppedError
 from server.handlers import api_versions, load

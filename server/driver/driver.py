@@ -24,9 +24,8 @@ from controller.messages.events import Continue, PeriodChanged
 from controller.ports import AnyBackend, Backend, Store, StoreLostError
 from controller.state.decision import Decision
 from controller.state.state import State
-from server.driver.alarm import Alarm
-from server.driver.event_queue import EventQueue, QueuedEvent
-from server.metrics.stats import Counters
+from server.counters import Counters
+from server.driver.event_queue import Alarm, EventQueue, QueuedEvent
 
 log = logging.getLogger(__name__)
 

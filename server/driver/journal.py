@@ -1,7 +1,8 @@
 """The log of decisions: one line per request or event of importance, none per partition.
 
 `Journal.log_decision` is called with each durable decision. It counts rows and formats only a few names, so
-that a request with 100,000 rows does not delay others.
+that a request with 100,000 rows does not delay others. Of a gateway it also logs the health of the upstream, refused
+rows, and changes by other clients.
 """
 
 import logging
@@ -12,30 +13,40 @@ from typing import Any, cast
 
 from common.address import Address
 from common.clock import Clock
+from common.error_codes import ErrorCode
+from common.lists import grouped
 from common.wording import counted, some
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
-from controller.model.cluster import Config, Deleted, Ending, Job, JobKind
+from controller.model.cluster import Config, Deleted, Ending, Job, JobKind, Reassignment
 from controller.model.configs import ConfigName
 from controller.model.errors import Outcome
 from controller.pace.readings import PaceMeasured
 from controller.state.decision import Decision
 from controller.state.state import State
 from controller.views.jobs import PartState, totals
-from server.driver.upstream_journal import UpstreamJournal
 from server.events.hub import EventHub
 
 log = logging.getLogger(__name__)
 
+
 PROGRESS_SECONDS = 10.0
+
 
 NAMED = 5
 """Names in one line; further ones are only counted. Of client ids and values, which clients may make long, a
 line has 250 characters."""
 
+
 SAMPLE = 1_000
 """Waiting partitions whose reasons are counted for one line."""
+
+
+NOT_REFUSED = {ErrorCode.NONE, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT}
+"""The second one answers the cancel of a step that ended a moment before. The third one stands for no answer,
+which is logged where rows are sent: they may have taken effect."""
+
 
 _ORDERS = {JobKind.PLAN: "accepted", JobKind.ROLLBACK: "accepted", JobKind.QUEUE: "queued"}
 
@@ -294,3 +305,48 @@ _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
 def _were(brokers: Iterable[int]) -> str:
     names = ", ".join(map(str, brokers))
     return f"brokers {names} that were" if "," in names else f"broker {names} that was"
+
+
+class UpstreamJournal:
+    """Logs decisions on polls and responses of the upstream."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._trouble = ""
+
+    def observed(self, decision: Decision) -> None:
+        """Log changes of the cluster's health, and the reassignments that became blocked."""
+        self.trouble()
+        reasons = grouped(
+            (change.blocked, str(change.key))
+            for change in decision.changes
+            if type(change) is Reassignment and change.blocked
+        )
+        for reason, names in reasons.items():
+            log.warning(
+                "%s: %s; submit it again, cancel it, or resume its job",
+                some(names, NAMED),
+                reason,
+                extra={"event": "partitions_blocked", "fields": {"partitions": len(names)}},
+            )
+
+    def trouble(self) -> None:
+        """Log it when the health guard begins or ceases to hold steps."""
+        now = self._state.health_problem
+        if now and now != self._trouble and self._state.unreachable:
+            what = {"event": "upstream_unreachable"}
+            log.warning("nothing starts, the upstream cannot be polled: %s", now, extra=what)
+        elif now and now != self._trouble:
+            what = {"event": "cluster_unhealthy"}
+            log.warning("the cluster is unhealthy, only steps that repair it start: %s", now, extra=what)
+        elif self._trouble and not now:
+            log.info("the health guard lets steps start again", extra={"event": "cluster_healthy"})
+        self._trouble = now
+
+    def submitted(self, event: Submitted) -> None:
+        """Log the rows that the upstream refused, by reason."""
+        refused = Counter(outcome.text for _, _, outcome in event.rows if outcome.error not in NOT_REFUSED)
+        for reason, times in refused.most_common(NAMED):
+            rows = counted(len(event.rows), "row")
+            what = {"event": "rows_refused", "fields": {"rows": times}}
+            log.warning("the upstream refused %d of %s: %s", times, rows, reason, extra=what)

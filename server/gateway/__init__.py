@@ -5,16 +5,16 @@ client's: the same bytes, or a smaller request. So the broker authenticates, aut
 and reassignd's answer takes the place of the broker's. All ports serve the same APIs. Reassignd is not a
 broker and has no broker id.
 
-    gateway              the listeners: one that leads to any broker, and one for each broker
-    port_assignments     durable assignment of ports to brokers
-    interceptors         which requests and answers are changed, by API key
-    versions             API versions that may pass
-    api_versions         ApiVersions (18)
-    addresses, metadata  brokers' addresses in DescribeCluster (60), FindCoordinator (10), Metadata (3)
-    own_configs          the port to reassignd's own keys
-    authorization_probe  AlterPartitionReassignments (45), ListPartitionReassignments (46)
-    configs              DescribeConfigs (32)
-    alter_configs        IncrementalAlterConfigs (44), AlterConfigs (33)
+    gateway           the listeners: one that leads to any broker, and one for each broker
+    port_assignments  durable assignment of ports to brokers
+    interceptors      which requests and answers are changed, by API key
+    versions          API versions that may pass; ApiVersions (18)
+    addresses         brokers' addresses in DescribeCluster (60), FindCoordinator (10), Metadata (3)
+    services          what answers reassignd's own requests
+    probe             AlterPartitionReassignments (45), ListPartitionReassignments (46)
+    own_configs       the port to reassignd's own keys
+    configs           DescribeConfigs (32)
+    alter_configs     IncrementalAlterConfigs (44), AlterConfigs (33)
 
 `server.relay` passes the frames.
 """

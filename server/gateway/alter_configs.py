@@ -28,7 +28,7 @@ from protocol.messages.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from server.dispatch.config_requests import UNKNOWN_OPERATION, Resource, own_configs, response_rows
-from server.dispatch.row_errors import RowError
+from server.dispatch.context import RowError
 from server.gateway.configs import (
     DEFAULT_BROKER,
     DEFAULT_BROKER_MARKS,

@@ -29,10 +29,9 @@ from protocol.messages.describe_configs_response import DescribeConfigsResponse,
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from protocol.messages.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from protocol.schema import Request, Response
-from server.dispatch.client_id import recorded_client_id
 from server.dispatch.config_requests import CONFIG_BOUNDS, Resource
+from server.dispatch.context import recorded_client_id, repeated
 from server.dispatch.router import LARGE_BODY
-from server.dispatch.row_errors import repeated
 from server.gateway.own_configs import Sender
 from server.gateway.services import GatewayServices
 from server.relay.exchange import (

@@ -9,16 +9,16 @@ from ssl import SSLContext
 
 from common.address import Address
 from common.off_loop import OffLoop
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
+from server.counters import RelayCounters
 from server.gateway.interceptors import gateway_interceptors
 from server.gateway.port_assignments import Claim, PortAssignmentError, PortPendingError, Ports
 from server.gateway.services import GatewayServices, for_named_clients
 from server.ports import Stats
-from server.relay.counters import RelayCounters
+from server.relay.brokers import ANY, UpstreamBrokers
 from server.relay.session import Relay, RelayedBroker, RelayServices
-from server.relay.upstream_brokers import ANY, UpstreamBrokers
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class GatewaySettings:
 
 
 class Gateway:
-    """The listeners and their ports. Implements `server.relay.addresses.AdvertisedAddresses`.
+    """The listeners and their ports. Implements `server.relay.produce.AdvertisedAddresses`.
 
     `services` answers reassignd's own requests. `ports` gives the positions of brokers. `off_loop` rewrites large answers.
     """

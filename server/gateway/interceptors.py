@@ -9,15 +9,12 @@ from protocol.errors import DecodeError
 from protocol.frames import decode_within, parse_request
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from server.dispatch.registry import USUAL
-from server.gateway.addresses import describe_cluster, find_coordinator
+from server.gateway.addresses import describe_cluster, find_coordinator, metadata
 from server.gateway.alter_configs import alter, incremental_alter
-from server.gateway.api_versions import api_versions
-from server.gateway.authorization_probe import answer_after_probe
 from server.gateway.configs import describe
-from server.gateway.metadata import metadata
+from server.gateway.probe import answer_after_probe
 from server.gateway.services import GatewayServices
-from server.gateway.versions import HIDDEN, SERVED
-from server.relay.addresses import AdvertisedAddresses
+from server.gateway.versions import HIDDEN, SERVED, api_versions
 from server.relay.exchange import (
     PASSED,
     ClientIdentity,
@@ -27,7 +24,7 @@ from server.relay.exchange import (
     Interceptors,
     only_versions,
 )
-from server.relay.produce import produce
+from server.relay.produce import AdvertisedAddresses, produce
 from server.relay.sasl import authenticate, handshake
 
 LARGEST_SEARCH = 1024 * 1024

@@ -15,8 +15,8 @@ from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import DescribeConfigsResourceResult
+from server.dispatch.context import RowError
 from server.dispatch.router import Caller
-from server.dispatch.row_errors import RowError
 from server.handlers.describe_configs import config_rows
 
 

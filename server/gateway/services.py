@@ -1,16 +1,17 @@
-"""The parts of reassignd that the gateway needs to answer requests."""
+"""What the gateway needs to answer reassignd's requests; orders of clients without a known name can be refused."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
 from controller.model.configs import ConfigChange
+from protocol.apis import ApiKey
+from protocol.frames import RequestFrame
 from server.connections.session import Answer
 from server.dispatch.authorizer import is_named
-from server.dispatch.router import Refuse
-from server.dispatch.row_errors import RowError
+from server.dispatch.context import RowError
+from server.dispatch.router import Caller, Refuse
 from server.gateway.own_configs import OwnConfigs, Sender
-from server.relay.named_clients import NAMELESS, only_named
 
 DENIED = "Cluster authorization failed."
 
@@ -48,3 +49,24 @@ def for_named_clients(services: GatewayServices) -> GatewayServices:
     """Return the services that refuse orders of principals without a name."""
     answer = only_named(services.answer, services.refuse)
     return services._replace(answer=answer, configs=NamedClientsConfigs(services.configs))
+
+
+ORDERS = frozenset({
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS,
+})  # fmt: skip
+
+NAMELESS: RowError = (
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    "reassignd cannot read the name of this principal from its login, and relay.refuse.unknown.principals is set.",
+)
+
+
+def only_named(answer: Answer, refuse: Refuse) -> Answer:
+    """Return `answer` that refuses orders of principals without a name."""
+
+    def answered(frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
+        if frame.api_key in ORDERS and not is_named(caller.principal):
+            return refuse(frame, *NAMELESS)
+        return answer(frame, caller)
+
+    return answered

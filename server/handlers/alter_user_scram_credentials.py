@@ -16,9 +16,8 @@ from protocol.messages.alter_user_scram_credentials_response import (
     AlterUserScramCredentialsResult,
 )
 from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import Context, RowError, merged
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import RowError, merged
 from server.security.scram_changes import BOUNDS, only_change_of, users_in
 
 

@@ -14,9 +14,8 @@ from protocol.counter import Bounds
 from protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import DUPLICATE_TOPIC, TOPIC_DENIED, Context, RowError, merged, repeated
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import DUPLICATE_TOPIC, TOPIC_DENIED, RowError, merged, repeated
 
 
 def refuse(request: CreatePartitionsRequest, code: int, message: str | None) -> CreatePartitionsResponse:

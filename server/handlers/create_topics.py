@@ -19,9 +19,8 @@ from protocol.messages.create_topics_response import (
     CreateTopicsResponse,
 )
 from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import TOPIC_DENIED, Context, RowError, repeated
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import TOPIC_DENIED, RowError, repeated
 
 
 def refuse(request: CreateTopicsRequest, code: int, message: str | None) -> CreateTopicsResponse:

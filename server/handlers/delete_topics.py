@@ -12,9 +12,8 @@ from protocol.apis import ApiKey
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import DUPLICATE_TOPIC, TOPIC_DENIED, Context, RowError, merged, repeated
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import DUPLICATE_TOPIC, TOPIC_DENIED, RowError, merged, repeated
 
 
 def refuse(request: DeleteTopicsRequest, code: int, message: str | None) -> DeleteTopicsResponse:

@@ -22,9 +22,8 @@ from protocol.messages.describe_configs_response import (
 )
 from server.dispatch.authorizer import Operation
 from server.dispatch.config_requests import CONFIG_BOUNDS, DUPLICATE_RESOURCE, refusal
-from server.dispatch.context import Context
+from server.dispatch.context import Context, RowError, repeated
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import RowError, repeated
 
 
 def refuse(request: DescribeConfigsRequest, code: int, message: str | None) -> DescribeConfigsResponse:

@@ -24,7 +24,7 @@ from protocol.messages.describe_topic_partitions_response import (
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import handles
-from server.dispatch.topic_metadata import TopicDescription, describe_by_name, leader_error, offline_replicas
+from server.handlers.metadata import TopicDescription, describe_by_name, leader_error, offline_replicas
 
 MAX_PARTITIONS = 2000
 """Kafka: max.request.partition.size.limit."""

@@ -18,9 +18,8 @@ from protocol.messages.describe_user_scram_credentials_response import (
     DescribeUserScramCredentialsResult,
 )
 from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import Context, repeated
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import repeated
 from server.security.scram_changes import NUMBERS
 
 

@@ -10,9 +10,8 @@ from protocol.apis import ApiKey
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from server.dispatch.authorizer import Operation, group, transactional_id
-from server.dispatch.context import Context
+from server.dispatch.context import Context, RowError
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import RowError
 
 NO_COORDINATORS = "reassignd has no coordinators: it serves neither consumer groups nor transactions."
 NO_BROKER = -1

@@ -7,10 +7,12 @@ Errors by topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXC
 TOPIC_AUTHORIZATION_FAILED; by partition LEADER_NOT_AVAILABLE.
 """
 
-from collections.abc import Awaitable, Set
+from collections.abc import Awaitable, Sequence, Set
+from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from controller.model.cluster import Partition
+from controller.cluster.topics import is_legal
+from controller.model.cluster import NO_LEADER, Partition, Replicas, Topic
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ApiError
@@ -22,17 +24,23 @@ from protocol.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from protocol.schema import ZERO_UUID
-from server.dispatch.authorizer import CLUSTER
-from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.authorizer import CLUSTER, Operation, topic
+from server.dispatch.context import LARGE_ROWS, NOT_ASKED, Context
 from server.dispatch.registry import handles
-from server.dispatch.topic_metadata import (
-    TopicDescription,
-    describe_all,
-    describe_by_id,
-    describe_by_name,
-    leader_error,
-    offline_replicas,
-)
+
+
+class TopicDescription(NamedTuple):
+    """A topic's row: its partitions, or an error.
+
+    `name` is None if the request has an id that is unknown or not permitted.
+    """
+
+    error: int
+    name: str | None
+    id: bytes = ZERO_UUID
+    partitions: Sequence[Partition] = ()
+    operations: int = NOT_ASKED
+
 
 WITH_TOPIC_IDS = 12
 """The first version with lookups by topic id. Versions 10 and 11 have the field but do not use it."""
@@ -123,3 +131,52 @@ def _partition(partition: Partition, live: Set[int]) -> MetadataResponsePartitio
         partition.isr,
         offline_replicas(partition.replicas, live),
     )
+
+
+def describe_by_name(name: str, context: Context, operations: bool) -> TopicDescription:
+    """Describe the topic with this name; `operations` includes the authorized operations on the topic."""
+    if not context.allows_topic(Operation.DESCRIBE, name):
+        return TopicDescription(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
+    known = context.state.topics.get(name)
+    if known is None:
+        legal = is_legal(name)
+        return TopicDescription(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if legal else ErrorCode.INVALID_TOPIC_EXCEPTION, name
+        )
+    return _described(known, context, operations)
+
+
+def describe_by_id(topic_id: bytes, context: Context, operations: bool) -> TopicDescription:
+    """Describe the topic with this id. A principal without DESCRIBE does not learn its name."""
+    name = context.state.topic_names.get(topic_id)
+    known = None if name is None else context.state.topics.get(name)
+    if known is None:
+        return TopicDescription(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
+    if not context.allows_topic(Operation.DESCRIBE, known.name):
+        return TopicDescription(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic_id)
+    return _described(known, context, operations)
+
+
+def describe_all(context: Context, operations: bool) -> list[TopicDescription]:
+    """Describe all topics for which the principal has DESCRIBE."""
+    return [
+        _described(known, context, operations)
+        for known in list(context.state.topics.values())
+        if context.allows_topic(Operation.DESCRIBE, known.name)
+    ]
+
+
+def leader_error(partition: Partition) -> int:
+    """Return the error code of a partition's row."""
+    return ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE
+
+
+def offline_replicas(replicas: Replicas, live: Set[int]) -> Replicas:
+    """Return the replicas on brokers that are not live."""
+    return tuple(r for r in replicas if r not in live)
+
+
+def _described(known: Topic, context: Context, operations: bool) -> TopicDescription:
+    partitions = tuple(context.state.partitions.get(known.name, ()))
+    allowed = context.operations_on(topic(known.name), operations)
+    return TopicDescription(ErrorCode.NONE, known.name, known.id, partitions, allowed)

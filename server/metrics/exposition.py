@@ -1,4 +1,7 @@
-"""The text of `/metrics`: the metrics of the table, read at each scrape, and those of the process."""
+"""The text of `/metrics`: the table of all metrics, read at each scrape, and the metrics of the process.
+
+docs/metrics.md is generated from the table.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,10 +10,24 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from controller.views.reassignments import counts
+from server.metrics.kafka_names import KAFKA_METRICS
 from server.metrics.metric import Metric, Samples, Summary, exposed_name
-from server.metrics.serving import ACTIVE, BUILD, build
+from server.metrics.modes import INSTANCE_METRICS, UPSTREAM_METRICS, ZOOKEEPER_METRICS
+from server.metrics.moves import CLUSTER_METRICS, MOVE_METRICS, PACE_METRICS
+from server.metrics.serving import ACTIVE, BUILD, SERVING_METRICS, build
 from server.metrics.sources import Scrape, Sources
-from server.metrics.table import METRICS
+
+METRICS = (
+    *MOVE_METRICS,
+    *PACE_METRICS,
+    *CLUSTER_METRICS,
+    *UPSTREAM_METRICS,
+    *SERVING_METRICS,
+    *INSTANCE_METRICS,
+    *ZOOKEEPER_METRICS,
+    *KAFKA_METRICS,
+)
+
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -10,8 +10,7 @@ there (`hidden_prefixes`). All of them exist as `reassignd_…` too, except the 
 
 from itertools import islice
 
-from server.metrics.api_names import api_name
-from server.metrics.metric import Metric, Samples, Summary, error_name, gauge, one_label
+from server.metrics.metric import Metric, Samples, Summary, api_name, error_name, gauge, one_label
 from server.metrics.sources import Scrape
 
 PREFIX = "kafka_"

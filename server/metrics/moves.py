@@ -1,10 +1,11 @@
-"""Metrics of reassignments: partitions, jobs, bytes, limits, the throttle, and reasons."""
+"""Metrics of the cluster and its reassignments: brokers, partitions, jobs, bytes, limits, the throttle, pace."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
 
 from controller.model.jobs import Job
 from controller.model.names import TopicPartition
+from controller.pace.pacer import BrokerPace
 from controller.state.state import State
 from controller.throttle.desired import throttle_rate
 from controller.views.jobs import broker_loads, limit_views, totals
@@ -277,3 +278,104 @@ LIMIT_METRICS = (
 )
 
 MOVE_METRICS = (*PARTITION_METRICS, *JOB_METRICS, *BROKER_METRICS, *LIMIT_METRICS)
+
+
+def _by_broker(read: Callable[[BrokerPace], float | None]) -> Callable[[Scrape], Samples]:
+    def samples(scrape: Scrape) -> Samples:
+        state = scrape.state
+        for row in state.pacer.brokers.values() if state.pace is not None else ():
+            value = read(row)
+            if value is not None:
+                yield (str(row.broker),), value
+
+    return samples
+
+
+def _seconds(ms: float | None) -> float | None:
+    return None if ms is None else ms / 1000
+
+
+PACE_METRICS = (
+    gauge("reassignd_pace_on", lambda r: r.state.pace is not None, "Whether `reassignment.pace` is `auto`."),
+    gauge(
+        "reassignd_pace_comparing",
+        lambda r: r.state.pacer.comparing,
+        "Whether little moves at present, to measure the latency without the move.",
+    ),
+    gauge(
+        "reassignd_pace_problem",
+        lambda r: bool(r.state.pacer.problem),
+        "Whether the target of pace cannot be kept, or the canary is not used; `reassignd status` tells why.",
+    ),
+    Metric(
+        "reassignd_pace_latency_seconds",
+        "gauge",
+        ("broker",),
+        _by_broker(lambda row: _seconds(row.latency)),
+        "Latency that the canary has measured in the last seconds; three of four produces were faster.",
+    ),
+    Metric(
+        "reassignd_pace_target_seconds",
+        "gauge",
+        ("broker",),
+        _by_broker(lambda row: _seconds(row.target)),
+        "Latency up to which pace lets more move.",
+    ),
+    Metric(
+        "reassignd_pace_effort",
+        "gauge",
+        ("broker",),
+        _by_broker(lambda row: row.effort),
+        "Replicas that may move to the broker, and from it, at once; below 1 one in turns, or throttled.",
+    ),
+    Metric(
+        "reassignd_pace_throttle_bytes_per_second",
+        "gauge",
+        ("broker",),
+        _by_broker(lambda row: row.rate),
+        "Throttle that pace has set; absent without one.",
+    ),
+)
+
+
+def _brokers(scrape: Scrape) -> Samples:
+    online = len(scrape.state.live)
+    return one_label({"online": online, "offline": len(scrape.state.brokers) - online})
+
+
+def _moving_partitions(scrape: Scrape) -> Samples:
+    """Whether each moving partition is under-replicated, for the first ones up to the configured number."""
+    state = scrape.state
+    keys = islice(state.in_flight, scrape.sources.moving_partitions)
+    return [((key.topic, str(key.partition)), int(key in state.under_replicated)) for key in keys]
+
+
+CLUSTER_METRICS = (
+    Metric(
+        "reassignd_brokers",
+        "gauge",
+        ("state",),
+        _brokers,
+        "Brokers that are registered, by state: `online` or `offline`.",
+    ),
+    gauge("reassignd_partitions", lambda r: r.counts.partitions, "Partitions of all topics."),
+    gauge("reassignd_offline_partitions", lambda r: r.counts.offline, "Partitions without a leader."),
+    gauge(
+        "reassignd_under_replicated_partitions",
+        lambda r: r.counts.under_replicated,
+        "Partitions with a replica that is not in the ISR, adding replicas not counted (KIP-352).",
+    ),
+    gauge(
+        "reassignd_under_min_isr_partitions",
+        lambda r: r.counts.under_min_isr,
+        "Partitions with fewer in-sync replicas than min.insync.replicas.",
+    ),
+    Metric(
+        "reassignd_moving_partition_under_replicated",
+        "gauge",
+        ("topic", "partition"),
+        _moving_partitions,
+        "1 if a moving partition is under-replicated, adding replicas not counted (KIP-352). Only with "
+        "`metrics.moving.partitions`.",
+    ),
+)

@@ -2,8 +2,7 @@
 
 import platform
 
-from server.metrics.api_names import api_name
-from server.metrics.metric import Metric, Samples, Summary, counter, error_name, gauge, one_label
+from server.metrics.metric import Metric, Samples, Summary, api_name, counter, error_name, gauge, one_label
 from server.metrics.sources import Scrape
 
 

@@ -6,10 +6,9 @@ from typing import NamedTuple, Protocol
 
 from controller.state.state import State
 from controller.views.reassignments import Counts
-from server.metrics.stats import Counters
+from server.counters import Counters, RelayCounters
 from server.metrics.waiting_ages import WaitingAges
 from server.progress.progress import Progress
-from server.relay.counters import RelayCounters
 
 NONE: Mapping[str, int] = MappingProxyType({})
 

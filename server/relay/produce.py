@@ -4,6 +4,7 @@ Hiding the later versions is no alternative: version 12 is what makes transactio
 """
 
 from struct import error as NoMoreBytes  # noqa: N812
+from typing import Protocol
 
 from common.address import Address
 from protocol.codec import reading
@@ -11,7 +12,6 @@ from protocol.codec.wire import codec
 from protocol.errors import DecodeError
 from protocol.messages.produce_response import ProduceResponse
 from protocol.messages.response_header import ResponseHeader
-from server.relay.addresses import AdvertisedAddresses
 from server.relay.exchange import (
     PASSED,
     ClientIdentity,
@@ -22,13 +22,28 @@ from server.relay.exchange import (
     with_length,
 )
 
+
+class AdvertisedAddresses(Protocol):
+    """The addresses at which clients reach brokers through the relay."""
+
+    def advertised(self, broker: int, actual: Address) -> Address | None:
+        """Return the address for clients, or None when the broker has none.
+
+        A broker seen for the first time may get one, which leads to its `actual` address.
+        """
+        ...
+
+
 FLEXIBLE = 9
 """First flexible version."""
+
 
 NAMES_LEADERS = 10
 """First version whose responses name the addresses of new leaders."""
 
+
 NO_ANSWER = Exchange(answered=False)
+
 
 LARGEST_HEAD = 70_000
 """Most bytes before `acks`: a client id and a transactional id of 32 KB each."""

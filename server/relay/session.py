@@ -14,17 +14,15 @@ from struct import unpack_from
 from typing import NamedTuple, cast
 
 from protocol.errors import DecodeError
-from server.connections.client_connection import Host, ServedConnection
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
+from server.counters import RelayCounters
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
 from server.dispatch.router import Caller
 from server.ports import BrokerPort
-from server.relay.counters import RelayCounters
+from server.relay.brokers import HIGH_WATER, FlowControl, NoBrokerError, UpstreamBrokers, UpstreamConnection
 from server.relay.exchange import PASSED, ClientIdentity, FinishAnswer, IncomingRequest, Interceptors
 from server.relay.sasl import LARGEST as LARGEST_TOKEN
 from server.relay.splitter import PASS, FrameAction, Splitter
-from server.relay.upstream_brokers import NoBrokerError, UpstreamBrokers
-from server.relay.upstream_connection import HIGH_WATER, FlowControl, UpstreamConnection
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +42,7 @@ class RelayServices:
 
 
 class RelayedBroker(NamedTuple):
-    """The broker to which a listener's connections are relayed, or `server.relay.upstream_brokers.ANY`."""
+    """The broker to which a listener's connections are relayed, or `server.relay.brokers.ANY`."""
 
     id: int
 

@@ -25,8 +25,8 @@ from controller.model.cluster import Partition, Reassignment, Replicas, Resource
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
 from controller.state.state import State
+from server.counters import Counters
 from server.driver.driver import Driver
-from server.metrics.stats import Counters
 from tests.backends.local import LocalNetwork
 from tests.builders import key
 

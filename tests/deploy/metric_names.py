@@ -2,8 +2,8 @@
 
 import re
 
+from server.metrics.exposition import METRICS
 from server.metrics.metric import Metric, exposed_name
-from server.metrics.table import METRICS
 from tools.dashboard_panels import Query
 
 PROCESS = {"process_resident_memory_bytes", "process_cpu_seconds_total"}

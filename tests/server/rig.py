@@ -12,8 +12,8 @@ from controller.messages.events import BrokerStopped
 from controller.model.cluster import ControllerEpoch
 from controller.state.decision import Decision
 from controller.state.state import State
+from server.counters import Counters
 from server.driver.driver import Driver
-from server.metrics.stats import Counters
 
 
 class Rig:

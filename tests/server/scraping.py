@@ -7,9 +7,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from controller.model.cluster import Broker, Partition, Reassignment, Topic
 from controller.state.state import State
+from server.counters import Counters
 from server.metrics.exposition import Metrics
 from server.metrics.sources import Sources, Traffic, Znodes
-from server.metrics.stats import Counters
 
 Labels = frozenset[tuple[str, str]]
 

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 from common.off_loop import WorkerThread
 from protocol.frames import RequestFrame
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
+from server.counters import Counters
 from server.dispatch.router import Caller, Router
-from server.metrics.stats import Counters
 from tests.builders import InMemoryController, partition
 from tests.server.fakes import FakeBroker, FakeClient, services
 

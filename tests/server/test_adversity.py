@@ -13,7 +13,7 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from server.connections import registry
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from tests.server.fakes import FakeClient
 from tests.server.sockets import PROMPT, Served, Talk, serving, until
 

@@ -21,12 +21,12 @@ from protocol.codec.wire import Codec, codec
 from protocol.counter import Bounds
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, parse_response
+from server.counters import Counters
 from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller, Router
-from server.metrics.stats import Counters
 from tests.backends.harness import EmbeddedHarness
 from tests.frames import decode_response
 from tests.server.fakes import NOBODY

@@ -4,8 +4,8 @@ import pytest
 
 from controller.configs.keys import BROKER_KEYS
 from reassignd.config.config import KEYS
+from server.metrics.exposition import METRICS
 from server.metrics.metric import exposed_name
-from server.metrics.table import METRICS
 from tools import reference
 
 

@@ -11,9 +11,9 @@ from controller.state.state import State
 from reassignd.config.config import Settings
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.upstream_adapter import UpstreamAdapter
+from server.counters import RelayCounters
 from server.dispatch.router import Router
 from server.ports import Stats
-from server.relay.counters import RelayCounters
 
 
 class TermCounters(NamedTuple):

@@ -18,12 +18,11 @@ from reassignd.runtime.listeners.sockets import refused
 from server.api.other_instances import IdentitySigner
 from server.api.proxy import ActiveProxy
 from server.dispatch.router import Refuse
-from server.peers.endpoint import PeerEndpoint
-from server.peers.handshake import SHORTEST_SECRET, Identity
-from server.peers.links import PeerLinks
-from server.peers.listener import OnStatus, PeerListener
-from server.peers.stream import ClientTls, PeerSecurity
-from server.peers.switch import Switch
+from server.instances.handshake import SHORTEST_SECRET, Identity
+from server.instances.links import InstanceLinks
+from server.instances.listener import InstanceEndpoint, InstanceListener, OnStatus
+from server.instances.stream import ClientTls, InstanceSecurity
+from server.instances.switch import Switch
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +47,10 @@ class Peers:
         server_tls, client_tls = _tls(
             settings.gateway_peer_tls_certificate_file, settings.gateway_peer_tls_key_file
         )
-        security = PeerSecurity(lambda: Identity(instance, cluster_id()), secret, server_tls, client_tls)
-        self._links = PeerLinks(security, clock, status)
+        security = InstanceSecurity(lambda: Identity(instance, cluster_id()), secret, server_tls, client_tls)
+        self._links = InstanceLinks(security, clock, status)
         self.switch = Switch(self._links, refuse, clock, off_loop)
-        self._listener = PeerListener(PeerEndpoint(self.switch), security, clock, on_status)
+        self._listener = InstanceListener(InstanceEndpoint(self.switch), security, clock, on_status)
         http = settings.http_tls_certificate_file
         pinned = None if http is None else PinnedCertificate("http.tls", http).context
         self.proxy = ActiveProxy(self.switch, IdentitySigner(instance, secret, wall_clock), pinned)

@@ -49,14 +49,14 @@ from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.runtime import HttpContent, Publish
 from reassignd.runtime.storage.audit_store import audit_retention
 from reassignd.tracing.setting import open_traces
+from server.counters import Counters
 from server.dispatch.router import Refusals, Refuse
 from server.driver.driver import DriverStoppedError
 from server.gateway.gateway import Gateway
 from server.metrics.exposition import Metrics
-from server.metrics.instances import INSTANCE_METRICS
+from server.metrics.modes import INSTANCE_METRICS
 from server.metrics.serving import SERVING_METRICS
 from server.metrics.sources import Sources
-from server.metrics.stats import Counters
 
 log = logging.getLogger(__name__)
 

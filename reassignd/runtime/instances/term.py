@@ -35,7 +35,7 @@ from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.ports import TopicPorts
 from reassignd.runtime.instances.presence import Presence
 from reassignd.runtime.storage.identity import new_id
-from server.peers.switch import Switch
+from server.instances.switch import Switch
 
 log = logging.getLogger(__name__)
 

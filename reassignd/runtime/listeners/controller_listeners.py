@@ -19,11 +19,11 @@ from reassignd.runtime.listeners.listener_security import listener_tls
 from reassignd.runtime.listeners.sockets import refused
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
+from server.counters import RelayCounters
 from server.ports import Stats
 from server.relay import session
-from server.relay.counters import RelayCounters
+from server.relay.brokers import ANY, UpstreamBrokers
 from server.relay.exchange import Interceptors
-from server.relay.upstream_brokers import ANY, UpstreamBrokers
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,7 @@ from backends.client.channel import TIMEOUT_SECONDS, BrokerChannel, Channel
 from backends.client.connection import BrokerConnection
 from backends.client.handshake import Caller
 from common.address import Address
-from server.connections.client_connection import Host, ServedConnection
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.connections.session import Answer, Session
 from server.ports import BrokerPort
 from server.security.gate import TRUSTED

@@ -10,8 +10,8 @@ from controller.machine import decide
 from controller.messages.event import Event, Reply
 from controller.model.profile import GATEWAY
 from controller.state.state import State
+from server.counters import Counters
 from server.driver.driver import Driver
-from server.metrics.stats import Counters
 from tests.backends.harness import EmbeddedHarness, Harness
 from tests.backends.upstream.local_client import LocalClient
 from tests.builders import key

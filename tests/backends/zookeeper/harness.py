@@ -37,8 +37,8 @@ from controller.model.profile import ZOOKEEPER
 from controller.state.state import State
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
+from server.counters import Counters
 from server.driver.driver import Driver
-from server.metrics.stats import Counters
 from tests.backends.harness import SETTINGS, EmbeddedHarness
 from tests.backends.local import LocalNetwork
 from tests.backends.zookeeper.memory_tree import MemoryTree

@@ -1,7 +1,7 @@
 from backends.embedded.settings import Settings as EmbeddedSettings
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.config.parts import embedded_defaults, embedded_settings, limits
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 
 
 def resolved(**values: str) -> Settings:

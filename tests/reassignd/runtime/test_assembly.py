@@ -17,8 +17,8 @@ from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded_adapter import EmbeddedAdapter
 from reassignd.runtime.storage.identity import new_id
 from reassignd.runtime.storage.records import load
+from server.counters import Counters
 from server.driver.driver import DriverStoppedError
-from server.metrics.stats import Counters
 
 SMALL = {"embedded.brokers": "2", "listener": "127.0.0.1:0"}
 TOPIC = CreateTopics([NewTopic("orders", bytes(16), 1, 1)])

@@ -17,11 +17,11 @@ import pytest
 
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from server.connections import listener, registry
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
-from server.metrics.stats import Counters
+from server.counters import Counters
 from server.security.gate import TRUSTED
 from tests.server.fakes import FakeBroker
 from tests.server.sockets import PROMPT, Talk, serving, until

@@ -7,10 +7,9 @@ import pytest
 
 from common.clock import ManualClock
 from common.repeated_warnings import REPORT_SECONDS
-from server.connections.client_connection import ServedConnection
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits, ServedConnection
 from server.connections.registry import CHECK_SECONDS, ConnectionRegistry
-from server.metrics.stats import Counters
+from server.counters import Counters
 
 
 class Idler(ServedConnection):

@@ -14,7 +14,7 @@ from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from server.connections.session import Session
 from server.dispatch.router import Caller
 from server.driver.driver import DriverStoppedError

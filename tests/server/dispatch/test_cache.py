@@ -2,12 +2,22 @@
 
 import asyncio
 import inspect
+from collections.abc import Iterable, Iterator
+from unittest.mock import patch
 
 import pytest
 
 from common.off_loop import WorkerThread
+from controller.model.cluster import Deleted, Reassignment, Topic
+from protocol.codec.wire import codec
+from protocol.listing import EncodedTopic, Lists, encode_topic
+from protocol.messages.list_partition_reassignments_response import (
+    ListPartitionReassignmentsResponse,
+)
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
-from server.dispatch.cache import BodyCache, Encoded
+from server.dispatch.cache import BodyCache, Encoded, KeptListing
+from server.handlers.list_partition_reassignments import _response
+from tests.builders import InMemoryController, key, partition
 
 
 class Rig:
@@ -73,3 +83,89 @@ async def test_a_failure_is_not_kept(rig: Rig, large: bool) -> None:
         await rig.get(7, large=large)
     rig.failure = None
     assert await rig.get(7, large=large) == b"\0\1"
+
+
+@pytest.fixture
+def controller() -> InMemoryController:
+    names = [f"{topic}-{number}" for topic in ("a", "b", "c") for number in range(4)]
+    return InMemoryController().with_partitions(*(partition(name, (1, 2)) for name in names))
+
+
+@pytest.fixture
+def encoded() -> Iterator[list[str]]:
+    """The topics that are encoded during a test."""
+    names: list[str] = []
+
+    def noted(name: str, rows: Iterable[tuple[int, Lists]]) -> EncodedTopic:
+        names.append(name)
+        return encode_topic(name, rows)
+
+    with patch("server.dispatch.cache.encode_topic", noted):
+        yield names
+
+
+def listed(kept: KeptListing, controller: InMemoryController) -> list[str]:
+    """Return the names in the list, and check that it is the list that is made without kept topics."""
+    body = kept.build(controller.state).body
+    answer = codec(ListPartitionReassignmentsResponse, 0).decode(body)
+    whole = codec(ListPartitionReassignmentsResponse, 0)
+    again = whole.decode(whole.encode(_response(controller.state, dict.fromkeys("abc"))))
+    assert {topic.name: topic for topic in answer.topics} == {topic.name: topic for topic in again.topics}
+    assert {each.name: each for each in answer.current_batch or ()} == {
+        each.name: each for each in again.current_batch or ()
+    }
+    return [f"{topic.name}-{row.partition_index}" for topic in answer.topics for row in topic.partitions]
+
+
+def test_only_topics_that_have_changed_are_encoded_again(
+    controller: InMemoryController, encoded: list[str]
+) -> None:
+    kept = KeptListing()
+    controller.alter({"b-1": (1, 3), "a-0": (1, 3), "a-2": (1, 3)})
+    assert listed(kept, controller) == ["b-1", "a-0", "a-2"]
+    encoded.clear()
+    assert listed(kept, controller) == ["b-1", "a-0", "a-2"]
+    assert encoded == []
+    controller.isr("a-0", (1, 2, 3))
+    assert listed(kept, controller) == ["b-1", "a-2"]
+    assert encoded == ["a"]
+
+
+def test_rows_are_in_order_of_partitions(controller: InMemoryController) -> None:
+    kept = KeptListing()
+    controller.alter({"a-3": (1, 3)})
+    controller.alter({"a-0": (1, 3)})
+    assert listed(kept, controller) == ["a-0", "a-3"]
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_every_change_of_a_reassignment_is_shown(controller: InMemoryController, started: bool) -> None:
+    kept = KeptListing()
+    if not started:
+        controller.with_limits(partitions=1).alter({"c-0": (1, 4)})
+    controller.alter({"a-0": (1, 3), "b-0": (1, 3)})
+    assert "a-0" in listed(kept, controller)
+    controller.alter({"a-0": (1, 5)})
+    assert "a-0" in listed(kept, controller)
+    controller.alter({"a-0": None})
+    assert "a-0" not in listed(kept, controller)
+
+
+def test_moves_of_other_clients_are_shown_while_they_last(controller: InMemoryController) -> None:
+    kept = KeptListing()
+    moving = partition("a-1", (1, 2, 3), isr=(1, 2), adding=(3,))
+    controller.put(moving)
+    controller.state.add_external(moving.key)
+    assert listed(kept, controller) == ["a-1"]
+    controller.state.discard_external(moving.key)
+    assert kept.build(controller.state).body == KeptListing().build(controller.state).body
+
+
+def test_a_deleted_topic_is_not_kept(controller: InMemoryController) -> None:
+    kept = KeptListing()
+    controller.alter({"a-0": (1, 3), "b-0": (1, 3)})
+    assert listed(kept, controller) == ["a-0", "b-0"]
+    controller.state.delete(Deleted(Reassignment, key("a-0")))
+    controller.state.delete(Deleted(Topic, "a"))
+    assert listed(kept, controller) == ["b-0"]
+    assert "a" not in controller.state.listed_at

@@ -3,8 +3,10 @@
 import asyncio
 import threading
 
+import pytest
+
 from server.dispatch.authorizer import CLUSTER, Operation
-from server.dispatch.context import NOT_ASKED
+from server.dispatch.context import LONGEST_CLIENT_ID, NOT_ASKED, merged, recorded_client_id, repeated
 from tests.builders import InMemoryController
 from tests.server.fakes import CLUSTER_ADMIN, allowing, context
 
@@ -43,3 +45,24 @@ async def test_others_are_served_after_some_rows() -> None:
     assert others == []
     await asked.yield_to_loop(50)
     assert others == ["served"]
+
+
+def test_repeated_returns_values_that_occur_more_than_once() -> None:
+    assert repeated(["a", "b", "a", "c", "a"]) == {"a"}
+
+
+def test_results_are_in_the_order_of_the_request() -> None:
+    assert merged([None, (29, None), None], [(0, None), (3, "no")]) == [(0, None), (29, None), (3, "no")]
+
+
+def test_each_row_must_have_a_result() -> None:
+    with pytest.raises((StopIteration, RuntimeError)):
+        merged([None, None], [(0, None)])
+
+
+@pytest.mark.parametrize(
+    ("given", "recorded"),
+    [("me", "me"), (None, None), ("", ""), (32_767 * "x", LONGEST_CLIENT_ID * "x")],
+)
+def test_a_client_id_is_cut(given: str | None, recorded: str | None) -> None:
+    assert recorded_client_id(given) == recorded

@@ -32,13 +32,13 @@ from protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from server.counters import Counters
 from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer, Operation
 from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import ROUTES, AnyRoute
 from server.dispatch.router import Caller, Router, is_large, refused
 from server.driver.driver import DriverStoppedError
-from server.metrics.stats import Counters
 from tests.server.fakes import NOBODY, FakeBroker, FakeClient, FakeDriver, services
 
 CALLER = Caller(FakeBroker(), ANONYMOUS, "10.0.0.9:4711")

@@ -10,7 +10,8 @@ from common.tasks import POLL_SECONDS
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, Continue
 from controller.state.decision import Decision
-from server.driver.event_queue import PASSES, EventQueue, QueuedEvent
+from server.driver import event_queue
+from server.driver.event_queue import PASSES, Alarm, EventQueue, QueuedEvent
 from tests.server.rig import Rig, settle
 
 
@@ -85,3 +86,55 @@ async def test_an_event_that_arrives_meanwhile_is_taken_at_once() -> None:
     await asyncio.sleep(0)
     queue.add(QueuedEvent(BrokerStopped(1), None))
     assert await taking == (BrokerStopped(1), None)
+
+
+class Times:
+    """A wall clock that a test sets, and the times at which the alarm rang."""
+
+    def __init__(self) -> None:
+        self.now = 1_000
+        self.rung: list[int] = []
+        self.alarm = Alarm(lambda: self.now, lambda: self.rung.append(self.now))
+
+
+async def test_it_rings_at_the_time_and_once() -> None:
+    times = Times()
+    times.alarm.set(1_005)
+    assert times.rung == []
+    times.now = 1_005
+    await asyncio.sleep(0.02)
+    assert times.rung == [1_005]
+
+
+async def test_a_time_that_has_passed_rings_at_once() -> None:
+    times = Times()
+    times.alarm.set(999)
+    assert times.rung == [1_000]
+
+
+async def test_a_new_time_replaces_the_earlier_one() -> None:
+    times = Times()
+    times.alarm.set(1_001)
+    times.alarm.set(1_000_000)
+    times.now = 1_002
+    await asyncio.sleep(0.02)
+    assert times.rung == []
+    times.alarm.cancel()
+
+
+async def test_a_cancelled_alarm_does_not_ring() -> None:
+    times = Times()
+    times.alarm.set(1_001)
+    times.alarm.cancel()
+    times.now = 1_002
+    await asyncio.sleep(0.02)
+    assert times.rung == []
+
+
+async def test_a_clock_that_is_set_during_a_long_sleep_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_queue, "MAX_SECONDS", 0.001)
+    times = Times()
+    times.alarm.set(1_000_000_000)
+    times.now = 1_000_000_000
+    await asyncio.sleep(0.02)
+    assert times.rung == [1_000_000_000]

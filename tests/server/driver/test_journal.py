@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.clock import ManualClock
+from common.error_codes import ErrorCode
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
@@ -26,11 +27,19 @@ from controller.messages.events import (
     Stalled,
 )
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob, ThrottleJob
-from controller.messages.upstream_events import UpstreamPolled
-from controller.model.cluster import ResourceType
+from controller.messages.upstream_events import Submitted, UpstreamPolled
+from controller.model.cluster import Reassignment, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.errors import Outcome
 from controller.state.decision import Decision
-from server.driver.journal import PROGRESS_SECONDS, Journal, progress, report_progress_periodically
+from controller.state.state import State
+from server.driver.journal import (
+    PROGRESS_SECONDS,
+    Journal,
+    UpstreamJournal,
+    progress,
+    report_progress_periodically,
+)
 from server.events.hub import EventHub
 from tests.builders import InMemoryController, key, partition, registration
 from tests.controller.kraft import Gateway
@@ -258,11 +267,8 @@ async def test_decisions_are_published_to_readers_only() -> None:
 
 def test_every_event_is_documented() -> None:
     folder = Path(__file__).parents[3]
-    sources = [
-        (folder / "server" / "driver" / name).read_text("utf-8")
-        for name in ("journal.py", "upstream_journal.py")
-    ]
-    events = set(re.findall(r'"event": "([a-z_]+)"', "".join(sources))) | {
+    source = (folder / "server" / "driver" / "journal.py").read_text("utf-8")
+    events = set(re.findall(r'"event": "([a-z_]+)"', source)) | {
         "job_accepted",
         "job_queued",
         "paused",
@@ -271,3 +277,59 @@ def test_every_event_is_documented() -> None:
     text = (folder / "docs" / "observability.md").read_text("utf-8")
     assert len(events) > 15
     assert {event for event in events if f"`{event}`" not in text} == set()
+
+
+def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    state = State()
+    journal = UpstreamJournal(state)
+    for trouble in ("missing: broker 5", "missing: broker 5", ""):
+        state.health_problem = trouble
+        journal.trouble()
+    assert caplog.messages == [
+        "the cluster is unhealthy, only steps that repair it start: missing: broker 5",
+        "the health guard lets steps start again",
+    ]
+
+
+def test_an_upstream_that_cannot_be_polled_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    state = State(health_problem="connection refused", unreachable="connection refused")
+    UpstreamJournal(state).trouble()
+    assert caplog.messages == ["nothing starts, the upstream cannot be polled: connection refused"]
+
+
+def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    decision = Decision(State())
+    decision.changes += [
+        Reassignment("foo", n, (1,), (2,), 1, "cancelled by another client") for n in range(7)
+    ]
+    UpstreamJournal(decision.state).observed(decision)
+    names = "foo-0, foo-1, foo-2, foo-3, foo-4"
+    assert caplog.messages == [
+        f"{names} and 2 more: cancelled by another client; submit it again, cancel it, or resume its job"
+    ]
+
+
+def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) -> None:
+    refused = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no such broker")
+    UpstreamJournal(State()).submitted(
+        Submitted([(key("foo-0"), (1,), refused), (key("foo-1"), (1,), Outcome())])
+    )
+    assert caplog.messages == ["the upstream refused 1 of 2 rows: no such broker"]
+
+
+def test_rows_without_an_answer_are_not_logged_as_refused(caplog: pytest.LogCaptureFixture) -> None:
+    lost = Outcome(ErrorCode.REQUEST_TIMED_OUT, "kafka1:9092 did not answer")
+    refused = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no such broker")
+    UpstreamJournal(State()).submitted(
+        Submitted([(key("foo-0"), (1,), lost), (key("foo-1"), None, lost), (key("foo-2"), (1,), refused)])
+    )
+    assert caplog.messages == ["the upstream refused 1 of 3 rows: no such broker"]
+
+
+def test_a_step_that_completed_before_its_undo_is_not_logged_as_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    over = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+    UpstreamJournal(State()).submitted(Submitted([(key("foo-0"), None, over)]))
+    assert caplog.messages == []

@@ -16,10 +16,10 @@ from protocol.frames import RequestFrame, encode_response
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
+from server.counters import Counters
 from server.gateway.gateway import Gateway, GatewaySettings
 from server.gateway.port_assignments import PortAssignments
-from server.metrics.stats import Counters
 from tests.server.gateway.doubles import FakeServices
 from tests.server.rig import settle
 from tests.server.sockets import Talk

@@ -12,9 +12,9 @@ import pytest
 
 from protocol.messages.metadata_request import MetadataRequest
 from server.gateway.gateway import Gateway
+from server.relay.brokers import UpstreamConnection
 from server.relay.session import Relay
 from server.relay.splitter import Splitter
-from server.relay.upstream_connection import UpstreamConnection
 from tests.server.gateway.sockets import FakeKafka, connect, gateway
 from tests.server.sockets import Talk, until
 

@@ -19,10 +19,10 @@ from common.address import Address
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.metadata_request import MetadataRequest
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from server.gateway.gateway import Gateway
 from server.gateway.port_assignments import Claim, PortPendingError
-from server.relay.upstream_brokers import ANY
+from server.relay.brokers import ANY
 from tests.server.gateway.sockets import FakeKafka, connect, gateway
 from tests.server.sockets import until
 from tools.ports import free_ports

@@ -1,8 +1,8 @@
 import pytest
 
+from server.counters import Counters
 from server.metrics.kafka_names import MOST_PARTITIONS, hidden_prefixes
 from server.metrics.sources import Traffic
-from server.metrics.stats import Counters
 from tests.builders import InMemoryController, partition
 from tests.server.scraping import cluster, scrape, value
 

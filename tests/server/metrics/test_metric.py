@@ -1,6 +1,8 @@
 import pytest
 
-from server.metrics.metric import Metric, error_name, exposed_name, one_label
+from protocol.apis import ApiKey
+from server.metrics.metric import OTHER_NAMES, Metric, api_name, error_name, exposed_name, one_label
+from tools.broker_api_versions import names
 
 
 @pytest.mark.parametrize(("kind", "name"), [("gauge", "x"), ("counter", "x_total"), ("info", "x_info")])
@@ -14,3 +16,16 @@ def test_errors_have_kafka_s_names() -> None:
 
 def test_the_only_label_is_the_key() -> None:
     assert one_label({3: 7.0}) == [(("3",), 7.0)]
+
+
+def test_every_api_of_kafka_s_brokers_has_its_name() -> None:
+    listed = names()
+    assert {key: api_name(key) for key in listed} == listed
+
+
+def test_an_unknown_api_has_its_number() -> None:
+    assert api_name(9999) == "9999"
+
+
+def test_no_api_is_named_twice() -> None:
+    assert OTHER_NAMES.keys().isdisjoint(ApiKey)

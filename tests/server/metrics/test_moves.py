@@ -1,9 +1,13 @@
-from controller.configs.names import THROTTLE
+import pytest
+
+from controller.configs.names import PACE, THROTTLE
 from controller.messages.job_events import Pause
-from server.metrics.moves import MOST_JOBS
+from controller.pace.effort import START
+from controller.pace.readings import PaceMeasured, Probe, Source
+from server.metrics.moves import MOST_JOBS, PACE_METRICS
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
-from tests.server.scraping import scrape, value
+from tests.server.scraping import cluster, scrape, value
 
 
 def test_moving_waiting_and_queued_partitions_are_separate_metrics() -> None:
@@ -97,3 +101,59 @@ def test_the_throttle_in_force_is_shown_while_there_is_one() -> None:
     samples = scrape(controller.state)
     assert value(samples, name) == 5000
     assert value(samples, "reassignd_throttle_leases") > 0
+
+
+def measured() -> InMemoryController:
+    controller = InMemoryController()
+    controller.default(PACE, "auto")
+    for at in range(10):
+        controller.do(PaceMeasured(at, Source.CANARY, [Probe(1, (), [4.0] * 5)]))
+    return controller
+
+
+def test_latency_target_and_effort_are_shown_by_broker() -> None:
+    samples = scrape(state=measured().state)
+    assert value(samples, "reassignd_pace_on") == 1
+    assert value(samples, "reassignd_pace_latency_seconds", broker="1") == 0.004
+    assert value(samples, "reassignd_pace_target_seconds", broker="1") == 0.006
+    assert value(samples, "reassignd_pace_effort", broker="1") == START
+    assert value(samples, "reassignd_pace_problem") == 0
+
+
+def test_without_pace_no_broker_is_shown() -> None:
+    samples = scrape()
+    assert value(samples, "reassignd_pace_on") == 0
+    named = {name for name, labels in samples if "broker" in dict(labels)}
+    assert not named & {metric.name for metric in PACE_METRICS}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("offline", 1), ("under_replicated", 1), ("under_min_isr", 1)],
+)
+def test_unhealthy_partitions_are_counted(name: str, expected: float) -> None:
+    assert value(scrape(cluster()), f"reassignd_{name}_partitions") == expected
+
+
+def test_brokers_are_counted_by_state() -> None:
+    samples = scrape(cluster())
+    assert value(samples, "reassignd_brokers", state="online") == 2
+    assert value(samples, "reassignd_brokers", state="offline") == 1
+
+
+def test_moving_partitions_have_no_gauges_of_their_own_by_default() -> None:
+    assert not [name for name, _ in scrape(cluster()) if name.startswith("reassignd_moving_partition_")]
+
+
+def test_a_moving_partition_is_not_under_replicated_because_of_adding_replicas() -> None:
+    samples = scrape(cluster(), moving_partitions=10)
+    name = "reassignd_moving_partition_under_replicated"
+    assert value(samples, name, topic="t", partition="2") == 0
+
+
+def test_the_number_of_moving_partitions_with_gauges_is_bounded() -> None:
+    state = cluster()
+    moving = state.partitions["t"][2]
+    state.put(moving._replace(partition=3))
+    names = [name for name, _ in scrape(state, moving_partitions=1)]
+    assert names.count("reassignd_moving_partition_under_replicated") == 1

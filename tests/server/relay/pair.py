@@ -6,12 +6,11 @@ from struct import pack
 from typing import Any, cast
 
 from protocol.errors import DecodeError
-from server.connections.limits import ConnectionLimits
-from server.relay.counters import RelayCounters
+from server.connections.client_connection import ConnectionLimits
+from server.counters import RelayCounters
+from server.relay.brokers import NoBrokerError, UpstreamBrokers, UpstreamConnection
 from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
 from server.relay.session import Relay, RelayedBroker, RelayServices
-from server.relay.upstream_brokers import NoBrokerError, UpstreamBrokers
-from server.relay.upstream_connection import UpstreamConnection
 from tests.server.fakes import FakeHost, FakeTransport
 from tests.server.rig import settle
 

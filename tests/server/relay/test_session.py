@@ -8,7 +8,7 @@ from struct import pack
 import pytest
 
 from protocol.errors import DecodeError
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
 from server.driver.driver import DriverStoppedError
 from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest

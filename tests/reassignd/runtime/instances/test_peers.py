@@ -10,8 +10,8 @@ from reassignd.config.config import Assignment, resolve
 from reassignd.errors import CommandError
 from reassignd.runtime.instances.peers import _tls, http_url, peer_address, read_secret
 from reassignd.runtime.listeners import renewed_certificate
-from tests.server.peers.sockets import Echo, linked, listening, security
-from tests.server.peers.test_links import request
+from tests.server.instances.sockets import Echo, linked, listening, security
+from tests.server.instances.test_links import request
 
 TLS = Path(__file__).parents[3] / "reassignd" / "tls"
 

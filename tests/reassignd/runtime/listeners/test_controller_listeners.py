@@ -10,7 +10,7 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
 from reassignd.runtime.listeners.controller_listeners import ControllerListeners
-from server.metrics.stats import Counters
+from server.counters import Counters
 from tests.server.gateway.sockets import FakeKafka, connect
 
 CERTIFICATE = str(Path(__file__).parents[3] / "reassignd" / "tls" / "server.pem")

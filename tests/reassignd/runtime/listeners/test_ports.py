@@ -8,11 +8,11 @@ import pytest
 from common.address import Address
 from reassignd.errors import CommandError
 from reassignd.runtime.listeners.ports import BrokerPorts
-from server.connections.limits import ConnectionLimits
+from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
-from server.metrics.stats import Counters
+from server.counters import Counters
 from server.ports import BrokerPort
 
 

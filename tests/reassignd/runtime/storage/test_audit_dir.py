@@ -22,8 +22,8 @@ from reassignd.errors import CommandError
 from reassignd.runtime.storage.audit_dir import AuditDir, AuditedStore
 from reassignd.runtime.storage.audit_store import AuditRetention
 from server.audit.trail import AuditTrail
+from server.counters import Counters
 from server.driver.driver import Driver, DriverStoppedError
-from server.metrics.stats import Counters
 from tests.backends.zookeeper.harness import ZookeeperHarness
 
 RETENTION = AuditRetention(2**53, 1_000)
