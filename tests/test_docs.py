@@ -11,6 +11,7 @@ import pytest
 from reassignd.cli import cli
 from reassignd.config.config import KEYS
 from tests.test_layout import PACKAGES, ROOT, name_of
+from tools import pace_graph
 
 TOP = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
 PAGES = [*TOP, *sorted((ROOT / "docs").glob("*.md"))]
@@ -48,6 +49,10 @@ def test_named_files_and_modules_exist(page: Path) -> None:
     text = page.read_text("utf-8")
     assert [path for path in PATH.findall(text) if not (ROOT / path).exists()] == []
     assert [name for name in MODULE.findall(text) if not module_exists(name)] == []
+
+
+def test_the_graphs_of_pace_are_drawn_from_the_present_control_law() -> None:
+    assert pace_graph.main(["--check"]) == 0
 
 
 BLOCK = re.compile(r"^ *```(?:sh|console)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
