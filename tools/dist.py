@@ -3,6 +3,9 @@
 The wheel, the source distribution, the Helm chart, a list of the components (CycloneDX), and SHA256SUMS of all of them.
 The same commit gives the same bytes: all times are those of the commit, or SOURCE_DATE_EPOCH. `--image` also builds the
 container image with buildah or podman, into an archive that they and Docker load, and `--spark` the image with Spark.
+
+The version is that of `reassignd/__init__.py`. It must also be that of the chart and of the newest section of
+CHANGELOG.md, and a commit with tags for versions must have the tag `v` and this version.
 """
 
 import argparse
@@ -34,6 +37,8 @@ IMAGE_REQUIREMENTS = {
 BASE = "python:3.13-slim"
 
 _PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)(?:\s*;\s*([^\\]+?))?\s*\\?$")
+_SECTION = re.compile(r"^## (\S+)$", re.MULTILINE)
+_CHART_VERSION = re.compile(r"^(version|appVersion): (\S+)$", re.MULTILINE)
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
@@ -44,6 +49,32 @@ def epoch() -> int:
         return int(given)
     git = ["git", "log", "-1", "--format=%ct"]
     return int(subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+
+
+def check_version(root: Path = ROOT, version: str = __version__) -> str:
+    """Return whether this commit is tagged as the version, for people. Raises SystemExit where versions disagree."""
+    text = (root / "deploy/helm/reassignd/Chart.yaml").read_text("utf-8")
+    stated = {f"the chart's {name}": each for name, each in _CHART_VERSION.findall(text)}
+    sections = _SECTION.findall((root / "CHANGELOG.md").read_text("utf-8"))
+    stated["the newest section of CHANGELOG.md"] = sections[0] if sections else "none"
+    tags = _version_tags(root)
+    if tags and f"v{version}" not in tags:
+        stated["the tag of this commit"] = ", ".join(tags)
+    wrong = [f"{name} is {each}" for name, each in stated.items() if each != version]
+    if wrong:
+        raise SystemExit(
+            f"tools.dist: reassignd/__init__.py has the version {version}, but {'; '.join(wrong)}"
+        )
+    tagged = "tagged" if tags else f"not a release until this commit has the tag v{version}"
+    return f"reassignd {version}, {tagged}"
+
+
+def _version_tags(root: Path) -> list[str]:
+    git = shutil.which("git")
+    if git is None:
+        return []
+    listing = [git, "tag", "--points-at", "HEAD", "--list", "v[0-9]*"]
+    return subprocess.run(listing, cwd=root, capture_output=True, text=True, check=False).stdout.split()
 
 
 def tracked(folder: Path) -> list[Path]:
@@ -212,6 +243,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--offline", action="store_true", help="fetch the wheels of the image before its build"
     )
     given = parser.parse_args(arguments)
+    print(check_version())
     folder, time = given.folder, epoch()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

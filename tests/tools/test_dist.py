@@ -14,6 +14,53 @@ from tools import dist
 
 TIME = 1_790_000_000
 
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """A repository of one commit, whose version is 1.2.0."""
+    chart = tmp_path / "deploy/helm/reassignd/Chart.yaml"
+    chart.parent.mkdir(parents=True)
+    chart.write_text("name: reassignd\nversion: 1.2.0\nappVersion: 1.2.0\n")
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## 1.2.0\n\n## 1.1.0\n")
+    git(tmp_path, "init", "--quiet")
+    git(
+        tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "A"
+    )
+    return tmp_path
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True)
+
+
+def test_a_commit_without_a_tag_is_no_release(release: Path) -> None:
+    assert dist.check_version(release, "1.2.0") == (
+        "reassignd 1.2.0, not a release until this commit has the tag v1.2.0"
+    )
+
+
+def test_a_commit_with_the_tag_of_its_version_is_a_release(release: Path) -> None:
+    git(release, "tag", "v1.2.0")
+    assert dist.check_version(release, "1.2.0") == "reassignd 1.2.0, tagged"
+
+
+def test_the_tag_of_another_version_is_refused(release: Path) -> None:
+    git(release, "tag", "v1.3.0")
+    with pytest.raises(SystemExit, match=r"the tag of this commit is v1\.3\.0"):
+        dist.check_version(release, "1.2.0")
+
+
+def test_the_chart_and_the_changelog_must_have_the_version(release: Path) -> None:
+    with pytest.raises(
+        SystemExit, match=r"appVersion is 1\.2\.0; the newest section of CHANGELOG\.md is 1\.2\.0"
+    ):
+        dist.check_version(release, "1.3.0")
+
+
+def test_the_version_of_this_commit_agrees_everywhere() -> None:
+    assert dist.check_version().startswith(f"reassignd {__version__}, ")
+
+
 in_git = pytest.mark.skipif(not dist.tracked(dist.ROOT), reason="this is not a clone of the repository")
 
 
