@@ -1,52 +1,67 @@
-"""Draw the controller's two state tables as diagrams in docs/how-it-works.md.
+"""Draw the controller's two state tables in docs/how-it-works.md.
 
-`python -m tools.draw_states` writes each diagram between its markers: the phases of a reassignment, and the stages of
-a step that an upstream carries out. `--check` writes nothing; its exit status is 1 when a diagram is out of date.
+`python -m tools.draw_states` writes between markers: the phases of a reassignment as one diagram for orders, one for
+cancels and one for steps; and the stages of a step that an upstream carries out, as a diagram and a table. `--check`
+writes nothing; its exit status is 1 when a part is out of date.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 
 from controller.model.thresholds import CONFIRMED_AFTER, Discrepancy
 from controller.model.upstream_step import Stage
 from controller.model.upstream_table import COMMANDS, TABLE
 from controller.reassignment import phases
-from controller.reassignment.phases import Phase
+from controller.reassignment.phases import Phase, Trigger
 
 PAGE = Path(__file__).parents[1] / "docs/how-it-works.md"
 
 
-def draw_phases() -> str:
-    """Return the table of phases as a Mermaid diagram: an arrow for each phase that a transition may lead to."""
+def draw_phases(*triggers: Trigger) -> str:
+    """Return what these triggers do, as a Mermaid diagram."""
+    rows = ((before, row) for (before, trigger), row in phases.TABLE.items() if trigger in triggers)
     return _diagram(
-        Phase.IDLE.value,
-        (
-            f"{before.value} --> {after.value}: {transition.name} ({trigger.value})"
-            for (before, trigger), transition in phases.TABLE.items()
-            for after in Phase
-            if after in transition.to
-        ),
+        (before.value, after.value, row.name)
+        for before, row in rows
+        for after in Phase
+        if after in _drawn(before, row.to)
     )
 
 
 def draw_stages() -> str:
-    """Return the table of upstream steps as a Mermaid diagram, with the time that each discrepancy must last."""
-    commands = (
-        f"{_name(before)} --> {_name(after)}: {command.value}"
-        for (before, command), after in COMMANDS.items()
-    )
+    """Return the stages of upstream steps and the actions between them, as a Mermaid diagram."""
+    commands = ((_name(before), _name(after), each.value) for (before, each), after in COMMANDS.items())
     rules = (
-        f"{_name(before)} --> {_name(after)}: {rule.action.value} ({observation.value}{_delay(rule.discrepancy)})"
-        for (before, observation), rule in TABLE.items()
+        (_name(before), _name(after), rule.action.value)
+        for (before, _), rule in TABLE.items()
         for after in Stage
-        if after in rule.to
+        if after in rule.to and after is not before
     )
-    return _diagram(_name(Stage.SETTLED), [*commands, *rules])
+    return _diagram(arrow for arrow in [*commands, *rules] if arrow[0] != arrow[1])
 
 
-DIAGRAMS: dict[str, Callable[[], str]] = {"states": draw_phases, "stages": draw_stages}
-"""Functions that draw a diagram, by the name in its markers."""
+def list_rules() -> str:
+    """Return what each observation of an upstream step leads to, as a table in Markdown."""
+    rows = (
+        f"| {_name(before)} | {seen.value} | {_delay(rule.discrepancy)} | {rule.action.value} | {_names(rule.to)} |"
+        for before in Stage
+        for (at, seen), rule in TABLE.items()
+        if at is before
+    )
+    return "\n".join(
+        ["| stage | observation | after | action | next stage |", "|---|---|---|---|---|", *rows, ""]
+    )
+
+
+DIAGRAMS: dict[str, Callable[[], str]] = {
+    "orders": lambda: draw_phases(Trigger.ORDER),
+    "cancels": lambda: draw_phases(Trigger.CANCEL),
+    "steps": lambda: draw_phases(Trigger.PLAN, Trigger.START, Trigger.PROGRESS, Trigger.STALL),
+    "stages": draw_stages,
+    "rules": list_rules,
+}
+"""Functions that write a part, by the name in its markers."""
 
 
 def begin(name: str) -> str:
@@ -60,7 +75,7 @@ def end(name: str) -> str:
 
 
 def redrawn(page: str) -> str:
-    """Return the page with the current diagrams. Raises ValueError when a marker is missing."""
+    """Return the page with the current parts. Raises ValueError when a marker is missing."""
     for name, draw in DIAGRAMS.items():
         before, first, rest = page.partition(begin(name))
         _, last, after = rest.partition(end(name))
@@ -82,22 +97,37 @@ def main(arguments: Sequence[str], page: Path = PAGE) -> int:
     return 0
 
 
-def _diagram(start: str, arrows: Iterable[str]) -> str:
-    lines = [f"[*] --> {start}", *arrows]
-    return "\n".join(["```mermaid", "stateDiagram-v2", *(f"    {line}" for line in lines), "```", ""])
+def _drawn(before: Phase, after: Set[Phase]) -> Set[Phase]:
+    """Return the phases to draw an arrow to. Most transitions may also change nothing; that is not drawn."""
+    return after - {before} or after
+
+
+def _diagram(arrows: Iterable[tuple[str, str, str]]) -> str:
+    """Return a diagram with one arrow for each pair of states, named by all that lead from the one to the other."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    for before, after, name in arrows:
+        known = labels.setdefault((before, after), [])
+        if name not in known:
+            known.append(name)
+    lines = [f"    {before} --> {after}: {', '.join(names)}" for (before, after), names in labels.items()]
+    return "\n".join(["```mermaid", "stateDiagram-v2", *lines, "```", ""])
 
 
 def _name(stage: Stage) -> str:
     return stage.name.lower()
 
 
+def _names(stages: Set[Stage]) -> str:
+    return " or ".join(_name(stage) for stage in Stage if stage in stages)
+
+
 def _delay(discrepancy: Discrepancy | None) -> str:
     if discrepancy is None:
-        return ""
+        return "at once"
     if discrepancy not in CONFIRMED_AFTER:
-        return ", with growing pauses"
+        return "growing pauses"
     needed = CONFIRMED_AFTER[discrepancy]
-    return f", for {needed.polls} polls and {needed.ms // 1_000} s"
+    return f"{needed.polls} polls and {needed.ms // 1_000} s"
 
 
 if __name__ == "__main__":
