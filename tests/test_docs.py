@@ -97,6 +97,19 @@ def test_commands_are_found_and_wrong_ones_are_noticed() -> None:
         parse("limit P=2")
 
 
+DECISION = re.compile(
+    r"^\*\*(\d+)\. .*?\n\*Status: (in force|superseded)(.*?)\.\*$", re.MULTILINE | re.DOTALL
+)
+
+
+def test_decisions_are_numbered_without_gaps_and_have_a_status() -> None:
+    text = (ROOT / "docs/decisions.md").read_text("utf-8")
+    found = {int(number): rest for number, _, rest in DECISION.findall(text)}
+    assert sorted(found) == list(range(1, len(found) + 1))
+    assert len(found) == text.count("*Status: ") == len(re.findall(r"^\*\*\d", text, re.MULTILINE))
+    assert {int(other) for rest in found.values() for other in re.findall(r"\d+", rest)} <= set(found)
+
+
 SHOWN_BY = re.compile(r"`(tests/[\w/]+\.py)`: `(test_\w+)` \|$")
 
 
