@@ -3,7 +3,7 @@
 Fencing and errors are those of Kafka's ReplicaManager. KIP-455: LeaderAndIsr v3 contains adding and removing replicas.
 
 After a broker has started, the controller sends LeaderAndIsr requests for all its replicas, and then an UpdateMetadata
-request without partitions (`backends.broker_commands.batch.Snapshot`). Replicas that were not in these requests are
+request without partitions (`backends.broker_commands.batch.ClusterSnapshot`). Replicas that were not in these requests are
 strays, and are deleted.
 """
 

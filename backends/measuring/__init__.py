@@ -1,1 +1,1 @@
-"""Sizes of replicas and steps without progress, from the brokers' DescribeLogDirs."""
+"""What is measured at brokers: sizes of replicas, steps without progress, produce latency and flows of producers."""

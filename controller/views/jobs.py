@@ -201,7 +201,7 @@ def obstacles(state: State) -> list[str]:
 
 
 def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
-    """Return why steps of the job in this bucket of the backlog do not start; None if not planned yet."""
+    """Return why steps of the job in this bucket of the backlog do not start; without a bucket, they are not planned yet."""
     stopped = stopped_reason(state)
     if stopped:
         return stopped

@@ -1,1 +1,1 @@
-"""Commands for the whole server and its brokers: status, limits, placement, audit log."""
+"""Commands for the whole server and its brokers, from `status` and `limits` to the state topic."""

@@ -1,0 +1,150 @@
+"""The names in docstrings exist: files, `module.name`, `Class.attribute`, and single names of several words."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS
+from reassignd.config.config import KEYS
+from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, written
+
+QUOTED = re.compile(r"`([^`\n]+)`")
+FILE = re.compile(r"[\w./-]+\.(?:py|md|json|toml|sh|yaml|yml|js|css|html)")
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?")
+SINGLE = re.compile(r"_?[A-Za-z]+(?:_[A-Za-z]+)+(?:\(\))?|(?:[A-Z][a-z]+){2,}")
+WORD = re.compile(r"[A-Za-z_]\w+")
+
+ELSEWHERE = {
+    "InetAddress.getHostAddress": "Java",
+    "ScramFormatter.normalize": "Kafka's source",
+    "replica.fetch.max.bytes": "a config of Kafka's brokers",
+    "replication.quota.window.num": "a config of Kafka's brokers",
+    "sasl.jaas.config": "a config of Kafka's clients",
+    "server.properties": "a file of Kafka",
+    "zoo.cfg": "a file of ZooKeeper",
+    "KIND-GROUP-VERSION.json": "files of the Kubernetes schemas",
+    "pace.json": "a file that bench.pace writes",
+    "report.html": "a file that `reassignd plan` writes",
+    "steps.parquet": "a file that `reassignd plan` writes",
+    "summary.json": "a file that `reassignd plan` writes",
+    "waves.parquet": "a file that `reassignd plan` writes",
+}
+"""Names that are not of this repository's source, with what they belong to."""
+
+
+class Module:
+    """The names of one module, and its docstrings."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        text = path.read_text("utf-8")
+        tree = ast.parse(text)
+        texts = [each for each in ast.walk(tree) if isinstance(each, ast.Expr)]
+        constants = [each.value for each in texts if isinstance(each.value, ast.Constant)]
+        self.docs = [(each.lineno, each.value) for each in constants if isinstance(each.value, str)]
+        self.words = set(WORD.findall(without(text.splitlines(), constants)))
+
+
+def without(lines: list[str], constants: list[ast.Constant]) -> str:
+    """The source without its docstrings."""
+    for each in constants:
+        if isinstance(each.value, str):
+            lines[each.lineno - 1 : each.end_lineno] = [""] * ((each.end_lineno or 0) - each.lineno + 1)
+    return "\n".join(lines)
+
+
+@cache
+def modules() -> list[Module]:
+    folders = [*PACKAGES, "bench", "campaigns"]
+    return [Module(path) for folder in folders for path in written(ROOT / folder)]
+
+
+@cache
+def by_stem() -> dict[str, set[str]]:
+    """The words of the modules and packages of each name."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for module in modules():
+        found[module.path.stem] |= module.words
+        found[module.path.parent.name] |= {module.path.stem, *module.words}
+    return found
+
+
+@cache
+def all_words() -> frozenset[str]:
+    generated = (path.read_text("utf-8") for path in GENERATED.rglob("*.py"))
+    return frozenset().union(*(each.words for each in modules()), *(WORD.findall(text) for text in generated))
+
+
+@cache
+def files() -> frozenset[str]:
+    """The names of all files, but those in hidden folders and in folders that are made."""
+    folders = [
+        each for each in ROOT.iterdir() if each.is_dir() and each.name[0] != "." and each.name != "build"
+    ]
+    return frozenset(path.name for folder in folders for path in folder.rglob("*.*"))
+
+
+def exists(name: str, path: Path) -> bool:
+    """Return whether a name in a docstring of the file exists."""
+    name = name.removesuffix("()")
+    if name in ELSEWHERE or name in KEYS or name in BROKER_KEYS or name in TOPIC_KEYS:
+        return True
+    if FILE.fullmatch(name):
+        return any((each / name).exists() for each in (ROOT, path.parent)) or name in files()
+    if not DOTTED.fullmatch(name):
+        return name in all_words()
+    first, *rest = name.split(".")
+    if first in PACKAGES:
+        return in_package(name)
+    if first in by_stem():
+        return set(rest) <= by_stem()[first]
+    if first in all_words():
+        return set(rest) <= all_words()
+    return find_spec(first) is not None
+
+
+def in_package(name: str) -> bool:
+    """Return whether a name that begins with a package is a module, or a name in it."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        place = ROOT.joinpath(*parts[:length])
+        if place.with_suffix(".py").exists() or place.is_dir():
+            return set(parts[length:]) <= by_stem().get(parts[length - 1], set())
+    return False
+
+
+def wrong_names() -> Iterator[str]:
+    for module in modules():
+        for line, text in module.docs:
+            for name in QUOTED.findall(text):
+                if any(each.fullmatch(name) for each in (FILE, DOTTED, SINGLE)) and not exists(
+                    name, module.path
+                ):
+                    yield f"{name_of(module.path)}:{line}: {name}"
+
+
+def test_names_in_docstrings_exist() -> None:
+    assert list(wrong_names()) == []
+
+
+def test_wrong_names_are_noticed() -> None:
+    path = ROOT / "controller/machine.py"
+    for name in ("machine.py", "machine.decide", "controller.machine.decide", "Decision.put", "asyncio.run"):
+        assert exists(name, path), name
+    for name in (
+        "engine.py",
+        "machine.undecide",
+        "controller.engine",
+        "Decision.retract",
+        "ClusterSnapshots",
+    ):
+        assert not exists(name, path), name
+
+
+def test_names_of_elsewhere_are_in_docstrings() -> None:
+    quoted = {name for module in modules() for _, text in module.docs for name in QUOTED.findall(text)}
+    assert set(ELSEWHERE) <= quoted
