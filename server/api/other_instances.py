@@ -20,7 +20,7 @@ from server.api.shared.roles import Identity, Role
 
 
 class OtherInstances(Protocol):
-    """The other instances; see `server.api.proxy.PeerProxy`."""
+    """The other instances; see `server.api.proxy.ActiveProxy`."""
 
     def client_of(self, request: Request, /) -> Identity | None:
         """Return the client of a request that was passed on; None for other requests. Raises HttpError."""

@@ -58,7 +58,7 @@ class ActiveUrl(Protocol):
 
 
 class ActiveProxy:
-    """Implements `server.api.other_instances.HttpPeers`.
+    """Implements `server.api.other_instances.OtherInstances`.
 
     `tls` returns the context for HTTPS, always the same one, which trusts a renewed certificate then; None trusts the
     system's authorities.
@@ -76,18 +76,18 @@ class ActiveProxy:
         )
 
     def client_of(self, request: Request) -> Identity | None:
-        """See `HttpPeers.client_of`."""
+        """See `OtherInstances.client_of`."""
         value = request.headers.get(HEADER)
         return None if value is None else self._signer.verify(value, request.method, _target(request))
 
     async def may_answer(self) -> bool:
-        """See `HttpPeers.may_answer`."""
+        """See `OtherInstances.may_answer`."""
         return await self._active.may_answer()
 
     async def answer(
         self, request: Request, identity: Identity, refusal: Callable[[], str] = str
     ) -> Response:
-        """See `HttpPeers.answer`."""
+        """See `OtherInstances.answer`."""
         url, turned = self._active.url, self._active.turned
         if url is None or HEADER in request.headers:
             raise HttpError(503, NOBODY)
