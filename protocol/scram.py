@@ -11,7 +11,8 @@ class ScramMechanism(NamedTuple):
     hash_name: str
 
 
-SCRAM_MECHANISMS = (
-    ScramMechanism(1, "SCRAM-SHA-256", "sha256"),
-    ScramMechanism(2, "SCRAM-SHA-512", "sha512"),
-)
+SHA_256 = ScramMechanism(1, "SCRAM-SHA-256", "sha256")
+SHA_512 = ScramMechanism(2, "SCRAM-SHA-512", "sha512")
+
+SCRAM_MECHANISMS = {SHA_256.name: SHA_256, SHA_512.name: SHA_512}
+"""By name."""

@@ -5,10 +5,10 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 
 from backends.client.errors import AuthenticationError
-from backends.client.scram import MECHANISMS, scram
+from protocol.scram import SCRAM_MECHANISMS
 
 PLAIN = "PLAIN"
-SASL_MECHANISMS = (PLAIN, *MECHANISMS)
+SASL_MECHANISMS = (PLAIN, *SCRAM_MECHANISMS)
 """The supported mechanisms."""
 
 
@@ -24,7 +24,9 @@ class Credentials:
         """Yield each client message and take the server's answer. Raises AuthenticationError."""
         if self.mechanism == PLAIN:
             return _plain(self.username, self.password)
-        return scram(MECHANISMS[self.mechanism], self.username, self.password)
+        from backends.client.scram import scram  # a tenth of a second
+
+        return scram(self.mechanism, self.username, self.password)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from protocol.messages.describe_user_scram_credentials_response import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from protocol.scram import SCRAM_MECHANISMS
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context, repeated
 from server.dispatch.registry import handles
-from server.security.scram_changes import NUMBERS
 
 
 def refuse(
@@ -52,7 +52,7 @@ def handle(
 
 
 def _info(credential: ScramCredential) -> CredentialInfo:
-    return CredentialInfo(NUMBERS[credential.mechanism], credential.iterations)
+    return CredentialInfo(SCRAM_MECHANISMS[credential.mechanism].number, credential.iterations)
 
 
 def _row(

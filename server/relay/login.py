@@ -12,12 +12,10 @@ from protocol.scram import SCRAM_MECHANISMS
 from server.security.mechanisms import InvalidTokenError
 from server.security.oauthbearer import OAUTHBEARER, parsed
 from server.security.plain import PLAIN
-from server.security.scram import by_delegation_token, decoded, first_message
+from server.security.scram_messages import by_delegation_token, decoded, first_message
 
 LONGEST_NAME = 1000
 """Characters of the longest user name that is recorded."""
-
-SCRAM = frozenset(mechanism.name for mechanism in SCRAM_MECHANISMS)
 
 SCRAM_VERIFIER = b"v="
 """Start of a SCRAM server's last message (RFC 5802). The last message of the other mechanisms is empty."""
@@ -36,7 +34,7 @@ class Login:
 
         The answer has no error.
         """
-        if self.mechanism in SCRAM:
+        if self.mechanism in SCRAM_MECHANISMS:
             if answer.startswith(SCRAM_VERIFIER):
                 return self._announced or ""
             self._announced = user_of(self.mechanism, message)
@@ -51,7 +49,7 @@ def user_of(mechanism: str, message: bytes) -> str:
     The name in GSSAPI is encrypted.
     """
     name = ""
-    if mechanism in SCRAM:
+    if mechanism in SCRAM_MECHANISMS:
         name = _scram(message)
     elif mechanism == PLAIN:
         name = _plain(message)

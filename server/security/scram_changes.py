@@ -5,6 +5,7 @@ The client has salted the password. What is kept is computed from that (RFC 5802
 
 import hashlib
 import hmac
+import secrets
 from collections.abc import Container
 
 from common.error_codes import ErrorCode
@@ -19,8 +20,7 @@ from protocol.messages.alter_user_scram_credentials_request import (
 )
 from protocol.scram import SCRAM_MECHANISMS, ScramMechanism
 
-MECHANISMS = {mechanism.number: mechanism for mechanism in SCRAM_MECHANISMS}
-NUMBERS = {mechanism.name: mechanism.number for mechanism in SCRAM_MECHANISMS}
+MECHANISMS = {mechanism.number: mechanism for mechanism in SCRAM_MECHANISMS.values()}
 
 ITERATIONS = range(4096, 16_384 + 1)
 """Kafka: ScramMechanism.minIterations, and the most that brokers accept."""
@@ -69,13 +69,19 @@ def only_change_of(
 
 
 def salted_credential(
-    user: str, mechanism: str, hash_name: str, salt: bytes, iterations: int, salted_password: bytes
+    user: str, mechanism: ScramMechanism, salt: bytes, iterations: int, salted: bytes
 ) -> ScramCredential:
     """Return what is kept of a salted password."""
-    client, server = (
-        hmac.digest(salted_password, name, hash_name) for name in (b"Client Key", b"Server Key")
-    )
-    return ScramCredential(user, mechanism, salt, hashlib.new(hash_name, client).digest(), server, iterations)
+    _, name, hash_name = mechanism
+    client, server = (hmac.digest(salted, each, hash_name) for each in (b"Client Key", b"Server Key"))
+    return ScramCredential(user, name, salt, hashlib.new(hash_name, client).digest(), server, iterations)
+
+
+def password_credential(user: str, mechanism: ScramMechanism, password: str) -> ScramCredential:
+    """Return what is kept of a password, with a new salt. As in Kafka, SASLprep does not change the password."""
+    salt, iterations = secrets.token_bytes(20), ITERATIONS[0]
+    salted = hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
+    return salted_credential(user, mechanism, salt, iterations, salted)
 
 
 def _rows(request: AlterUserScramCredentialsRequest, user: str) -> list[_Row]:
@@ -101,4 +107,4 @@ def _credential(row: _Row, mechanism: ScramMechanism) -> ScramCredential | None:
         text = f"Too {'few' if few else 'many'} iterations"
         raise ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, text)
     user, _, iterations, salt, salted = row
-    return salted_credential(user, mechanism.name, mechanism.hash_name, salt, iterations, salted)
+    return salted_credential(user, mechanism, salt, iterations, salted)

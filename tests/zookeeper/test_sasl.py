@@ -100,7 +100,7 @@ class SaslCluster(ZookeeperCluster):
 
 def scram_credential(password: str) -> str:
     """Return a SCRAM credential as Kafka stores it in `/config/users` (RFC 5802)."""
-    salt, rounds = b"salt", 4096
+    salt, rounds = b"salt of 16 bytes", 4096
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, rounds)
     client, server = (hmac.digest(salted, name, "sha256") for name in (b"Client Key", b"Server Key"))
     parts = {"salt": salt, "stored_key": hashlib.sha256(client).digest(), "server_key": server}

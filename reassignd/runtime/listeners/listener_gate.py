@@ -1,8 +1,6 @@
 """The security of the embedded cluster's listeners, from the settings in `reassignd.config.listener_keys`."""
 
-import hashlib
 import logging
-import secrets
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,14 +25,10 @@ from server.security.mechanisms import NewExchange
 from server.security.oauthbearer import OAUTHBEARER, BearerExchange, Validate
 from server.security.plain import PLAIN, PlainExchange
 from server.security.principals import PrincipalMapping, parse_rules
-from server.security.scram import ScramExchange
-from server.security.scram_changes import salted_credential
+from server.security.scram_changes import password_credential
 from server.security.signed_tokens import SignedTokens
 
 log = logging.getLogger(__name__)
-
-ITERATIONS = 4096
-"""Of the SCRAM credentials that are made of passwords in a file."""
 
 Count = Callable[[int, int], None]
 
@@ -150,11 +144,13 @@ def _authorizer(settings: Settings, state: State) -> AclAuthorizer | None:
 
 
 def _mechanisms(settings: Settings, state: State) -> tuple[JwksFile | JwksUrl | None, dict[str, NewExchange]]:
+    from server.security.scram import ScramExchange  # a tenth of a second
+
     passwords = _passwords(settings)
     credentials = ScramCredentials(state, passwords)
     made: dict[str, NewExchange] = {PLAIN: partial(PlainExchange, passwords)}
-    for mechanism in SCRAM_MECHANISMS:
-        made[mechanism.name] = partial(ScramExchange, mechanism, credentials.find, secrets.token_urlsafe)
+    for name in SCRAM_MECHANISMS:
+        made[name] = partial(ScramExchange, name, credentials.find)
     jwks: JwksFile | JwksUrl | None = None
     if OAUTHBEARER in settings.sasl_enabled_mechanisms:
         jwks, validate = _token_validator(settings)
@@ -205,12 +201,6 @@ class ScramCredentials:
             return stored
         made = self._made.get((user, mechanism))
         if made is None or made[0] != password:
-            made = self._made[user, mechanism] = password, _salted(user, mechanism, password)
+            credential = password_credential(user, SCRAM_MECHANISMS[mechanism], password)
+            made = self._made[user, mechanism] = password, credential
         return made[1]
-
-
-def _salted(user: str, mechanism: str, password: str) -> ScramCredential:
-    (hash_name,) = (each.hash_name for each in SCRAM_MECHANISMS if each.name == mechanism)
-    salt = secrets.token_bytes(20)
-    salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, ITERATIONS)
-    return salted_credential(user, mechanism, hash_name, salt, ITERATIONS, salted)

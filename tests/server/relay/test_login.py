@@ -1,9 +1,7 @@
 """Which user a login has: the one in the broker's own log, whatever a client sends in whatever order."""
 
-import hashlib
-import hmac
 import itertools
-from base64 import b64encode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
 from collections import deque
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backends.client.scram import scram as client_side
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
 from protocol.frames import parse_request
@@ -18,7 +17,7 @@ from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from protocol.scram import SCRAM_MECHANISMS
+from protocol.scram import SHA_256
 from server.dispatch.authorizer import UNKNOWN
 from server.relay.login import user_of
 from server.relay.sasl import authenticate, handshake
@@ -27,7 +26,7 @@ from server.security.mechanisms import NewExchange
 from server.security.oauthbearer import BearerExchange
 from server.security.plain import PlainExchange
 from server.security.scram import ScramExchange
-from server.security.scram_changes import salted_credential
+from server.security.scram_changes import password_credential
 from server.security.unsecured_tokens import UnsecuredTokens
 from tests.server.relay.doubles import Talk, client, finished
 from tests.server.relay.logins import bearer
@@ -92,29 +91,20 @@ def test_a_token_that_is_nested_too_deeply_names_no_user() -> None:
     assert user_of("OAUTHBEARER", b"n,,\x01auth=Bearer e30." + deep + b".\x01\x01") == ""
 
 
-SHA_256 = SCRAM_MECHANISMS[0]
-SALTED = hashlib.pbkdf2_hmac("sha256", b"secret", b"salt", 4096)
+CREDENTIALS = {user: password_credential(user, SHA_256, "secret") for user in ("alice", "admin", "bob")}
+"""One salt for each user, so that all exchanges fit together."""
 
 
 def scram_exchange() -> ScramExchange:
     """Return the broker's side; everyone has the password `secret`."""
-
-    def find(user: str, name: str) -> Any:
-        return salted_credential(user, name, "sha256", b"salt", 4096, SALTED)
-
-    return ScramExchange(SHA_256, find, lambda: "broker")
+    return ScramExchange(SHA_256.name, lambda user, _: CREDENTIALS.get(user), "broker")
 
 
-def scram(user: str, more: str = "") -> list[bytes]:
+def scram(user: str) -> list[bytes]:
     """Return both messages of a client with the right password."""
-    bare = f"n={user},r=abc{more}"
-    first = f"n,,{bare}".encode()
-    answer = scram_exchange().evaluate(first).decode()
-    key = hmac.digest(SALTED, b"Client Key", "sha256")
-    unproved = "c=biws,r=abcbroker"
-    signature = hmac.digest(hashlib.sha256(key).digest(), f"{bare},{answer},{unproved}".encode(), "sha256")
-    proof = bytes(a ^ b for a, b in zip(key, signature, strict=True))
-    return [first, f"{unproved},p={b64encode(proof).decode()}".encode()]
+    client = client_side(SHA_256.name, user, "secret", "abc")
+    first = next(client)
+    return [first, client.send(scram_exchange().evaluate(first))]
 
 
 def token(user: str, **claims: Any) -> bytes:
@@ -125,7 +115,7 @@ EXPIRED = token("admin", exp=901)
 MESSAGES = {
     "PLAIN": [b"\0alice\0secret", b"alice\0alice\0secret", b"\0admin\0wrong"],
     "OAUTHBEARER": [token("alice"), EXPIRED, EXPIRED[:-1] + token("alice")[4:], FORGED, b"\x01"],
-    SHA_256.name: [*scram("alice"), scram("admin")[0], *scram("bob", ",TOKENAUTH=TRUE")],
+    SHA_256.name: [*scram("alice"), scram("admin")[0], *scram("bob")],
     "GSSAPI": [b"\x60\x82kerberos"],
 }
 """The right messages of alice and bob, and wrong ones of admin."""
