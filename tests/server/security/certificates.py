@@ -6,7 +6,7 @@ from server.security.distinguished_names import KEYWORDS
 
 UTF8, PRINTABLE, IA5, INTEGER = 0x0C, 0x13, 0x16, 0x02
 
-OBJECT_ID, SEQUENCE, SET, VERSION = 0x06, 0x30, 0x31, 0xA0
+BITS, OBJECT_ID, SEQUENCE, SET, VERSION = 0x03, 0x06, 0x30, 0x31, 0xA0
 
 OIDS = {keyword: oid for oid, keyword in KEYWORDS.items()}
 
@@ -39,7 +39,8 @@ def certificate(*groups: str | tuple[str, ...], kind: int = UTF8, version: bool 
         parts.append(element(SET, *(element(SEQUENCE, *value) for value in values)))
     before = [element(VERSION, element(INTEGER, b"\2"))] if version else []
     before += [element(INTEGER, b"\1"), *3 * [element(SEQUENCE)]]
-    return element(SEQUENCE, element(SEQUENCE, *before, element(SEQUENCE, *parts)), element(SEQUENCE))
+    signed = element(SEQUENCE, *before, element(SEQUENCE, *parts), element(SEQUENCE))
+    return element(SEQUENCE, signed, element(SEQUENCE), element(BITS, b"\0"))
 
 
 class FakeTls:

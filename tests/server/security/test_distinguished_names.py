@@ -62,7 +62,7 @@ def test_a_value_that_is_no_text_is_in_der() -> None:
     "broken", [b"", b"\x30", b"\x30\x80\0\0", b"\x30\x82\1", element(SEQUENCE, element(SEQUENCE))]
 )
 def test_what_is_no_certificate_is_refused(broken: bytes) -> None:
-    with pytest.raises(ValueError, match=r"element|certificate|unpack"):
+    with pytest.raises(ValueError, match=r"Insufficient data|is missing from structure"):
         distinguished_name(broken)
 
 
