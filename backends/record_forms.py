@@ -28,8 +28,8 @@ from controller.model.cluster import (
     ScramCredential,
     Topic,
     UpstreamStep,
+    row_maker,
 )
-from controller.model.rows import row_maker
 from controller.model.upstream_step import Stage
 
 Row = Sequence[Any]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED, next_step
 from planner.plan import make_plan, moves_of
 from planner.snapshot import Broker, Partition, Snapshot

@@ -1,14 +1,14 @@
 """The entry point of the controller: `decide` turns an event into records, effects and a reply.
 
-Every decision ends by starting the steps that the limits allow (`controller.reassignment.window`). A handler
-that may take long is a generator. Between two of its slices other tasks may read the state, but no other
+Every decision ends by starting the steps that the limits allow: steps that ended in it have freed capacity for
+others (KIP-435's rolling window). A handler that may take long is a generator. Between two of its slices other tasks may read the state, but no other
 event is decided.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from controller.access.changes import alter_scram_credentials, create_acls, delete_acls
+from controller.cluster.access import alter_scram_credentials, create_acls, delete_acls
 from controller.cluster.brokers import (
     broker_started,
     broker_stopped,
@@ -16,6 +16,7 @@ from controller.cluster.brokers import (
     controller_started,
     log_dir_failed,
 )
+from controller.cluster.configs import alter_configs
 from controller.cluster.deletions import delete_topics, replicas_deleted, resume_deletions
 from controller.cluster.external_changes import (
     broker_changed,
@@ -27,22 +28,21 @@ from controller.cluster.external_changes import (
 from controller.cluster.isr import alter_partition
 from controller.cluster.leaders import elect_leaders, rebalance_leaders
 from controller.cluster.topics import create_partitions, create_topics
-from controller.configs.changes import alter_configs
-from controller.messages import access_events, events, job_events, upstream_events, zookeeper_events
+from controller.execution.pacing import pace_measured
+from controller.execution.throttle import adjust_direct, broker_rates_seen
+from controller.gateway import events as gateway_events
+from controller.gateway.polled import measured, topic_configs_seen, unreachable, upstream_polled
+from controller.gateway.reconciliation import submitted
+from controller.gateway.throttle import adjust_delegated, leases_imported, throttle_read
+from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
-from controller.pace.decisions import pace_measured
 from controller.pace.readings import PaceMeasured
-from controller.reassignment.alter import alter_reassignments
 from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job, throttle_job
-from controller.reassignment.phases import Trigger, fire
-from controller.reassignment.queue import queue_plan
-from controller.reassignment.window import fill
+from controller.reassignment.orders import alter_reassignments, queue_plan
+from controller.reassignment.phases import Phase, Trigger, fire, phase_of
+from controller.reassignment.planning import is_stopped
+from controller.scheduling.limits import LEADS
 from controller.state.decision import Decision
-from controller.throttle.delegated import adjust_delegated, leases_imported, throttle_read
-from controller.throttle.direct import adjust_direct
-from controller.throttle.others import broker_rates_seen
-from controller.upstream.polled import measured, topic_configs_seen, unreachable, upstream_polled
-from controller.upstream.reconciliation import submitted
 
 E = TypeVar("E", bound=AnyEvent)
 Handler = Callable[[Decision, E], Iterator[None] | None]
@@ -89,9 +89,9 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(events.DeleteTopics, delete_topics),
         _handler(events.CreatePartitions, create_partitions),
         _handler(events.AlterConfigs, alter_configs),
-        _handler(access_events.CreateAcls, create_acls),
-        _handler(access_events.DeleteAcls, delete_acls),
-        _handler(access_events.AlterScramCredentials, alter_scram_credentials),
+        _handler(events.CreateAcls, create_acls),
+        _handler(events.DeleteAcls, delete_acls),
+        _handler(events.AlterScramCredentials, alter_scram_credentials),
         _handler(events.ElectLeaders, elect_leaders),
         _handler(events.RebalanceLeaders, rebalance_leaders),
         _handler(events.ControllerStarted, controller_started),
@@ -111,19 +111,51 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(events.Continue, _continue),
         _handler(events.PeriodChanged, _period_changed),
         _handler(PaceMeasured, pace_measured),
-        _handler(upstream_events.UpstreamPolled, upstream_polled),
-        _handler(upstream_events.Unreachable, unreachable),
-        _handler(upstream_events.Submitted, submitted),
-        _handler(upstream_events.Measured, measured),
-        _handler(upstream_events.TopicConfigsSeen, topic_configs_seen),
-        _handler(upstream_events.ThrottleRead, throttle_read),
-        _handler(upstream_events.BrokerRatesSeen, broker_rates_seen),
-        _handler(upstream_events.LeasesImported, leases_imported),
-        _handler(zookeeper_events.PartitionsStored, partitions_stored),
-        _handler(zookeeper_events.TopicStored, topic_stored),
-        _handler(zookeeper_events.ConfigsStored, configs_stored),
+        _handler(gateway_events.UpstreamPolled, upstream_polled),
+        _handler(gateway_events.Unreachable, unreachable),
+        _handler(gateway_events.Submitted, submitted),
+        _handler(gateway_events.Measured, measured),
+        _handler(gateway_events.TopicConfigsSeen, topic_configs_seen),
+        _handler(gateway_events.ThrottleRead, throttle_read),
+        _handler(gateway_events.BrokerRatesSeen, broker_rates_seen),
+        _handler(gateway_events.LeasesImported, leases_imported),
+        _handler(events.PartitionsStored, partitions_stored),
+        _handler(events.TopicStored, topic_stored),
+        _handler(events.ConfigsStored, configs_stored),
         _handler(events.BrokerChanged, broker_changed),
-        _handler(zookeeper_events.ReplicasDeleted, replicas_deleted),
-        _handler(zookeeper_events.Halt, halt),
+        _handler(events.ReplicasDeleted, replicas_deleted),
+        _handler(events.Halt, halt),
     ]
 )
+
+
+STEPS_PER_DECISION = 250
+"""Steps planned, and steps started, in one decision, which then takes a few milliseconds. Later decisions do
+the rest."""
+
+
+def fill(d: Decision) -> None:
+    """Plan enqueued partitions and start steps that the limits allow. Set `more` if more are left.
+
+    At most STEPS_PER_DECISION of each. After a large request the number is smaller or 0, so that the request
+    is answered before its steps start.
+    """
+    state = d.state
+    backlog = state.backlog
+    stopped = is_stopped(d)
+    if not stopped and (backlog.to_plan or backlog.size):
+        for key, may_start in backlog.next_steps(STEPS_PER_DECISION - d.rows):
+            partition = state.partition(*key)
+            if partition is None or phase_of(state, key) is not Phase.QUEUED:
+                continue
+            job = state.jobs.get(state.reassignments[key].job)
+            if job is not None and job.paused:
+                state.deferred.setdefault(job.id, []).append(key)
+            else:
+                fire(d, partition, Trigger.START if may_start else Trigger.PLAN)
+    if d.leader_changes:
+        backlog.usage.count(LEADS, -d.leader_changes)
+    more = not stopped and (backlog.to_plan or backlog.size) and not backlog.idle
+    if (more or state.deletable) and not state.woken:
+        state.woken = True
+        d.more = True

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from common.lists import grouped
 from common.plan_errors import PlanError
 from controller.model.jobs import PlannedStep
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from planner.plan import make_plan, repairs_first
 from planner.snapshot import Broker, Snapshot
 from planner.step_table import Move, Scheduler

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from common.json.text import parse
 from common.plan_errors import Faults, PlanError
 from controller.model.plan import read_plan
-from controller.scheduling.path import why_short
-from controller.scheduling.plan_limits import PlanLimits
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import Replicas
+from controller.scheduling.limits import PlanLimits
+from controller.scheduling.steps import why_short
 from planner.arrow_tables import write_parquet
 from planner.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
 from planner.report.page import report

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from common.plan_errors import PlanError
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import Replicas
 
 Row = Mapping[str, Any]
 

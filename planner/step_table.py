@@ -9,8 +9,8 @@ need no package besides Python.
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
-from controller.scheduling.path import Step, steps_to
-from controller.scheduling.steps import UNLIMITED, Replicas
+from controller.model.replicas import Replicas
+from controller.scheduling.steps import UNLIMITED, Step, steps_to
 
 SCHEDULED = ("id", "step", "replicas", "adding", "removing", "source", "leader")
 """Columns of a schedule. `id` is the position of the move."""

@@ -3,7 +3,7 @@
 First fit: each step, in the given order, is placed in the first wave that has capacity for it and comes after the wave
 of the partition's previous step. The scan over the waves of a million steps must be fast, so a set of waves is one
 integer with a bit per wave: the waves without capacity for a step are the union (`|`) of one integer per limit.
-Only plans have waves. The server has a rolling window instead (`controller.reassignment.window`), which does not wait
+Only plans have waves. The server has a rolling window instead (`controller.machine`), which does not wait
 for the slowest step of a wave.
 """
 
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED
 
 

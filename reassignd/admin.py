@@ -17,10 +17,9 @@ from kafka.admin import AlterConfigOp, ConfigResourceType
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, ListPartitionReassignmentsRequest
 from kafka.protocol.api_message import ApiMessage
 
-from controller.configs.names import THROTTLE
+from controller.model.configs import THROTTLE
 from controller.model.plan import Entry, plan_of
-from controller.scheduling.limits import CONFIGS
-from controller.scheduling.plan_limits import LETTERS
+from controller.scheduling.limits import CONFIGS, LETTERS
 from reassignd.client import Client, JsonObject, Target
 from reassignd.errors import CommandError
 

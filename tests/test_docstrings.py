@@ -8,7 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS
+from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
 from reassignd.config.config import KEYS
 from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, written
 

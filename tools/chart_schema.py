@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from controller.configs.keys import INT_MAX, ConfigKey, ConfigType, schedule
+from controller.cluster.config_keys import INT_MAX, ConfigKey, ConfigType, schedule
 from controller.scheduling.limits import ALIASES
 from reassignd.config.config import KEYS
 from reassignd.config.initial_limits import INITIAL, config_of

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 
+from controller.gateway.table import COMMANDS, TABLE
 from controller.model.thresholds import CONFIRMED_AFTER, Discrepancy
 from controller.model.upstream_step import Stage
-from controller.model.upstream_table import COMMANDS, TABLE
 from controller.reassignment import phases
 from controller.reassignment.phases import Phase, Trigger
 

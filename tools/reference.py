@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from controller.configs.keys import BROKER_KEYS, CLUSTER_WIDE, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
+from controller.cluster.config_keys import BROKER_KEYS, CLUSTER_WIDE, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
 from controller.views.reason_kinds import REASON_KINDS
 from reassignd.cli import cli
 from reassignd.config.config import KEYS

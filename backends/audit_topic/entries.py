@@ -10,8 +10,8 @@ from backends.state_topic.log import StateLog
 from backends.state_topic.rows import AUDIT
 from backends.state_topic.topic import CLEANUP, COMPRESSION, create_topic, find_topic
 from common.json.models import decode_foreign
-from controller.configs.names import UNCLEAN_ELECTION
 from controller.model.audit import AuditAction, AuditEntry
+from controller.model.configs import UNCLEAN_ELECTION
 from protocol.errors import DecodeError
 from protocol.record_batch import Batch, BatchRecord, Producer
 

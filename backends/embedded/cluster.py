@@ -22,7 +22,6 @@ from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import CHECK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
-from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
 from controller.messages.effects import (
     BrokerCommand,
     BrokerJoined,
@@ -42,6 +41,7 @@ from controller.messages.events import (
     Stalled,
 )
 from controller.model.cluster import ResourceType, TopicPartition
+from controller.model.configs import PARTITION_BYTES, PRODUCE_RATE
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest

@@ -13,15 +13,15 @@ from math import inf
 from typing import Protocol
 
 from common.address import Address
-from controller.configs.names import (
+from controller.model.cluster import Replicas, ResourceType, TopicPartition
+from controller.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
     LOG_DIRS_RATE,
 )
-from controller.configs.values import CLUSTER_DEFAULT
-from controller.model.cluster import Replicas, ResourceType, TopicPartition
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 
 Listed = frozenset[tuple[int, int]] | None

@@ -16,13 +16,13 @@ from backends.measuring.pace import Taken
 from common.clock import Clock
 from common.error_codes import ErrorCode, error_name
 from common.tasks import cancel
-from controller.configs.keys import BROKER_KEYS
-from controller.configs.names import PACE_TOPIC
-from controller.configs.values import CLUSTER_DEFAULT
+from controller.cluster.config_keys import BROKER_KEYS
 from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Partition, Replicas, ResourceType
+from controller.model.configs import PACE_TOPIC
 from controller.pace.readings import Probe, Source
 from controller.ports import SubmitEvent
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,

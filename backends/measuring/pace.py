@@ -11,12 +11,12 @@ from typing import NamedTuple, Protocol
 from backends.measuring.flows import FlowMeter
 from common.clock import Clock
 from common.tasks import cancel, spawn
-from controller.configs.keys import BROKER_KEYS
-from controller.configs.names import PACE_TOPIC
-from controller.configs.values import CLUSTER_DEFAULT
+from controller.cluster.config_keys import BROKER_KEYS
 from controller.model.cluster import ResourceType
+from controller.model.configs import PACE_TOPIC
 from controller.pace.readings import PaceMeasured, Probe, Source
 from controller.ports import SubmitEvent
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 
 

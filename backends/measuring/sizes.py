@@ -16,16 +16,16 @@ from backends.client.errors import BrokerError
 from common.clock import Clock
 from common.error_codes import ErrorCode
 from common.lists import grouped
-from controller.configs.keys import BROKER_KEYS
-from controller.configs.names import STEP_TIMEOUT
-from controller.configs.values import CLUSTER_DEFAULT
+from controller.cluster.config_keys import BROKER_KEYS
+from controller.gateway.events import Measured
 from controller.messages.events import Stalled
-from controller.messages.upstream_events import Measured
 from controller.model.cluster import ResourceType
-from controller.model.names import TopicPartition
+from controller.model.configs import STEP_TIMEOUT
+from controller.model.replicas import TopicPartition
 from controller.ports import SubmitEvent
+from controller.state.gateway import Disk
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
-from controller.state.upstream import Disk
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 

@@ -13,8 +13,7 @@ from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
 from common.clock import Clock
 from common.error_codes import ErrorCode, error_name
-from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
-from controller.model.configs import ResourceType
+from controller.model.configs import MIN_ISR, UNCLEAN_ELECTION, ResourceType
 from protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic

@@ -23,6 +23,7 @@ from backends.upstream.throttle_configs import ThrottleConfigs
 from backends.upstream.topic_configs import TopicConfigs
 from common.clock import Clock, RealClock, wall_clock
 from common.tasks import cancel, spawn
+from controller.gateway.events import Unreachable
 from controller.messages.effects import (
     AlterThrottle,
     ConfigsChanged,
@@ -31,7 +32,6 @@ from controller.messages.effects import (
     Submit,
     UpstreamEffect,
 )
-from controller.messages.upstream_events import Unreachable
 from controller.ports import SubmitEvent
 from controller.state.state import State
 

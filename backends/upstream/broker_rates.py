@@ -10,9 +10,8 @@ from backends.upstream.throttle_configs import SET
 from common.clock import Clock
 from common.error_codes import ErrorCode
 from common.wording import some
-from controller.configs.names import RATES
-from controller.messages.upstream_events import BrokerRatesSeen
-from controller.model.configs import ResourceType
+from controller.gateway.events import BrokerRatesSeen
+from controller.model.configs import RATES, ResourceType
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

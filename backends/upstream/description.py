@@ -9,10 +9,10 @@ from backends.client.errors import BrokerError
 from backends.upstream.client import UpstreamBroker, UpstreamPort
 from backends.upstream.topic_metadata import ask_every_broker, ongoing_moves
 from common.error_codes import ErrorCode, error_name
-from controller.configs.names import MIN_ISR
-from controller.messages.upstream_events import UpstreamMove, UpstreamPartition
+from controller.gateway.events import UpstreamMove, UpstreamPartition
 from controller.model.cluster import ResourceType
-from controller.model.names import Replicas, TopicPartition
+from controller.model.configs import MIN_ISR
+from controller.model.replicas import Replicas, TopicPartition
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResult

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from backends.sqlite.datadir import StoreError
 from common.durable_file import remove_file
-from controller.configs.keys import CLUSTER_WIDE
-from controller.configs.names import RATES, THROTTLED_REPLICAS
-from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.upstream_events import LeasesImported
+from controller.cluster.config_keys import CLUSTER_WIDE
+from controller.gateway.events import LeasesImported
 from controller.model.cluster import Broker, Change, Config, Deleted, Partition, Record, ResourceType
-from controller.model.configs import Lease
+from controller.model.configs import RATES, THROTTLED_REPLICAS, Lease
 from controller.ports import Store, SubmitEvent
+from controller.state.settings import CLUSTER_DEFAULT
 
 
 class OwnRecords:

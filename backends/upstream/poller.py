@@ -16,18 +16,12 @@ from backends.upstream.submitter import Submitter
 from backends.upstream.topic_metadata import ask_every_broker, ongoing_moves, polled_topics
 from common.clock import Clock, wall_clock, within
 from common.error_codes import ErrorCode, error_name
-from controller.messages.upstream_events import (
-    Unreachable,
-    UpstreamBroker,
-    UpstreamMove,
-    UpstreamPolled,
-    UpstreamTopic,
-)
-from controller.model.names import TopicPartition
+from controller.gateway.events import Unreachable, UpstreamBroker, UpstreamMove, UpstreamPolled, UpstreamTopic
+from controller.gateway.polled import active_topics
+from controller.model.replicas import TopicPartition
 from controller.model.upstream_step import Stage
 from controller.ports import SubmitEvent
 from controller.state.state import State
-from controller.upstream.polled import active_topics
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse

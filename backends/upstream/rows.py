@@ -9,7 +9,7 @@ from common.error_codes import ErrorCode
 from common.lists import grouped
 from controller.messages.effects import Elect, Submit
 from controller.model.errors import Outcome
-from controller.model.names import Replicas, TopicPartition
+from controller.model.replicas import Replicas, TopicPartition
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,

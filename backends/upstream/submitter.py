@@ -1,7 +1,7 @@
 """Send the controller's rows to the upstream, in order, many in one request.
 
 Requests stay far below the 10,000 records at which Kafka accepts one half of a request and refuses the other.
-A row without an answer is not sent again here: the next poll decides (`controller.upstream.reconciliation`).
+A row without an answer is not sent again here: the next poll decides (`controller.gateway.reconciliation`).
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from backends.upstream.rows import (
 )
 from common.error_codes import ErrorCode
 from common.wording import counted
+from controller.gateway.events import Submitted
 from controller.messages.effects import Elect, Submit
-from controller.messages.upstream_events import Submitted
-from controller.model.names import TopicPartition
+from controller.model.replicas import TopicPartition
 from controller.ports import SubmitEvent
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Reads and alters throttle configs of an upstream (KIP-73), as `controller.throttle.delegated` decides."""
+"""Reads and alters throttle configs of an upstream (KIP-73), as `controller.gateway.throttle` decides."""
 
 import asyncio
 import logging
@@ -13,13 +13,20 @@ from backends.client.errors import BrokerError
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
 from common.wording import some
-from controller.configs.names import RATES, THROTTLED_REPLICAS
+from controller.gateway.events import ThrottleRead
+from controller.gateway.throttle import throttles_to_read
 from controller.messages.effects import AlterThrottle, ReadThrottle
-from controller.messages.upstream_events import ThrottleRead
-from controller.model.configs import ConfigChange, ConfigOp, ConfigSource, Resource, ResourceType
+from controller.model.configs import (
+    RATES,
+    THROTTLED_REPLICAS,
+    ConfigChange,
+    ConfigOp,
+    ConfigSource,
+    Resource,
+    ResourceType,
+)
 from controller.ports import SubmitEvent
 from controller.state.state import State
-from controller.throttle.delegated import throttles_to_read
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,

@@ -9,10 +9,9 @@ from backends.client.errors import BrokerError
 from common.clock import Clock
 from common.error_codes import ErrorCode, error_name
 from common.wording import counted, some
-from controller.configs.keys import TOPIC_KEYS
-from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
-from controller.messages.upstream_events import TopicConfigsSeen
-from controller.model.configs import ConfigSource, ResourceType
+from controller.cluster.config_keys import TOPIC_KEYS
+from controller.gateway.events import TopicConfigsSeen
+from controller.model.configs import MIN_ISR, UNCLEAN_ELECTION, ConfigSource, ResourceType
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from backends.client.errors import BrokerError, UnreachableError
 from backends.upstream.client import UpstreamPort
 from common.error_codes import ErrorCode, error_name
-from controller.messages.upstream_events import UpstreamMove, UpstreamPartition, UpstreamTopic
-from controller.model.names import TopicPartition
+from controller.gateway.events import UpstreamMove, UpstreamPartition, UpstreamTopic
+from controller.model.replicas import TopicPartition
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic

@@ -1,1 +1,1 @@
-"""Brokers, topics, ISRs and leaders of a cluster, and what an upstream's health means for its moves."""
+"""Brokers, topics, configs, ACLs, ISRs and leaders."""

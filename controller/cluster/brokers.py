@@ -4,11 +4,11 @@ Kafka: KafkaController.onBrokerStartup and onBrokerFailure.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from common.error_codes import ErrorCode
-from controller.cluster.deletions import retry_deletions
+from controller.cluster.deletions import drop_lost_reassignments, retry_deletions
 from controller.cluster.health import unlisted_brokers
-from controller.cluster.removed_topics import drop_lost_reassignments
 from controller.messages.effects import BrokerJoined, BrokerLeft, Publish
 from controller.messages.events import (
     BrokerRegistration,
@@ -30,9 +30,10 @@ from controller.model.cluster import (
 )
 from controller.model.election import after_loss, keep_or_elect, with_leader
 from controller.model.errors import DONE, Outcome
-from controller.reassignment.next_step import charge
 from controller.reassignment.phases import Trigger, fire, fire_at
+from controller.reassignment.planning import charge
 from controller.state.decision import Decision
+from controller.state.state import State
 
 PARTITIONS_PER_SLICE = 500
 
@@ -191,3 +192,13 @@ def _leave(d: Decision, partition: Partition, broker: int) -> bool:
         return partition.leader != broker
     update(d, partition, with_leader(partition, leader, isr))
     return True
+
+
+def holders(state: State) -> set[int] | None:
+    """Return the brokers that hold replicas or are to get some; None while the cluster is not known."""
+    if not state.brokers:
+        return None
+    ordered = (each.target for each in state.reassignments.values())
+    queued = (each.target for each in state.pending.values())
+    present = (partition.replicas for partition in state.all_partitions())
+    return set().union(*set(chain(ordered, queued, present)))

@@ -10,11 +10,21 @@ from collections.abc import Iterator
 
 from common.error_codes import ErrorCode
 from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicDeleted
-from controller.messages.events import DeleteTopics
-from controller.messages.zookeeper_events import ReplicasDeleted
-from controller.model.cluster import Config, Ending, Partition, ResourceType, Topic
+from controller.messages.events import DeleteTopics, ReplicasDeleted
+from controller.model.cluster import (
+    Config,
+    Ending,
+    Partition,
+    Pending,
+    Reassignment,
+    ResourceType,
+    Topic,
+    TopicPartition,
+    UpstreamStep,
+)
 from controller.model.errors import DONE, Outcome
-from controller.reassignment.reassignments import end_reassignment, mark_gone
+from controller.reassignment.planning import release
+from controller.reassignment.reassignments import end_reassignment, forget_queued, mark_gone
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -130,3 +140,43 @@ def _remove(d: Decision, name: str) -> Iterator[None]:
         d.delete(Config, (ResourceType.TOPIC, name, key))
     d.delete(Topic, name)
     d.effects.append(TopicDeleted(name))
+
+
+def drop_lost_reassignments(d: Decision) -> Iterator[None]:
+    """At start, end the reassignments of partitions that were deleted under another controller, or made anew."""
+    state = d.state
+    sizes = {topic: len(partitions) for topic, partitions in state.partitions.items()}
+    ids = {topic: state.topic_id(topic) for topic in sizes}
+    recorded: list[Pending | Reassignment] = [*state.pending.values(), *state.reassignments.values()]
+    lost = [
+        record.key
+        for record in recorded
+        if record.partition >= sizes.get(record.topic, 0)
+        or _is_of_another(record.topic_id, ids[record.topic])
+    ]
+    for seen, key in enumerate(dict.fromkeys(lost), 1):
+        forget(d, key)
+        partition = state.partition(*key)
+        if partition is not None and partition.moving:
+            # The other controller moves the new topic.
+            d.put(Reassignment(key.topic, key.partition, partition.current, partition.next))
+        if seen % PARTITIONS_PER_SLICE == 0:
+            yield
+
+
+def _is_of_another(recorded: str, now: str) -> bool:
+    return "" not in {recorded, now} and recorded != now
+
+
+def forget(d: Decision, key: TopicPartition) -> None:
+    """End all that is known of a partition that does not exist any more."""
+    state = d.state
+    mark_gone(d, key)
+    forget_queued(d, key)
+    if key in state.upstream_steps:
+        d.delete(UpstreamStep, key)
+    release(state, key)
+    state.forget_sighting(key)
+    wanted = state.reassignments.get(key)
+    if wanted is not None:
+        end_reassignment(d, key, wanted, Ending.TOPIC_DELETED)

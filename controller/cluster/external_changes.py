@@ -5,11 +5,10 @@ They are durable already: they change the state but are not written again. Chang
 
 from collections.abc import Iterator, Mapping
 
-from controller.configs.changes import DECIDES_STEPS, retry
-from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS
+from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
+from controller.cluster.configs import DECIDES_STEPS, retry
 from controller.messages.effects import BrokerJoined, ConfigsChanged, Publish
-from controller.messages.events import BrokerChanged
-from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
+from controller.messages.events import BrokerChanged, ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import Broker, Config, Deleted, ResourceType, Topic
 from controller.model.election import after_loss
 from controller.model.errors import DONE

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from controller.configs.keys import BROKER_KEYS
-from controller.configs.names import HEALTH_GUARD
-from controller.configs.values import CLUSTER_DEFAULT
-from controller.model.cluster import NO_LEADER, ResourceType, TopicPartition
+from controller.cluster.config_keys import BROKER_KEYS
+from controller.model.cluster import NO_LEADER, Partition, ResourceType, TopicPartition
+from controller.model.configs import HEALTH_GUARD
 from controller.state.decision import Decision
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
-from controller.views.reassignments import effective_min_isr
 
 _STEPS = {"hold": 0, "slow": 1, "off": None}
 SCANNED = 20_000
@@ -86,3 +85,8 @@ def _weakness(state: State, key: TopicPartition) -> str:
     if partition.leader == NO_LEADER:
         return f"{key} (no leader)"
     return f"{key} ({len(partition.isr)} in sync, min.insync.replicas {effective_min_isr(state, partition)})"
+
+
+def effective_min_isr(state: State, partition: Partition) -> int:
+    """Return `min.insync.replicas`, at most the number of replicas (Kafka: Partition.effectiveMinIsr)."""
+    return min(state.min_isr(partition.topic), len(partition.replicas))

@@ -10,7 +10,7 @@ from controller.messages.events import ElectionType, ElectLeaders, RebalanceLead
 from controller.model.cluster import NO_LEADER, Partition, TopicPartition
 from controller.model.election import with_leader
 from controller.model.errors import DONE, Outcome
-from controller.model.names import display_name
+from controller.model.replicas import display_name
 from controller.state.decision import Decision
 
 PARTITIONS_PER_SLICE = 1_000

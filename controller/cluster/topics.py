@@ -2,16 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from common.wording import some
-from controller.cluster.placement import place
-from controller.cluster.topic_sizes import check_room, excess, growth_size, size_of, wanted_of
-from controller.configs.changes import check_topic_configs
-from controller.configs.names import EXCLUDED_BROKERS
+from common.lists import grouped
+from common.wording import counted, some
+from controller.cluster.configs import check_topic_configs
 from controller.messages.effects import Publish
 from controller.messages.events import (
     CreatedTopic,
@@ -21,11 +19,13 @@ from controller.messages.events import (
     NewTopic,
 )
 from controller.model.cluster import Config, Partition, Replicas, ResourceType, Topic
+from controller.model.configs import EXCLUDED_BROKERS, NUM_PARTITIONS, REPLICATION_FACTOR
 from controller.model.election import first_eligible
 from controller.model.errors import DONE, Outcome
-from controller.model.names import display_name
+from controller.model.replicas import display_name
 from controller.reassignment.validation import check_replicas
 from controller.state.decision import Decision
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 
 PARTITIONS_PER_SLICE = 500
@@ -256,3 +256,113 @@ def _partition_count(state: State) -> int:
 
 def _refuse(error: ErrorCode, message: str) -> tuple[Outcome, _Layout]:
     return Outcome(error, message), NO_LAYOUT
+
+
+MAX_PARTITIONS = 10_000
+"""Partitions that one request may add, in all of its topics (Kafka: ReplicationControlManager)."""
+MAX_REPLICAS = 100_000
+"""Replicas that one request may add."""
+
+
+class Size(NamedTuple):
+    """The partitions and replicas that a request adds."""
+
+    partitions: int
+    replicas: int
+
+
+def excess(sizes: Sequence[Size]) -> Outcome | None:
+    """Return the refusal of a request that exceeds the bounds as a whole, or None."""
+    partitions, replicas = sum(size.partitions for size in sizes), sum(size.replicas for size in sizes)
+    if partitions <= MAX_PARTITIONS and replicas <= MAX_REPLICAS:
+        return None
+    return Outcome(
+        ErrorCode.POLICY_VIOLATION,
+        f"The request asks for {counted(partitions, 'new partition')} with {counted(replicas, 'replica')}; "
+        f"one request may add {MAX_PARTITIONS:,} partitions with {MAX_REPLICAS:,} replicas. "
+        "Use several requests.",
+    )
+
+
+def size_of(state: State, topic: NewTopic) -> Size:
+    """Return the size of a new topic."""
+    if topic.assignments:
+        return Size(len(topic.assignments), sum(map(len, topic.assignments.values())))
+    count, factor = wanted_of(state, topic)
+    # A factor above the number of brokers is refused for that topic only, so it must not exceed the bounds
+    # here.
+    return Size(max(0, count), max(0, count) * max(0, min(factor, len(state.live))))
+
+
+def growth_size(state: State, wanted: NewPartitions) -> Size:
+    """Return the size of the added partitions; zero for an unknown topic, which is refused separately."""
+    old = state.partitions.get(wanted.topic, ())
+    added = max(0, wanted.total - len(old)) if old else 0
+    if wanted.assignments is not None:
+        return Size(added, sum(map(len, wanted.assignments)))
+    return Size(added, added * len(old[0].current) if old else 0)
+
+
+def wanted_of(state: State, topic: NewTopic) -> tuple[int, int]:
+    """Return the number of partitions and the replication factor, with the cluster's defaults for -1."""
+    count, factor = topic.partitions, topic.replication_factor
+    return (
+        count if count != -1 else _default(state, NUM_PARTITIONS),
+        factor if factor != -1 else _default(state, REPLICATION_FACTOR),
+    )
+
+
+def check_room(state: State, topic: str, partitions: int, replicas: int) -> Outcome:
+    """Check that the backend can store a topic of this size."""
+    old = state.partitions.get(topic, ())
+    partitions += len(old)
+    replicas += sum(len(partition.replicas) for partition in old)
+    if state.fits_topic(partitions, replicas):
+        return DONE
+    return Outcome(
+        ErrorCode.POLICY_VIOLATION,
+        f"{counted(partitions, 'partition')} with {counted(replicas, 'replica')} are too much for one topic: "
+        "ZooKeeper has no room for it in one znode.",
+    )
+
+
+def _default(state: State, key: str) -> int:
+    return int(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or 1)
+
+
+def interleave_racks(racks: Mapping[int, str | None]) -> list[int]:
+    """Return the broker ids so that neighbours are in different racks where possible."""
+    by_rack = grouped((racks[broker], broker) for broker in sorted(racks))
+    ordered = [by_rack[rack] for rack in sorted(by_rack, key=str)]
+    return [broker for broker in chain.from_iterable(zip_longest(*ordered)) if broker is not None]
+
+
+def place(racks: Mapping[int, str | None], factor: int, first: int) -> Iterator[Replicas]:
+    """Yield replica lists of `factor` brokers without end; `first` is the number of the first partition.
+
+    Brokers lead in rotation. The followers shift with each round, so that no two brokers always share
+    partitions. `factor` is at most the number of brokers.
+    """
+    brokers = interleave_racks(racks)
+    size = len(brokers)
+    rack_count = len(set(racks.values()))
+    number = first
+    while True:
+        round_, lead = divmod(number, size)
+        replicas = [brokers[lead]]
+        used = {racks[brokers[lead]]}
+        for distance in range(size - 1):
+            candidate = brokers[(lead + 1 + (round_ + distance) % (size - 1)) % size]
+            if len(replicas) == factor:
+                break
+            if racks[candidate] not in used or len(used) == rack_count:
+                replicas.append(candidate)
+                used.add(racks[candidate])
+        for distance in range(1, size):
+            if len(replicas) == factor:
+                break
+            candidate = brokers[(lead + distance) % size]
+            if candidate not in replicas:
+                replicas.append(candidate)
+        yield tuple(replicas)
+        number += 1

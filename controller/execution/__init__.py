@@ -1,1 +1,1 @@
-"""How one step of a partition is carried out: by us, or by an upstream Kafka (KIP-455)."""
+"""How a step is carried out where reassignd is the controller, and the throttle of all modes."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from controller.messages.effects import DropReplica, Publish
 from controller.model.cluster import NO_LEADER, Partition, Replicas, TopicPartition
 from controller.model.election import keep_or_elect
-from controller.model.names import step_lists, without
+from controller.model.replicas import step_lists, without
 from controller.scheduling.steps import leader_after, may_drop
 from controller.state.decision import Decision
 from controller.state.state import State

@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from controller.execution import delegated_steps, direct_steps
+from controller.execution import direct_steps
+from controller.gateway import steps
 from controller.model.cluster import Partition, Replicas, TopicPartition
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -45,4 +46,4 @@ class StepExecutor(Protocol):
 
 def executor_of(state: State) -> StepExecutor:
     """Return the executor for this kind of cluster."""
-    return delegated_steps if state.profile.has_upstream else direct_steps
+    return steps if state.profile.has_upstream else direct_steps

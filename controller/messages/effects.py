@@ -83,7 +83,7 @@ class Elect(NamedTuple):
 
 
 class ReadThrottle(NamedTuple):
-    """Read the upstream's throttle configs that may have to change; see `controller.throttle.delegated`.
+    """Read the upstream's throttle configs that may have to change; see `controller.gateway.throttle`.
 
     Answer: `ThrottleRead`.
     """

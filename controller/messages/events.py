@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
 from controller.messages.job_events import AlterReply, AlterTopic
-from controller.model.cluster import Replicas, ResourceType, TopicPartition
+from controller.model.access import Acl, AclFilter, ScramCredential
+from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 
@@ -259,3 +260,80 @@ class PeriodChanged(Event[None]):
 @dataclass(frozen=True, slots=True)
 class Continue(Event[None]):
     """Start the steps that exceeded the size of one decision, and resume deletions."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAcls(Event[list[Outcome]]):
+    """CreateAcls (30). The reply has one outcome per ACL. An ACL that exists is accepted."""
+
+    acls: Sequence[Acl]
+    requester: Requester = UNKNOWN_REQUESTER
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAcls(Event[list[list[Acl]]]):
+    """DeleteAcls (31). The reply has the matching ACLs of each filter.
+
+    An ACL that several filters match is in the reply for each of them, as in Kafka.
+    """
+
+    filters: Sequence[AclFilter]
+    requester: Requester = UNKNOWN_REQUESTER
+
+
+class UserChange(NamedTuple):
+    """The changes of one user's credentials by mechanism; None removes one. All are made, or none."""
+
+    user: str
+    credentials: Mapping[str, ScramCredential | None]
+
+
+@dataclass(frozen=True, slots=True)
+class AlterScramCredentials(Event[list[Outcome]]):
+    """AlterUserScramCredentials (51). The reply has one outcome per user."""
+
+    users: Sequence[UserChange]
+    requester: Requester = UNKNOWN_REQUESTER
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsStored(Event[None]):
+    """Leaders stored new ISRs; `partitions` are the stored values."""
+
+    partitions: Sequence[Partition]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStored(Event[None]):
+    """Someone stored a topic or added partitions to one.
+
+    `partitions` are in order of index and have no leader yet.
+    """
+
+    topic: str
+    id: bytes
+    partitions: Sequence[Partition]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigsStored(Event[None]):
+    """Someone stored configs of the resource; `values` are all of them."""
+
+    resource: ResourceType
+    name: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasDeleted(Event[None]):
+    """The broker has deleted its replicas of these partitions, whose topics are being deleted."""
+
+    broker: int
+    partitions: Sequence[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class Halt(Event[Outcome]):
+    """Stop or resume starting steps (KIP-236: while the cancel znode exists). Steps in flight continue."""
+
+    halted: bool

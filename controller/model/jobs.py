@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-from controller.model.names import Replicas, TopicPartition
+from controller.model.replicas import Replicas, TopicPartition
 
 PRIORITIES = (-1000, 1000)
 """The lowest and the highest priority of a job."""

@@ -9,8 +9,7 @@ from msgspec import Meta, Struct
 from common.json.models import convert_model, explain
 from common.plan_errors import Faults, PlanError
 from common.wording import counted
-from controller.model.names import MAX_REPLICAS, display_name
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import MAX_REPLICAS, Replicas, display_name
 
 INT_MAX = 2**31 - 1
 

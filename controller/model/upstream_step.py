@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-from controller.model.names import Replicas, TopicPartition
+from controller.model.replicas import Replicas, TopicPartition
 
 
 class Stage(IntEnum):

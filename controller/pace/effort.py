@@ -177,3 +177,19 @@ def permitted(ratio: float, idle: float) -> float:
     used = 1 - min(idle, HIGHEST_IDLE) / max(ratio, LEAST_RATIO)
     aim = MARGIN * (1 - min(idle, HIGHEST_IDLE))
     return aim / used if used > aim / MOST_GROWTH else MOST_GROWTH
+
+
+MOST_DEBT = 2.0
+"""A replica that moves for longer than its turn costs this many further seconds at most."""
+
+
+class Turns:
+    """The turns of one broker. It has saved the seconds in which it might have moved a replica, at most its effort."""
+
+    def __init__(self) -> None:
+        self._saved = 0.0
+
+    def follow(self, effort: float, *, moving: bool) -> bool:
+        """Return whether a replica may start in the next second. `moving`: something moved at the end of the last one."""
+        self._saved = max(-MOST_DEBT, min(effort, self._saved + effort - moving))
+        return effort >= 1 or self._saved > 0

@@ -8,15 +8,18 @@ from collections.abc import Mapping, Set
 from statistics import median
 from typing import NamedTuple
 
-from controller.pace.blame import Ratio, Taking, broker_ratios
-from controller.pace.comparisons import Comparisons
-from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort
-from controller.pace.loads import Load
+from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort, Turns
+from controller.pace.latency import (
+    SHORT_SECONDS,
+    Comparisons,
+    LatencyWindow,
+    Levels,
+    Ratio,
+    Taking,
+    broker_ratios,
+)
 from controller.pace.rates import Rate
-from controller.pace.readings import PaceMeasured, Source
-from controller.pace.settings import PaceSettings
-from controller.pace.turns import Turns
-from controller.pace.window import SHORT_SECONDS, LatencyWindow, Levels
+from controller.pace.readings import Load, PaceMeasured, PaceSettings, Source
 from controller.scheduling.steps import UNLIMITED
 
 BLIND_WINDOW = 2

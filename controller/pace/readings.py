@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from controller.messages.event import Event
+from controller.model.configs import PACE, PACE_FACTOR, PACE_MS, PACE_UNREACHABLE
 
 
 class Source(StrEnum):
@@ -61,3 +62,85 @@ class PaceMeasured(Event[None]):
     """None if it was not measured."""
     problem: str = ""
     """Why the canary is not used, in one line."""
+
+
+class Moves(NamedTuple):
+    """Replicas that move in one direction."""
+
+    in_flight: int = 0
+    ended: int = 0
+    """How many have ended since the start of the process."""
+
+    def lasting(self, before: "Moves") -> int:
+        """Return how many of those in flight have moved since the reading `before`; there may be more.
+
+        What has ended since then counts as begun before.
+        """
+        return max(0, min(self.in_flight, before.in_flight - (self.ended - before.ended)))
+
+
+NONE = Moves()
+
+
+class Load(NamedTuple):
+    """What moves at a broker."""
+
+    incoming: Moves = NONE
+    outgoing: Moves = NONE
+    throttled_by_others: bool = False
+    """Somebody else has set a throttle there. It stays in force, so that one of pace would have no effect."""
+
+    @property
+    def in_flight(self) -> int:
+        """Replicas that move to the broker, or from it, whichever is more."""
+        return max(self.incoming.in_flight, self.outgoing.in_flight)
+
+    def moved(self, before: "Load") -> int:
+        """Return how many replicas have moved since the reading `before`, with those that have ended."""
+        return max(
+            now.in_flight + now.ended - then.ended for now, then in zip(self[:2], before[:2], strict=True)
+        )
+
+    def lasting(self, before: "Load") -> int:
+        """Return how many replicas have moved since the reading `before`, to the broker or from it, whichever is more."""
+        return max(self.incoming.lasting(before.incoming), self.outgoing.lasting(before.outgoing))
+
+
+AUTO, OFF = "auto", "off"
+CONTINUE, HOLD = "continue", "hold"
+DEFAULT_FACTOR = 1.5
+FIRST_WINDOW = 1
+"""Replicas that may move to and from a broker before its first measurement, as after a restart."""
+
+
+class PaceSettings(NamedTuple):
+    """What operators have configured. Without `latency_ms` the target is a multiple of the idle latency."""
+
+    latency_ms: float | None = None
+    factor: float = DEFAULT_FACTOR
+    holds: bool = False
+    """Start no steps while the target cannot be reached; otherwise go on at the floor."""
+
+    def target(self, idle: float | None) -> float | None:
+        """Return the highest latency in ms for a probe with this idle latency; None while that is not known."""
+        if self.latency_ms is not None:
+            return self.latency_ms
+        return None if idle is None else self.factor * idle
+
+    @property
+    def text(self) -> str:
+        """Return the target for people."""
+        if self.latency_ms is not None:
+            return f"{self.latency_ms:g} ms"
+        return f"{self.factor:g} times the idle latency"
+
+
+def pace_settings(configs: Mapping[str, str]) -> PaceSettings | None:
+    """Return the settings in the cluster-wide configs; None if pace is off."""
+    if configs.get(PACE, OFF) != AUTO:
+        return None
+    return PaceSettings(
+        float(configs.get(PACE_MS, 0)) or None,
+        float(configs.get(PACE_FACTOR, DEFAULT_FACTOR)),
+        configs.get(PACE_UNREACHABLE, CONTINUE) == HOLD,
+    )

@@ -22,17 +22,17 @@ from controller.model.cluster import (
 )
 from controller.model.errors import DONE, Outcome
 from controller.model.jobs import TOPIC_GONE
-from controller.reassignment import turning
-from controller.reassignment.next_step import (
+from controller.reassignment import planning
+from controller.reassignment.planning import (
     Plan,
     charge,
     following_step,
     has_capacity,
+    may_start,
     plan_step,
     preferred_leader,
     release,
 )
-from controller.reassignment.permission import may_start
 from controller.scheduling.buckets import Planned
 from controller.scheduling.limits import LEADS, Cost, capacities_of
 from controller.state.decision import Decision
@@ -104,10 +104,10 @@ def redirect(d: Decision, partition: Partition, reassignment: Reassignment, orde
         return DONE
     current = reassignment.current_of(partition)
     following = _continued(d, partition, current, reassignment._replace(target=order.target), order.job)
-    if not turning.keeps_up(d.state, partition, following) and not turning.is_refused(
+    if not planning.keeps_up(d.state, partition, following) and not planning.is_refused(
         d.state, partition, following
     ):
-        following = turning.kept(partition, current, order.target)
+        following = planning.kept(partition, current, order.target)
     return _turn(d, partition, reassignment, order, following)
 
 
@@ -146,7 +146,7 @@ def stall(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     state = d.state
     if state.moved_by_others(reassignment.key):
         return DONE
-    kept = turning.kept(partition, reassignment.current_of(partition), reassignment.target)
+    kept = planning.kept(partition, reassignment.current_of(partition), reassignment.target)
     if executor_of(state).can_turn(state, partition, kept):
         _begin(d, partition, kept, reassignment)
     else:
@@ -307,7 +307,7 @@ def _first(state: State, partition: Partition, order: Order) -> Reassignment:
 
 
 def enqueue(d: Decision, partition: Partition) -> None:
-    """Request that `controller.reassignment.window` plans the partition's next step."""
+    """Request that `controller.machine` plans the partition's next step."""
     d.state.backlog.enqueue(partition.key)
 
 
@@ -362,11 +362,11 @@ def _continued(
     target, state = wanted.target, d.state
     coming = [r for r in partition.adding if r in target]
     if may_start(d, job):
-        arrived = turning.extended(current, [r for r in coming if r in partition.isr], target)
+        arrived = planning.extended(current, [r for r in coming if r in partition.isr], target)
         following = following_step(state, partition, arrived, wanted)
         if following and set(coming) <= set(following) and has_capacity(state, partition, following, target):
             return following
-    return turning.extended(current, coming, target)
+    return planning.extended(current, coming, target)
 
 
 def _is_undone(state: State, partition: Partition, reassignment: Reassignment) -> bool:
@@ -386,7 +386,7 @@ def _turn(
     """
     back = order.target == reassignment.original
     state = d.state
-    unclean = turning.is_refused(state, partition, following)
+    unclean = planning.is_refused(state, partition, following)
     if unclean and (not back or any(r in state.live for r in partition.replicas)):
         return Outcome(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

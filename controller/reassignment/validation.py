@@ -3,7 +3,7 @@
 from common.error_codes import ErrorCode
 from controller.model.cluster import Partition, Replicas
 from controller.model.errors import DONE, Outcome
-from controller.model.names import MAX_REPLICAS
+from controller.model.replicas import MAX_REPLICAS
 from controller.state.state import State
 
 KNOWN_LISTS = 65_536

@@ -16,11 +16,9 @@ from heapq import heapify, heappop, heappush
 from itertools import groupby, islice
 
 from controller.model.cluster import Replicas, TopicPartition
-from controller.model.names import without
-from controller.scheduling.buckets import Bucket, Planned, Position, Rank, Step
-from controller.scheduling.limits import UNLIMITED_BYTES, Cost, Usage, Windows, capacities_of
-from controller.scheduling.parking import PASSES, Parking
-from controller.scheduling.plan_limits import PlanLimits
+from controller.model.replicas import without
+from controller.scheduling.buckets import PASSES, Bucket, Parking, Planned, Position, Rank, Step
+from controller.scheduling.limits import UNLIMITED_BYTES, Cost, PlanLimits, Usage, Windows, capacities_of
 from controller.scheduling.step_plans import StepPlans
 
 SLACK = 1_000

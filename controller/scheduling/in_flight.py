@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from controller.model.configs import ResourceType
-from controller.model.names import TopicPartition
+from controller.model.replicas import TopicPartition
 
 MOVING = 1
 """The partition has replicas that are being added or removed."""

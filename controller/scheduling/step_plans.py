@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from controller.model.jobs import PlannedStep
-from controller.model.names import Replicas, TopicPartition
+from controller.model.replicas import Replicas, TopicPartition
 
 
 class StepCounts(NamedTuple):

@@ -5,10 +5,8 @@ from heapq import heapify
 
 from controller.model.cluster import TopicPartition
 from controller.scheduling.backlog import Backlog
-from controller.scheduling.buckets import Bucket, Position, Step
-from controller.scheduling.limits import Usage
-from controller.scheduling.parking import Parking
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.buckets import Bucket, Parking, Position, Step
+from controller.scheduling.limits import PlanLimits, Usage
 
 
 class Trial(Backlog):

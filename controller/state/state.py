@@ -10,11 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from controller.access.index import AclIndex
-from controller.configs.names import MIN_ISR, PACE, RATES, SCHEDULE, THROTTLE
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
     NO_ID,
@@ -41,17 +38,19 @@ from controller.model.cluster import (
     TopicPartition,
     UpstreamStep,
 )
+from controller.model.configs import MIN_ISR, PACE, RATES, SCHEDULE, THROTTLE
 from controller.model.profile import EMBEDDED, ClusterProfile
 from controller.pace.history import History
 from controller.pace.pacer import Pacer
-from controller.pace.settings import FIRST_WINDOW, PaceSettings, pace_settings
+from controller.pace.readings import FIRST_WINDOW, PaceSettings, pace_settings
 from controller.schedule.openings import ANY_TIME, STALE, Opening
 from controller.schedule.periods import Schedule, read_schedule
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.in_flight import MOVING
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, Windows, limits_of
-from controller.state.counters import count_down
-from controller.state.upstream import UpstreamState
+from controller.state.access import AclIndex
+from controller.state.gateway import UpstreamState
+from controller.state.settings import CLUSTER_DEFAULT
 
 _topic_of, _job_of, _blocked_of = attrgetter("topic"), attrgetter("job"), attrgetter("blocked")
 
@@ -520,3 +519,15 @@ class State(UpstreamState):
                 self.stop_pace()
             if schedule != self.schedule:
                 self.schedule, self.opening = schedule, STALE if schedule else ANY_TIME
+
+
+K = TypeVar("K")
+
+
+def count_down(counts: Counter[K], key: K, by: int = 1) -> None:
+    """Subtract from the count of the key, and remove a key whose count is 0."""
+    left = counts[key] - by
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]

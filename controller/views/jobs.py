@@ -21,8 +21,7 @@ from controller.model.cluster import (
 )
 from controller.schedule.openings import closed_reason
 from controller.scheduling.buckets import Bucket
-from controller.scheduling.limits import CONFIGS, Capacity, Cost, LimitKind, Usage, capacities_of
-from controller.scheduling.plan_limits import LETTERS
+from controller.scheduling.limits import CONFIGS, LETTERS, Capacity, Cost, LimitKind, Usage, capacities_of
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
 

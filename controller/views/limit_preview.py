@@ -5,16 +5,23 @@ from collections.abc import Mapping
 from copy import copy
 from typing import NamedTuple
 
-from controller.configs.names import THROTTLE
+from controller.execution.throttle import throttle_rate
 from controller.model.cluster import TopicPartition
-from controller.reassignment.next_step import plan_step
+from controller.model.configs import THROTTLE
 from controller.reassignment.phases import Phase, phase_of
+from controller.reassignment.planning import plan_step
 from controller.scheduling.buckets import Planned
-from controller.scheduling.limits import Capacity, Cost, LimitKind, capacities_of, limits_of
-from controller.scheduling.plan_limits import LETTERS, PlanLimits
+from controller.scheduling.limits import (
+    LETTERS,
+    Capacity,
+    Cost,
+    LimitKind,
+    PlanLimits,
+    capacities_of,
+    limits_of,
+)
 from controller.scheduling.trial import Trial
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
 from controller.views.jobs import broker_loads, stopped_reason
 
 MOST = 500

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
+from controller.cluster.health import effective_min_isr
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
 from controller.state.state import State
 
@@ -127,11 +128,6 @@ def counts(state: State) -> Counts:
         reassigning=len(state.reassignments),
         reassigned_replicas=state.adding,
     )
-
-
-def effective_min_isr(state: State, partition: Partition) -> int:
-    """Return `min.insync.replicas`, at most the number of replicas (Kafka: Partition.effectiveMinIsr)."""
-    return min(state.min_isr(partition.topic), len(partition.replicas))
 
 
 def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> Sequence[Reassignment]:

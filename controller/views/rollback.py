@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from controller.model.cluster import Finished, Job, Partition, Reassignment, Replicas, TopicPartition
 from controller.reassignment.jobs import rollback_target
-from controller.scheduling.path import Step, steps_to, why_short
+from controller.scheduling.steps import Step, steps_to, why_short
 from controller.state.state import State
 
 

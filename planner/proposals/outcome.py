@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import Replicas
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.counts import topic_excess
 from planner.proposals.problem.goal import Problem, Row

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import Replicas
 from planner.proposals.problem.goal import CountRange, LeftOut, Row
 
 Lists = Mapping[Row, Replicas]

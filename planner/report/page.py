@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from common.wording import counted
-from controller.scheduling.plan_limits import MEANING
+from controller.scheduling.limits import MEANING
 from controller.scheduling.steps import UNLIMITED
 from planner.forecast import Forecast, WaveRow, per_wave
 from planner.report.charts import Bar, Cell, Pair, columns, heat_map, line, pairs

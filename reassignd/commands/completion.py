@@ -6,8 +6,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from controller.scheduling.limits import ALIASES, CONFIGS
-from controller.scheduling.plan_limits import LETTERS, MEANING
+from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, MEANING
 from reassignd.commands.options import DEFAULT_URL
 
 SECONDS = 2.0

@@ -4,8 +4,8 @@ They apply as long as nobody has set the config: a dynamic change wins, and dele
 see them as static broker configs, as those of Kafka's server.properties.
 """
 
-from controller.configs.keys import BROKER_KEYS, CLUSTER_WIDE
-from controller.configs.names import OWN_PREFIX
+from controller.cluster.config_keys import BROKER_KEYS, CLUSTER_WIDE
+from controller.model.configs import OWN_PREFIX
 from controller.scheduling.limits import ALIASES
 
 INITIAL = {

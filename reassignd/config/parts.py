@@ -1,7 +1,7 @@
 """Converts the settings to those of single components, whose dataclasses have times in seconds."""
 
 from backends.embedded.settings import Settings as EmbeddedSettings
-from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
+from controller.model.configs import PARTITION_BYTES, PRODUCE_RATE
 from reassignd.config.config import Settings
 from server.connections.client_connection import ConnectionLimits
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from planner.snapshot import parse_snapshot
 from reassignd.commands.planning.forecast_text import forecast
 from reassignd.errors import CommandError

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.result import Proposal
 from planner.proposals.text import as_dict, plan_json, rollback_json, summary

@@ -14,13 +14,13 @@ from backends.sqlite.datadir import StoreError
 from common.clock import Clock, RealClock, wall_clock
 from common.off_loop import WorkerThread
 from common.tasks import Turns, cancel, spawn
+from controller.execution.throttle import throttle_rate
 from controller.machine import decide
 from controller.messages.event import AnyEvent, Event, Reply
 from controller.model.cluster import TopicPartition
 from controller.ports import Store
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
 from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config.config import Settings

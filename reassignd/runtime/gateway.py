@@ -11,7 +11,7 @@ from backends.client.security import PLAINTEXT, Security
 from backends.sqlite.datadir import StoreError
 from backends.upstream.own_records import OwnRecords, import_leases
 from common.address import Address
-from controller.cluster.holders import holders
+from controller.cluster.brokers import holders
 from controller.ports import Store
 from controller.state.state import State
 from reassignd import __version__

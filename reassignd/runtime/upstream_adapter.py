@@ -9,13 +9,13 @@ from backends.client.handshake import Caller
 from backends.upstream.backend import OnBrokers, UpstreamBackend, ignore_brokers
 from backends.upstream.client import UpstreamClient
 from backends.upstream.rows import UpstreamCounters
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.event import Event, Reply
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import Queue, RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigSource
 from controller.model.profile import GATEWAY
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd.config.config import Settings

@@ -23,7 +23,7 @@ from controller.messages.job_events import PlannedSteps, Reorder
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.jobs import PlannedStep
 from controller.ports import Submitter
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from controller.state.state import State
 from planner import handover
 from planner.step_table import Move

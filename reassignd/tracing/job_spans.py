@@ -10,7 +10,7 @@ from zlib import crc32
 
 from controller.messages.event import AnyEvent
 from controller.model.cluster import Deleted, Ending, Job, Partition, Reassignment, Replicas, TopicPartition
-from controller.model.names import without
+from controller.model.replicas import without
 from controller.state.decision import Decision
 from controller.state.state import State
 from reassignd.tracing.span import Attribute, Span, trace_ids

@@ -8,14 +8,13 @@ from typing import Any
 
 import msgspec
 
-from controller.configs.names import THROTTLE
-from controller.messages import access_events, events, job_events
-from controller.messages.access_events import AlterScramCredentials
+from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
+from controller.messages.events import AlterScramCredentials
 from controller.model.access import Acl, ScramCredential
 from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import Change, Deleted, ResourceType
-from controller.model.configs import ConfigOp
+from controller.model.configs import THROTTLE, ConfigOp
 from controller.model.errors import Outcome
 from controller.scheduling.limits import ALIASES
 from controller.state.decision import Decision
@@ -204,13 +203,11 @@ def _configs_altered(_: State, event: events.AlterConfigs, decision: Decision) -
     return AuditAction.LIMITS, *event.requester[:2], 0, AuditDetail(configs=configs)
 
 
-def _acls_changed(
-    _: State, event: access_events.CreateAcls | access_events.DeleteAcls, decision: Decision
-) -> _Made | None:
+def _acls_changed(_: State, event: events.CreateAcls | events.DeleteAcls, decision: Decision) -> _Made | None:
     return AuditAction.ACLS, *event.requester[:2], 0, acl_detail(decision.changes)
 
 
-def _users_altered(_: State, event: access_events.AlterScramCredentials, decision: Decision) -> _Made | None:
+def _users_altered(_: State, event: events.AlterScramCredentials, decision: Decision) -> _Made | None:
     return AuditAction.USERS, *event.requester[:2], 0, user_detail(decision.changes)
 
 
@@ -265,9 +262,9 @@ _MAKERS: dict[type, Callable[[State, Any, Decision], _Made | None]] = {
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
     job_events.ThrottleJob: _throttled,
-    access_events.CreateAcls: _acls_changed,
-    access_events.DeleteAcls: _acls_changed,
-    access_events.AlterScramCredentials: _users_altered,
+    events.CreateAcls: _acls_changed,
+    events.DeleteAcls: _acls_changed,
+    events.AlterScramCredentials: _users_altered,
 }
 
 
@@ -275,6 +272,6 @@ _BEFORE: dict[type, Callable[[State, Any], dict[str, str | None]]] = {
     events.AlterConfigs: _configs_before,
     job_events.Prioritize: _priority_before,
     job_events.ThrottleJob: _throttle_before,
-    access_events.AlterScramCredentials: credentials_before,
+    events.AlterScramCredentials: credentials_before,
 }
 """Read what the event replaces, before its decision."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from controller.access.index import IMPLYING
 from controller.model.access import CLUSTER_NAME, Operation, ResourceKind
+from controller.state.access import IMPLYING
 
 __all__ = [
     "ANONYMOUS",

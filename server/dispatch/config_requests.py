@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
-from controller.configs.names import OWN_PREFIX
 from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange
+from controller.model.configs import OWN_PREFIX, ConfigChange
 from protocol.counter import Bounds
 from server.dispatch.authorizer import CLUSTER, Operation, topic
 from server.dispatch.context import TOPIC_DENIED, Context, RowError

@@ -16,9 +16,9 @@ from common.clock import Clock
 from common.error_codes import ErrorCode
 from common.lists import grouped
 from common.wording import counted, some
+from controller.gateway.events import Submitted, Unreachable, UpstreamPolled
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
-from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
 from controller.model.cluster import Config, Deleted, Ending, Job, JobKind, Reassignment
 from controller.model.configs import ConfigName
 from controller.model.errors import Outcome

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from controller.configs.names import SCHEDULE
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import (
     Change,
     Config,
@@ -18,9 +16,10 @@ from controller.model.cluster import (
     TopicPartition,
     UpstreamStep,
 )
-from controller.model.configs import ResourceType
+from controller.model.configs import SCHEDULE, ResourceType
 from controller.schedule.openings import closed_reason
 from controller.state.decision import Decision
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from controller.views.jobs import PartState, job_state, state_at_rest
 from server.events.models import (

@@ -10,10 +10,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
-from controller.configs.names import OWN_PREFIX
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import OWN_PREFIX, ConfigChange, ConfigOp
+from controller.state.settings import CLUSTER_DEFAULT
 from protocol.errors import ApiError
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource

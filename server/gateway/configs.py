@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from common.off_loop import OffLoop
-from controller.configs.names import OWN_PREFIX
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType
+from controller.model.configs import OWN_PREFIX
+from controller.state.settings import CLUSTER_DEFAULT
 from protocol.codec.wire import schema_of
 from protocol.errors import ApiError, DecodeError
 from protocol.frames import (

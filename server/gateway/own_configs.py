@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from controller.configs.changes import check_changes, describe_configs
-from controller.configs.names import OWN_PREFIX
-from controller.configs.values import CLUSTER_DEFAULT
+from controller.cluster.configs import check_changes, describe_configs
 from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import OWN_PREFIX, ConfigChange, ConfigOp
 from controller.model.errors import DONE, Outcome
 from controller.ports import SubmitEvent
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import DescribeConfigsResourceResult

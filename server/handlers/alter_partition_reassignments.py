@@ -14,7 +14,7 @@ from typing import cast
 from common.clock import wall_clock
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
-from controller.model.rows import row_maker
+from controller.model.cluster import row_maker
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages.alter_partition_reassignments_request import (

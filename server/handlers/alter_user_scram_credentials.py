@@ -6,8 +6,8 @@ Errors by user: CLUSTER_AUTHORIZATION_FAILED, UNACCEPTABLE_CREDENTIAL, UNSUPPORT
 DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND.
 """
 
-from controller.messages.access_events import AlterScramCredentials, UserChange
 from controller.messages.event import Requester
+from controller.messages.events import AlterScramCredentials, UserChange
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.alter_user_scram_credentials_request import AlterUserScramCredentialsRequest

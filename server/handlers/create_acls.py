@@ -7,8 +7,8 @@ of all ACLs: UNKNOWN_SERVER_ERROR (one has a number of filters, such as ANY).
 """
 
 from common.error_codes import ErrorCode
-from controller.messages.access_events import CreateAcls
 from controller.messages.event import Requester
+from controller.messages.events import CreateAcls
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.create_acls_request import CreateAclsRequest

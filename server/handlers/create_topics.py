@@ -7,7 +7,7 @@ INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVA
 """
 
 from common.error_codes import ErrorCode
-from controller.configs.changes import describe_configs
+from controller.cluster.configs import describe_configs
 from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
 from controller.model.cluster import ResourceType
 from protocol.apis import ApiKey

@@ -7,8 +7,8 @@ INVALID_REQUEST.
 """
 
 from common.error_codes import ErrorCode
-from controller.messages.access_events import DeleteAcls
 from controller.messages.event import Requester
+from controller.messages.events import DeleteAcls
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.delete_acls_request import DeleteAclsRequest

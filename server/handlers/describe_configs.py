@@ -9,7 +9,7 @@ INVALID_REQUEST.
 from collections.abc import Iterable
 
 from common.lists import grouped
-from controller.configs.changes import ConfigValue, check_resource, describe_configs
+from controller.cluster.configs import ConfigValue, check_resource, describe_configs
 from controller.model.cluster import ResourceType
 from controller.scheduling.limits import ALIASES
 from protocol.apis import ApiKey

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from common.error_codes import ErrorCode
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
+from controller.state.settings import CLUSTER_DEFAULT
 from protocol.apis import ApiKey
 from protocol.errors import ApiError, DecodeError
 from protocol.frames import (

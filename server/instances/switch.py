@@ -18,7 +18,7 @@ from common.address import Address
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
-from controller.configs.changes import check_changes
+from controller.cluster.configs import check_changes
 from controller.messages.events import ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange

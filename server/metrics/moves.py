@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from controller.execution.throttle import throttle_rate
 from controller.model.jobs import Job
-from controller.model.names import TopicPartition
+from controller.model.replicas import TopicPartition
 from controller.pace.pacer import BrokerPace
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
 from controller.views.jobs import broker_loads, limit_views, totals
 from controller.views.reason_kinds import REASON_KINDS
 from server.metrics.metric import Metric, Samples, gauge, one_label, optional_gauge

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from common.clock import Clock
 from common.tasks import Turns, in_slices
-from controller.model.names import TopicPartition
+from controller.model.replicas import TopicPartition
 from controller.state.state import State
 from controller.views.reason_kinds import REASON_KINDS, reason_kind
 from server.progress.counts import Tally

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from common.clock import Clock, RealClock, wall_clock
 from common.tasks import Turns, in_slices
+from controller.execution.throttle import throttle_rate
 from controller.model.cluster import (
     NO_LEADER,
     Ending,
@@ -26,7 +27,6 @@ from controller.model.cluster import (
 )
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
 from server.ports import Sizes
 from server.progress.rates import SAMPLE_SECONDS, Copied, Meter, Throughput, Totals, rounded, seconds_left
 from server.progress.stalled_steps import StalledSteps

@@ -2,12 +2,10 @@
 
 from typing import NamedTuple
 
-from controller.model.cluster import Partition, Replicas, TopicPartition
-from controller.model.rows import row_maker
-from controller.reassignment.step_waits import step_waits
+from controller.execution.throttle import rate_of_others, throttle_rate
+from controller.model.cluster import Partition, Replicas, TopicPartition, row_maker
+from controller.reassignment.planning import step_waits
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
-from controller.throttle.others import rate_of_others
 from server.ports import Sizes
 
 STALLED_SECONDS = 60.0

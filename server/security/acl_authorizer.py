@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from controller.access.index import AclIndex
 from controller.model.access import Operation
+from controller.state.access import AclIndex
 from server.dispatch.authorizer import Resource
 
 ANY_HOST = ""

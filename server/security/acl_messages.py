@@ -6,8 +6,7 @@ from itertools import groupby
 from typing import Protocol, TypeVar
 
 from common.error_codes import ErrorCode
-from controller.access.filters import AclFilter
-from controller.model.access import Acl, Operation, PatternType, Permission, ResourceKind
+from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
 from protocol.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
 from protocol.messages.delete_acls_response import DeleteAclsMatchingAcl

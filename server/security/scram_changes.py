@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Container
 
 from common.error_codes import ErrorCode
-from controller.access.changes import NO_CREDENTIAL
+from controller.cluster.access import NO_CREDENTIAL
 from controller.model.access import ScramCredential
 from protocol.counter import Bounds
 from protocol.errors import ApiError

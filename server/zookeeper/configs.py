@@ -7,11 +7,10 @@ broker validates its keys and stores all; reassignd reads its keys from ZooKeepe
 from collections.abc import Iterable, Mapping
 
 from common.error_codes import ErrorCode
-from controller.configs.changes import check_changes
-from controller.configs.names import OWN_PREFIX
+from controller.cluster.configs import check_changes
 from controller.messages.events import ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import OWN_PREFIX, ConfigChange, ConfigOp
 from controller.state.state import State
 from protocol.apis import ApiKey
 from protocol.frames import RequestFrame, decode_within, parse_request

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from controller.configs.names import RATES, SCHEDULE, THROTTLE, THROTTLED_REPLICAS
 from controller.model.cluster import NO_LEADER
+from controller.model.configs import RATES, SCHEDULE, THROTTLE, THROTTLED_REPLICAS
 from controller.scheduling.limits import CONFIGS
 from tests.backends.harness import EmbeddedHarness
 from tests.backends.upstream.harness import GatewayHarness

@@ -2,11 +2,10 @@
 
 import pytest
 
-from controller.configs.names import THROTTLE
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import THROTTLE, ConfigChange, ConfigOp
 from tests.backends.harness import EmbeddedHarness
 
 pytestmark = pytest.mark.whole

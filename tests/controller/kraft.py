@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from common.error_codes import ErrorCode
-from controller.messages.effects import Elect, Submit
-from controller.messages.upstream_events import (
+from controller.gateway.events import (
     Submitted,
     UpstreamBroker,
     UpstreamMove,
@@ -13,6 +12,7 @@ from controller.messages.upstream_events import (
     UpstreamPolled,
     UpstreamTopic,
 )
+from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Broker, Partition, Record, Replicas, TopicPartition
 from controller.model.errors import DONE, Outcome
 from controller.model.profile import GATEWAY

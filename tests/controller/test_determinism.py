@@ -7,10 +7,10 @@ from collections.abc import Callable
 from hashlib import sha256
 from random import Random
 
+from controller.gateway.events import Measured, Unreachable
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterReassignments, DeleteTopics, ElectionType, ElectLeaders, Stalled
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, Queue, RollBackJob
-from controller.messages.upstream_events import Measured, Unreachable
 from tests.builders import InMemoryController, key, partition
 from tests.controller.kraft import Gateway
 

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.error_codes import ErrorCode
+from controller.gateway.events import Unreachable
 from controller.messages.events import AlterReassignments, Stalled
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, Queue, RollBackJob
-from controller.messages.upstream_events import Unreachable
 from controller.model.cluster import Ending, TopicPartition
 from controller.model.errors import Outcome
-from controller.model.names import Replicas
+from controller.model.replicas import Replicas
 from tests.builders import key, outcomes
 from tests.controller.kraft import Gateway
 from tests.examples import examples

@@ -5,7 +5,7 @@ from controller.messages.effects import Submit
 from controller.messages.events import AlterReassignments, Stalled
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.model.cluster import Ending
-from controller.model.names import Replicas
+from controller.model.replicas import Replicas
 from controller.model.thresholds import EXTERNAL_CHANGE, EXTERNAL_MOVE, TOPIC_REMOVED_MS
 from controller.model.upstream_step import Stage
 from controller.views.jobs import PartState, parts, queued

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from common.error_codes import ErrorCode
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
@@ -31,6 +30,7 @@ from controller.messages.job_events import (
 )
 from controller.model.cluster import NO_LEADER, Partition, Replicas, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
+from controller.state.settings import CLUSTER_DEFAULT
 from tests.builders import key, outcomes, partition
 from tests.controller.checked import CheckedController
 from tests.examples import examples

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from controller.gateway.events import Unreachable, UpstreamTopic
 from controller.messages.events import Stalled
 from controller.messages.job_events import Pause, RollBackJob
-from controller.messages.upstream_events import Unreachable, UpstreamTopic
 from controller.model.cluster import Ending
 from controller.model.thresholds import EXTERNAL_CHANGE, METADATA_LAG
 from controller.reassignment.phases import Phase

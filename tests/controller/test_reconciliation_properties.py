@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.error_codes import ErrorCode
-from controller.model.names import Replicas
+from controller.model.replicas import Replicas
 from tests.builders import key
 from tests.controller.kraft import Gateway, KraftModel
 from tests.examples import examples

@@ -8,34 +8,53 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller import machine
-from controller.access.filters import AclFilter
-from controller.configs.names import LEADER_RATE, LEADER_REPLICAS
-from controller.execution.suspects import name_suspects
-from controller.messages.access_events import AlterScramCredentials, CreateAcls, DeleteAcls, UserChange
+from controller.gateway.events import (
+    BrokerRatesSeen,
+    LeasesImported,
+    Measured,
+    Submitted,
+    ThrottleRead,
+    TopicConfigsSeen,
+    Unreachable,
+    UpstreamMove,
+    UpstreamPartition,
+    UpstreamPolled,
+    UpstreamTopic,
+)
+from controller.gateway.steps import name_suspects
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
     AlterPartition,
     AlterReassignments,
+    AlterScramCredentials,
     BrokerChanged,
     BrokerStarted,
     BrokerStopped,
+    ConfigsStored,
     Continue,
     ControlledShutdown,
     ControllerStarted,
+    CreateAcls,
     CreatePartitions,
     CreateTopics,
+    DeleteAcls,
     DeleteTopics,
     ElectionType,
     ElectLeaders,
+    Halt,
     IsrChange,
     LogDirFailed,
     NewPartitions,
     NewTopic,
+    PartitionsStored,
     PeriodChanged,
     RebalanceLeaders,
+    ReplicasDeleted,
     ResourceChanges,
     Stalled,
+    TopicStored,
+    UserChange,
 )
 from controller.messages.job_events import (
     AlterRow,
@@ -49,33 +68,13 @@ from controller.messages.job_events import (
     RollBackJob,
     ThrottleJob,
 )
-from controller.messages.upstream_events import (
-    BrokerRatesSeen,
-    LeasesImported,
-    Measured,
-    Submitted,
-    ThrottleRead,
-    TopicConfigsSeen,
-    Unreachable,
-    UpstreamMove,
-    UpstreamPartition,
-    UpstreamPolled,
-    UpstreamTopic,
-)
-from controller.messages.zookeeper_events import (
-    ConfigsStored,
-    Halt,
-    PartitionsStored,
-    ReplicasDeleted,
-    TopicStored,
-)
-from controller.model.access import Acl, Operation, PatternType, Permission, ResourceKind
+from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
-from controller.model.configs import ConfigChange, ConfigOp, Lease
+from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigChange, ConfigOp, Lease
 from controller.model.errors import Outcome
 from controller.model.jobs import PlannedStep
 from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
-from controller.state.upstream import Disk
+from controller.state.gateway import Disk
 from controller.views.jobs import parts, queued, totals
 from controller.views.reassignments import counts, ongoing
 from tests.builders import InMemoryController, key, partition, records, registration

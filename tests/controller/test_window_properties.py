@@ -13,8 +13,7 @@ from controller.messages.event import AnyEvent
 from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Reorder
 from controller.model.cluster import Partition, Replicas
-from controller.scheduling.limits import Capacity, LimitKind
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import Capacity, LimitKind, PlanLimits
 from controller.state.decision import Decision
 from controller.state.state import State
 from planner.step_table import Move, steps_of

@@ -1,6 +1,6 @@
 import pytest
 
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from planner.forecast import per_wave
 from planner.plan import Plan, make_plan, moves_of
 from planner.snapshot import Snapshot

@@ -7,7 +7,7 @@ import pytest
 from pyarrow.parquet import read_table
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import PlanLimits, parse_limits
+from controller.scheduling.limits import PlanLimits, parse_limits
 from planner.plan import (
     Plan,
     json_lines,

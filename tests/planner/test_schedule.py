@@ -3,8 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.scheduling.path import Step
-from controller.scheduling.steps import UNLIMITED
+from controller.scheduling.steps import UNLIMITED, Step
 from planner.step_table import Move, StepColumns, schedule, steps_of
 
 BROKERS = range(10)

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED
 from planner.waves import Load, first_fit
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.configs.keys import BROKER_KEYS
+from controller.cluster.config_keys import BROKER_KEYS
 from controller.schedule.periods import EXAMPLE
 from reassignd.config.config import KEYS, Assignment, resolve
 from reassignd.config.initial_limits import INITIAL

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.model.upstream_table import TABLE
+from controller.gateway.table import TABLE
 from controller.reassignment import phases
 from tools.draw_states import DIAGRAMS, PAGE, begin, end, main, redrawn
 

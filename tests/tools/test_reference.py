@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.configs.keys import BROKER_KEYS
+from controller.cluster.config_keys import BROKER_KEYS
 from reassignd.config.config import KEYS
 from server.metrics.exposition import METRICS
 from server.metrics.metric import exposed_name

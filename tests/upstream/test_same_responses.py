@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType
+from controller.state.settings import CLUSTER_DEFAULT
 from protocol.apis import ApiKey
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.schema import version_range

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode, ids, integer, rows_of, string
 from common.lists import grouped
-from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from controller.messages.events import AlterConfigs, AlterReassignments, ResourceChanges
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue
 from controller.model.cluster import Replicas, ResourceType, TopicPartition
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigChange, ConfigOp
 from controller.model.errors import Outcome
-from controller.reassignment.queue import waiting_entries
+from controller.reassignment.orders import waiting_entries
 from controller.state.state import State
 
 LIMIT_BYTES = 1_040_000

@@ -34,11 +34,11 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections, ZnodeError, decode_object, encode
 from common.error_codes import ErrorCode
 from common.wording import counted
+from controller.messages.events import Halt
 from controller.messages.job_events import AlterReply
-from controller.messages.zookeeper_events import Halt
 from controller.model.cluster import Replicas, TopicPartition
 from controller.ports import SubmitEvent
-from controller.reassignment.queue import waiting_entries
+from controller.reassignment.orders import waiting_entries
 from controller.state.state import State
 
 log = logging.getLogger(__name__)

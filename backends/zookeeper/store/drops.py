@@ -12,7 +12,7 @@ from backends.zookeeper.store.records import Dropped, RecordChunks
 from backends.zookeeper.store.znode_cache import ZnodeCache
 from controller.messages.effects import DropReplica
 from controller.model.cluster import NO_LEADER, Change, Deleted, Partition, Replicas, TopicPartition
-from controller.model.names import without
+from controller.model.replicas import without
 
 
 class Drops:

@@ -27,7 +27,6 @@ from backends.zookeeper.znodes.formats import (
     encode_state,
     encode_topic,
 )
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import (
     NO_ID,
     Broker,
@@ -40,6 +39,7 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
+from controller.state.settings import CLUSTER_DEFAULT
 
 
 class ZnodeTransaction:

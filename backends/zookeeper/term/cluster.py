@@ -49,9 +49,10 @@ from controller.messages.events import (
     ControllerStarted,
     ElectLeaders,
     LogDirFailed,
+    PartitionsStored,
     RebalanceLeaders,
+    ReplicasDeleted,
 )
-from controller.messages.zookeeper_events import PartitionsStored, ReplicasDeleted
 from controller.model.cluster import Partition, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State

@@ -27,11 +27,13 @@ from controller.messages.events import (
     BrokerChanged,
     BrokerStarted,
     BrokerStopped,
+    ConfigsStored,
     DeleteTopics,
     ElectionType,
     ElectLeaders,
+    PartitionsStored,
+    TopicStored,
 )
-from controller.messages.zookeeper_events import ConfigsStored, PartitionsStored, TopicStored
 from controller.model.cluster import Partition, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State

@@ -6,7 +6,7 @@ from math import floor
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from common.wording import missing
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import Replicas
 from planner.proposals.problem.nodes import ONE, Node, own_rack
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import Replicas
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.snapshot import TOPIC_PARTITION, Broker, Partition, Snapshot
 

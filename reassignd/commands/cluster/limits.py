@@ -7,8 +7,8 @@ import click
 
 from common.rates import read_rate
 from common.wording import as_json, counted
-from controller.configs.names import OWN_PREFIX, PACE
-from controller.scheduling.plan_limits import MEANING
+from controller.model.configs import OWN_PREFIX, PACE
+from controller.scheduling.limits import MEANING
 from reassignd.commands.completion import limit_names
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.text import columns, echo

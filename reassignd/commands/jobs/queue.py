@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from common.wording import as_json, counted
-from controller.cluster.placement import place
+from controller.cluster.topics import place
 from controller.model.plan import Entry, plan_of
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import Replicas
 from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, problem_of
 from planner.proposing import propose, read_broker_ids
 from planner.snapshot import TOPIC_PARTITION, Partition, Snapshot

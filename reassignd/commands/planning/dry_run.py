@@ -7,7 +7,7 @@ from common.json.text import parse
 from common.plan_errors import PlanError
 from common.wording import as_json, counted
 from controller.model.plan import read_plan
-from controller.scheduling.steps import Replicas
+from controller.model.replicas import Replicas
 from planner.forecast import Forecast
 from planner.snapshot import TOPIC_PARTITION, Snapshot
 from planner.units import in_bytes

@@ -8,7 +8,7 @@ from common.lists import grouped
 from common.wording import counted
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
-from controller.scheduling.plan_limits import LETTERS, PlanLimits
+from controller.scheduling.limits import LETTERS, PlanLimits
 from planner.forecast import NO_RATES, Forecast
 from planner.plan import Target, make_plan, moves_of
 from planner.snapshot import Snapshot

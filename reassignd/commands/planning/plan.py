@@ -6,8 +6,7 @@ import click
 
 from common.plan_errors import PlanError
 from common.wording import counted, missing
-from controller.scheduling.limits import ALIASES, CONFIGS
-from controller.scheduling.plan_limits import LETTERS, PlanLimits, parse_limits
+from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, PlanLimits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.snapshot import read_snapshot
 from planner.spark import MAX_INLINE_PARTITIONS, running, schedule_of

@@ -22,8 +22,8 @@ from backends.upstream.own_records import OwnRecords
 from common.clock import Clock, wall_clock
 from common.garbage_collector import gc_paused
 from common.tasks import cancel
-from controller.cluster.holders import holders
-from controller.execution.suspects import name_suspects
+from controller.cluster.brokers import holders
+from controller.gateway.steps import name_suspects
 from controller.ports import Store, StoreLostError
 from controller.state.state import State
 from protocol.record_batch import BatchRecord

@@ -21,8 +21,8 @@ from controller.messages.job_events import (
 )
 from controller.model import cluster
 from controller.model.jobs import PRIORITIES
-from controller.model.names import without
 from controller.model.plan import Entry, Plan, read_plan
+from controller.model.replicas import without
 from controller.state.state import State
 from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.shared.answers import streamed

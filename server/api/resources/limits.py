@@ -6,17 +6,23 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from common.json.text import abbreviated
-from controller.configs.keys import BROKER_KEYS, ConfigType
-from controller.configs.names import PACE, PACE_CONFIGS, PACE_FACTOR, PACE_MS, THROTTLE
-from controller.configs.values import CLUSTER_DEFAULT
+from controller.cluster.config_keys import BROKER_KEYS, ConfigType
+from controller.execution.throttle import rates_of_others
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
-from controller.scheduling.limits import ALIASES, CONFIGS, limits_of
-from controller.scheduling.plan_limits import LETTERS
+from controller.model.configs import (
+    PACE,
+    PACE_CONFIGS,
+    PACE_FACTOR,
+    PACE_MS,
+    THROTTLE,
+    ConfigChange,
+    ConfigOp,
+)
+from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, limits_of
 from controller.scheduling.steps import UNLIMITED
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
-from controller.throttle.others import rates_of_others
 from controller.views.jobs import broker_loads, limit_views, obstacles
 from controller.views.limit_preview import preview_limits
 from server.api.shared.call import MAX_SMALL_BODY, Call, Endpoint

@@ -5,11 +5,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from controller.configs.names import EXCLUDED_BROKERS
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import EXCLUDED_BROKERS, ConfigChange, ConfigOp
+from controller.state.settings import CLUSTER_DEFAULT
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError, require
 

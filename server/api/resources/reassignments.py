@@ -11,14 +11,13 @@ from starlette.responses import Response
 from common.error_codes import ErrorCode
 from common.json.models import convert_model
 from common.lists import drained
+from controller.execution.throttle import throttle_rate, throttled_by_others
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import TopicPartition
 from controller.model.plan import PartitionName, TopicName, read_row
-from controller.reassignment.alter import WHOLE_TOPIC
+from controller.reassignment.orders import WHOLE_TOPIC
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
-from controller.throttle.direct import throttled_by_others
 from controller.views.reassignments import ongoing
 from server.api.shared.answers import streamed
 from server.api.shared.call import Call, Endpoint

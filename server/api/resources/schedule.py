@@ -5,14 +5,13 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from common.clock import wall_clock
-from controller.configs.names import SCHEDULE
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import SCHEDULE, ConfigChange, ConfigOp
 from controller.schedule import periods
 from controller.schedule.openings import ANY_TIME, Opening, closed_reason, opening_at
 from controller.schedule.periods import DAYS, ScheduleError, clock, parse_schedule
+from controller.state.settings import CLUSTER_DEFAULT
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError, require
 

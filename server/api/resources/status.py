@@ -7,10 +7,9 @@ from msgspec import Meta, Struct
 
 from common.wording import counted
 from controller.cluster.health import missing_brokers, offline_brokers
+from controller.execution.throttle import rates_of_others, throttle_rate, throttle_source
 from controller.messages.job_events import Pause
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate, throttle_source
-from controller.throttle.others import rates_of_others
 from controller.views.jobs import totals
 from controller.views.reassignments import counts
 from server.api.resources.limits import Limit, limit_rows

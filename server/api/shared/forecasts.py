@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 from common.clock import wall_clock
 from common.json.text import parse
 from common.lists import grouped
+from controller.execution.throttle import rates_of_others, throttle_rate
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
-from controller.throttle.others import rates_of_others
 from server.api.shared.errors import HttpError
 from server.api.shared.models import RateOrigin, ThrottledBrokers
 from server.api.shared.roles import Role

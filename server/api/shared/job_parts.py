@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from controller.model import cluster
 from controller.model.cluster import Pending, TopicPartition
-from controller.model.names import without
+from controller.model.replicas import without
 from controller.state.state import State
 from controller.views import jobs as views
 from controller.views.jobs import PartRef, PartState, part_of, part_refs

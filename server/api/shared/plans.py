@@ -18,9 +18,9 @@ from common.lists import clear_lists, drained
 from common.plan_errors import Faults, PlanError
 from controller.messages.job_events import AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import Replicas, TopicPartition
-from controller.model.names import display_name
 from controller.model.plan import ANY, Entry, PlanRow, place
-from controller.reassignment.alter import check_row
+from controller.model.replicas import display_name
+from controller.reassignment.orders import check_row
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse

@@ -5,16 +5,17 @@ import pytest
 
 from backends.embedded.cluster import Listener
 from backends.embedded.settings import Settings
-from controller.configs.names import (
+from controller.messages.events import AlterConfigs, ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.model.configs import (
     LEADER_RATE,
     LEADER_REPLICAS,
     LOG_DIRS_RATE,
     PARTITION_BYTES,
     PRODUCE_RATE,
+    ConfigChange,
+    ConfigOp,
 )
-from controller.messages.events import AlterConfigs, ResourceChanges
-from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
 from protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,

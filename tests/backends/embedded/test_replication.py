@@ -4,9 +4,9 @@ from math import inf
 import pytest
 
 from backends.embedded.replication import SERVED, Fetch, Log, Replication, Throttles, Volume
-from controller.configs.keys import throttled_replicas
-from controller.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from controller.cluster.config_keys import throttled_replicas
 from controller.model.cluster import Config, Deleted, ResourceType
+from controller.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from controller.state.state import State
 from tests.builders import key
 

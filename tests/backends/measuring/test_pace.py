@@ -4,7 +4,7 @@ from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer, Taken
 from common.clock import ManualClock
 from common.tasks import cancel, spawn
-from controller.configs.names import PACE
+from controller.model.configs import PACE
 from controller.pace.readings import PaceMeasured, Probe, Source
 from tests.builders import InMemoryController
 

@@ -16,11 +16,10 @@ from backends.measuring.sizes import (
 )
 from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
-from controller.configs.keys import BROKER_KEYS
-from controller.configs.names import STEP_TIMEOUT
+from controller.cluster.config_keys import BROKER_KEYS
+from controller.gateway.events import Measured
 from controller.messages.event import AnyEvent
 from controller.messages.events import Stalled
-from controller.messages.upstream_events import Measured
 from controller.model.cluster import (
     Config,
     Partition,
@@ -30,8 +29,9 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
+from controller.model.configs import STEP_TIMEOUT
+from controller.state.gateway import Disk
 from controller.state.state import State
-from controller.state.upstream import Disk
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import (
     DescribeLogDirsPartition,

@@ -12,7 +12,7 @@ from typing import Any
 from backends.client.errors import RequestLostError, UnreachableError
 from backends.upstream.client import UpstreamBroker
 from common.off_loop import InlineExecutor
-from controller.model.names import Replicas
+from controller.model.replicas import Replicas
 from protocol.apis import find_api
 from protocol.codec.wire import schema_of
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest

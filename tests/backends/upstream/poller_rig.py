@@ -6,7 +6,7 @@ from typing import Any
 from backends.upstream.poller import PollIntervals, UpstreamPoller
 from backends.upstream.submitter import Submitter
 from common.clock import ManualClock, settle
-from controller.messages.upstream_events import UpstreamMove
+from controller.gateway.events import UpstreamMove
 from controller.model.cluster import Partition, Replicas, Topic, UpstreamStep
 from controller.model.upstream_step import Stage
 from controller.state.state import State

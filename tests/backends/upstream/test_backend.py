@@ -12,9 +12,8 @@ from backends.upstream.backend import RETRY_SECONDS
 from backends.upstream.own_records import FILE, import_leases
 from common.clock import settle
 from common.error_codes import ErrorCode
-from controller.configs.names import LEADER_RATE, LEADER_REPLICAS, THROTTLE
 from controller.messages.effects import Publish
-from controller.model.configs import ResourceType
+from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, THROTTLE, ResourceType
 from controller.reassignment.phases import Phase, phase_of
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from tests.backends.harness import EmbeddedHarness

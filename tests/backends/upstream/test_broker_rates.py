@@ -9,10 +9,9 @@ from backends.upstream.broker_rates import (
 )
 from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
-from controller.configs.names import FOLLOWER_RATE, LEADER_RATE
-from controller.messages.upstream_events import BrokerRatesSeen
-from controller.model.configs import Lease, ResourceType
-from controller.model.names import TopicPartition
+from controller.gateway.events import BrokerRatesSeen
+from controller.model.configs import FOLLOWER_RATE, LEADER_RATE, Lease, ResourceType
+from controller.model.replicas import TopicPartition
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from tests.backends.upstream.configured import Configured

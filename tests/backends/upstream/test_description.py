@@ -4,7 +4,7 @@ import pytest
 
 from backends.client.errors import BrokerError, RequestTimedOutError
 from backends.upstream.description import DescribedPartition, Description, describe
-from controller.model.names import TopicPartition
+from controller.model.replicas import TopicPartition
 from protocol.messages import describe_log_dirs_response as log_dirs
 from protocol.messages import list_partition_reassignments_response as moves
 from protocol.messages import metadata_response as metadata

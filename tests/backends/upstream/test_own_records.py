@@ -6,7 +6,6 @@ import pytest
 from backends.memory import MemoryStore
 from backends.sqlite.datadir import StoreError
 from backends.upstream.own_records import FILE, OwnRecords, read_leases, remove
-from controller.configs.names import LEADER_RATE, LEADER_REPLICAS
 from controller.model.cluster import (
     Broker,
     Change,
@@ -18,7 +17,7 @@ from controller.model.cluster import (
     Topic,
     UpstreamStep,
 )
-from controller.model.configs import Lease
+from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, Lease
 from tests.builders import key, partition
 
 TOPIC = Topic("foo", bytes(16))

@@ -13,8 +13,8 @@ from backends.upstream.poller import (
 from common.clock import settle
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
+from controller.gateway.events import Unreachable, UpstreamPartition, UpstreamPolled
 from controller.messages.effects import Submit
-from controller.messages.upstream_events import Unreachable, UpstreamPartition, UpstreamPolled
 from controller.model.cluster import Reassignment
 from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage

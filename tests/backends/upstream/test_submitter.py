@@ -11,8 +11,8 @@ from backends.upstream.submitter import CHUNK, Submitter
 from common.clock import settle
 from common.error_codes import ErrorCode
 from common.tasks import cancel
+from controller.gateway.events import Submitted
 from controller.messages.effects import Elect, Submit
-from controller.messages.upstream_events import Submitted
 from controller.model.errors import DONE
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import (

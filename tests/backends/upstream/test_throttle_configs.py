@@ -16,16 +16,15 @@ from backends.upstream.throttle_configs import (
 )
 from common.clock import ManualClock, settle
 from common.tasks import cancel
-from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
+from controller.execution.throttle import NO_THROTTLE, Throttle
 from controller.machine import decide
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.messages.event import Event, Reply
 from controller.model.cluster import Broker, Deleted
-from controller.model.configs import Lease, ResourceType
+from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Lease, ResourceType
 from controller.model.profile import GATEWAY
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.throttle.desired import NO_THROTTLE, Throttle
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -82,7 +81,7 @@ class Rig:
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
-    monkeypatch.setattr("controller.throttle.delegated.desired_throttle", lambda _: Rig.throttle)
+    monkeypatch.setattr("controller.gateway.throttle.desired_throttle", lambda _: Rig.throttle)
     yield Rig()
     Rig.throttle = NO_THROTTLE
 

@@ -3,7 +3,7 @@ import pytest
 from backends.client.errors import UnreachableError
 from backends.upstream.topic_configs import SELDOM_SECONDS, TOPICS, TopicConfigs
 from common.clock import ManualClock
-from controller.messages.upstream_events import TopicConfigsSeen
+from controller.gateway.events import TopicConfigsSeen
 from controller.model.cluster import Partition, Reassignment, Topic
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest

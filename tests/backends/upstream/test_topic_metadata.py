@@ -3,8 +3,8 @@ import pytest
 from backends.client.errors import BrokerError, RequestTimedOutError, UnreachableError
 from backends.upstream.client import UpstreamBroker
 from backends.upstream.topic_metadata import ask_every_broker, merged, ongoing_moves, polled_topics
-from controller.messages.upstream_events import UpstreamMove, UpstreamPartition, UpstreamTopic
-from controller.model.names import Replicas
+from controller.gateway.events import UpstreamMove, UpstreamPartition, UpstreamTopic
+from controller.model.replicas import Replicas
 from protocol.messages.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,

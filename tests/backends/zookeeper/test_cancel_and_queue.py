@@ -7,9 +7,9 @@ import pytest
 from backends.zookeeper.session.tree import Create
 from backends.zookeeper.znodes import paths
 from common.clock import settle
-from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from controller.messages.job_events import AlterRow, AlterTopic, Queue
 from controller.model.cluster import ResourceType
+from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from tests.backends.zookeeper.harness import ZookeeperHarness
 from tests.backends.zookeeper.orders_by_znode import document, end, held, one_at_a_time, write
 from tests.backends.zookeeper.trees import write_json

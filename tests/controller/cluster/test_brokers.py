@@ -1,7 +1,7 @@
 import pytest
 
 from common.error_codes import ErrorCode
-from controller.cluster.brokers import PARTITIONS_PER_SLICE
+from controller.cluster.brokers import PARTITIONS_PER_SLICE, holders
 from controller.cluster.health import offline_brokers
 from controller.machine import decide
 from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Publish
@@ -20,6 +20,7 @@ from controller.model.cluster import NO_LEADER, Partition
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.phases import Phase
 from controller.state.decision import Decision
+from controller.state.state import State
 from tests.builders import InMemoryController, key, partition, records, registration
 
 TARGET = (4, 5, 6)
@@ -266,3 +267,14 @@ def test_steps_that_wait_for_a_broker_start_in_slices(event: AnyEvent, slices: i
     controller.alter({f"foo-{n}": [2] for n in range(count)})
     assert len(controller.state.waiting) == count
     assert len(list(decide(Decision(controller.state), event))) == slices
+
+
+def test_brokers_with_replicas_and_targets_are_holders() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("foo-1", [9, 1]))
+    controller.with_limits(partitions=1)
+    controller.alter({"foo-0": [1, 4], "foo-1": [5, 1]})
+    assert holders(controller.state) == {1, 2, 4, 5, 9}
+
+
+def test_the_holders_of_a_cluster_that_is_not_known_yet_are_not_known() -> None:
+    assert holders(State()) is None

@@ -10,9 +10,9 @@ from controller.messages.events import (
     CreateTopics,
     DeleteTopics,
     NewTopic,
+    ReplicasDeleted,
 )
 from controller.messages.job_events import RollBackJob
-from controller.messages.zookeeper_events import ReplicasDeleted
 from controller.model.cluster import NO_LEADER, Ending
 from controller.model.errors import DONE
 from controller.model.profile import ZOOKEEPER

@@ -2,13 +2,18 @@
 
 from typing import Any
 
-from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, THROTTLE
 from controller.machine import decide
 from controller.messages.effects import BrokerJoined, ConfigsChanged, Publish
 from controller.messages.event import AnyEvent
-from controller.messages.events import AlterReassignments, BrokerChanged
+from controller.messages.events import (
+    AlterReassignments,
+    BrokerChanged,
+    ConfigsStored,
+    Halt,
+    PartitionsStored,
+    TopicStored,
+)
 from controller.messages.job_events import AlterRow, AlterTopic
-from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import (
     NO_ID,
     NO_LEADER,
@@ -18,6 +23,7 @@ from controller.model.cluster import (
     ResourceType,
     TopicPartition,
 )
+from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, THROTTLE
 from controller.state.decision import Decision
 from tests.builders import InMemoryController, partition, registration
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.messages.upstream_events import TopicConfigsSeen
+from controller.gateway.events import TopicConfigsSeen
 from controller.model.cluster import TopicPartition
 from controller.state.state import State
 from controller.views.jobs import waiting_reason

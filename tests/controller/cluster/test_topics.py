@@ -1,11 +1,22 @@
-from itertools import chain
+"""Limits of requests for new partitions."""
+
+from collections import Counter
+from itertools import chain, islice
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from common.error_codes import ErrorCode
-from controller.cluster.topic_sizes import MAX_PARTITIONS
-from controller.cluster.topics import PARTITIONS_PER_SLICE, TOPICS_PER_SLICE, is_legal
+from controller.cluster.topics import (
+    MAX_PARTITIONS,
+    PARTITIONS_PER_SLICE,
+    TOPICS_PER_SLICE,
+    interleave_racks,
+    is_legal,
+    place,
+)
 from controller.machine import decide
 from controller.messages.effects import Publish
 from controller.messages.event import AnyEvent
@@ -213,3 +224,100 @@ def test_the_backend_decides_whether_a_moving_topic_grows() -> None:
     assert grow(controller, 2, topic="bar").ok
     controller.state.profile = EMBEDDED
     assert grow(controller, 2).ok
+
+
+@pytest.mark.parametrize(
+    "topics",
+    [
+        [NewTopic("foo", ID, 2**31 - 1, 1)],
+        [NewTopic("foo", ID, 5_000, 1), NewTopic("bar", ID, 5_001, 1)],
+        [NewTopic("foo", ID, assignments=dict.fromkeys(range(10_001), (1,)))],
+        [NewTopic("foo", ID, assignments={0: (1,) * 100_001})],
+        [NewTopic("foo", ID), NewTopic("bar", ID, 10_000, 1)],
+        [NewTopic("foo", ID, 10_000, 11)],
+    ],
+)
+def test_a_request_for_too_many_partitions_creates_nothing(topics: list[NewTopic]) -> None:
+    controller = InMemoryController(range(1, 21))
+    d = Decision(controller.state)
+    assert list(decide(d, CreateTopics(topics))) == []
+    assert {created.outcome.error for created in d.reply} == {ErrorCode.POLICY_VIOLATION}
+    assert len(d.reply) == len(topics)
+    assert d.changes == []
+
+
+def test_the_clusters_default_is_bounded_too() -> None:
+    controller = InMemoryController()
+    controller.put(Config(ResourceType.BROKER, "", "num.partitions", str(2**31 - 1)))
+    assert create(controller).outcome.error is ErrorCode.POLICY_VIOLATION
+
+
+@pytest.mark.parametrize(("total", "assignments"), [(2**31 - 1, None), (10_002, None), (2, [(1,) * 100_001])])
+def test_growth_by_too_many_partitions_is_refused(total: int, assignments: Any) -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", (1,)), partition("bar-0", (1,)))
+    outcome = grow(controller, total, assignments)
+    assert outcome.error is ErrorCode.POLICY_VIOLATION
+    assert "one request may add 10,000 partitions with 100,000 replicas" in outcome.text
+    assert controller.changes == []
+
+
+def test_the_bound_of_growth_is_that_of_the_whole_request() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", (1,)), partition("bar-0", (1,)))
+    both = CreatePartitions([NewPartitions("foo", 5_001), NewPartitions("bar", 5_002)])
+    assert {outcome.error for _, outcome in controller.do(both).reply} == {ErrorCode.POLICY_VIOLATION}
+    assert grow(controller, 10_001).ok
+
+
+def test_a_topic_too_large_for_the_backend_is_neither_created_nor_grown() -> None:
+    controller = InMemoryController()
+    controller.state.fits_topic = lambda partitions, replicas: partitions + replicas <= 12
+    assert create(controller, partitions=5, replication_factor=2).outcome.error is ErrorCode.POLICY_VIOLATION
+    assert (
+        create(controller, assignments=dict.fromkeys(range(5), (1, 2))).outcome.error
+        is ErrorCode.POLICY_VIOLATION
+    )
+    assert create(controller, partitions=4, replication_factor=2).outcome.ok
+    assert grow(controller, 5).error is ErrorCode.POLICY_VIOLATION
+
+
+RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c", 6: "c"}
+
+
+def test_neighbours_are_in_different_racks_as_far_as_racks_allow() -> None:
+    assert interleave_racks(RACKS) == [1, 3, 5, 2, 4, 6]
+    assert interleave_racks({1: "a", 2: "a", 3: "a", 4: "b"}) == [1, 4, 2, 3]
+
+
+def test_without_racks_brokers_are_in_order() -> None:
+    assert interleave_racks({3: None, 1: None, 2: None}) == [1, 2, 3]
+
+
+def test_each_broker_leads_in_turn_and_each_rack_has_a_replica() -> None:
+    lists = list(islice(place(RACKS, 3, 0), 36))
+    assert Counter(replicas[0] for replicas in lists) == dict.fromkeys(RACKS, 6)
+    assert all(len({RACKS[r] for r in replicas}) == 3 for replicas in lists)
+
+
+def test_the_followers_of_a_leader_change_from_round_to_round() -> None:
+    lists = list(islice(place(dict.fromkeys(range(4)), 2, 0), 12))
+    assert len(set(lists)) == 12
+
+
+def test_placement_continues_after_the_last_position() -> None:
+    assert list(islice(place(RACKS, 2, 0), 5, 9)) == list(islice(place(RACKS, 2, 5), 4))
+
+
+def test_a_single_broker_holds_all_partitions() -> None:
+    assert list(islice(place({7: None}, 1, 3), 2)) == [(7,), (7,)]
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(st.integers(0, 20), st.sampled_from(["a", "b", "c", None]), min_size=1), st.data())
+def test_a_list_has_as_many_different_brokers_as_asked_for(
+    racks: dict[int, str | None], data: st.DataObject
+) -> None:
+    factor = data.draw(st.integers(1, len(racks)))
+    for replicas in islice(place(racks, factor, data.draw(st.integers(0, 99))), 30):
+        assert len(set(replicas)) == len(replicas) == factor
+        assert set(replicas) <= racks.keys()
+        assert len({racks[r] for r in replicas}) == min(factor, len(set(racks.values())))

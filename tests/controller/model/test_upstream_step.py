@@ -1,6 +1,6 @@
 import pytest
 
-from controller.model.names import Replicas
+from controller.model.replicas import Replicas
 from controller.model.upstream_step import Stage, UpstreamStep
 from tests.builders import key
 

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from math import inf
 from random import Random
 
-from controller.pace.loads import Load, Moves
 from controller.pace.pacer import Pacer
-from controller.pace.quota import WINDOW_SECONDS
-from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
-from controller.pace.settings import PaceSettings
+from controller.pace.rates import WINDOW_SECONDS
+from controller.pace.readings import Copied, Load, Moves, PaceMeasured, PaceSettings, Probe, Produced, Source
 
 PROBES_PER_SECOND = 8
 BASE_MS = 2.0

@@ -7,14 +7,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from controller.pace.blame import Taking
 from controller.pace.effort import FLOOR, START, Activity
-from controller.pace.loads import Load, Moves
+from controller.pace.latency import LatencyWindow, Taking
 from controller.pace.pacer import BLIND_WINDOW, Pacer
 from controller.pace.rates import DEFAULT_UNIT
-from controller.pace.readings import Copied, PaceMeasured, Probe, Source
-from controller.pace.settings import PaceSettings
-from controller.pace.window import LatencyWindow
+from controller.pace.readings import Copied, Load, Moves, PaceMeasured, PaceSettings, Probe, Source
 from controller.scheduling.steps import UNLIMITED
 from tests.controller.pace.simulation import SimulatedCluster
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Deleted, Ending, Finished, Partition, Reassignment
-from controller.reassignment.bulk_cancels import BulkCancels
+from controller.reassignment.bulk import BulkCancels
 from controller.state.decision import Decision
 from tests.builders import InMemoryController, key, partition, records
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
-from controller.reassignment.first_orders import accept_all
+from controller.reassignment.bulk import accept_all
 from controller.reassignment.phases import Phase
 from controller.state.decision import Decision
 from tests.builders import InMemoryController, key, partition
@@ -28,7 +28,7 @@ def test_first_orders_in_bulk_have_the_result_of_one_after_the_other(requests: l
     for request in requests:
         event = AlterReassignments([AlterTopic("foo", request)])
         reply = together.do(event).reply
-        with patch("controller.reassignment.alter.phase_of", return_value=Phase.MOVING):
+        with patch("controller.reassignment.orders.phase_of", return_value=Phase.MOVING):
             assert one_by_one.do(event).reply == reply
     assert together.changes == one_by_one.changes
     assert together.effects == one_by_one.effects
@@ -39,7 +39,7 @@ def test_only_orders_of_idle_partitions_are_accepted_in_bulk() -> None:
     busy = controller()
     busy.alter({"foo-0": (4, 5)})
     rows = [AlterRow(0, (5, 6)), AlterRow(1, (5, 6)), AlterRow(2, ORIGINALS[2])]
-    with patch("controller.reassignment.alter.accept_all", wraps=accept_all) as accepted:
+    with patch("controller.reassignment.orders.accept_all", wraps=accept_all) as accepted:
         busy.decide(AlterReassignments([AlterTopic("foo", rows)]))
     job = busy.state.last_job
     assert [call.args[1:3] for call in accepted.call_args_list] == [("foo", job), ("foo", job)]

@@ -1,7 +1,6 @@
 import pytest
 
 from common.error_codes import ErrorCode
-from controller.configs.names import FOLLOWER_RATE
 from controller.machine import decide
 from controller.messages.events import DeleteTopics
 from controller.messages.job_events import (
@@ -14,6 +13,7 @@ from controller.messages.job_events import (
     ThrottleJob,
 )
 from controller.model.cluster import Ending, JobKind, ResourceType
+from controller.model.configs import FOLLOWER_RATE
 from controller.model.jobs import PlannedStep
 from controller.reassignment.jobs import ROWS_PER_SLICE
 from controller.state.decision import Decision

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from controller.gateway.events import Unreachable
 from controller.messages.effects import Submit
+from controller.messages.events import Halt
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
-from controller.messages.upstream_events import Unreachable
-from controller.messages.zookeeper_events import Halt
 from tests.builders import InMemoryController, key, partition
 from tests.controller.kraft import Gateway
 

@@ -16,8 +16,7 @@ from controller.model.errors import DONE
 from controller.reassignment import reassignments
 from controller.reassignment.phases import TABLE, Phase, Trigger, fire
 from controller.reassignment.reassignments import Order
-from controller.scheduling.limits import Cost
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import Cost, PlanLimits
 from controller.state.decision import Decision
 from tests.builders import InMemoryController, key, partition
 

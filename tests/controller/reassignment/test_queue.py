@@ -5,7 +5,7 @@ from controller.messages.events import DeleteTopics
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.model.cluster import Ending
 from controller.model.errors import Outcome
-from controller.reassignment.queue import waiting_entries
+from controller.reassignment.orders import waiting_entries
 from tests.builders import InMemoryController, key, outcomes, partition
 
 

@@ -9,8 +9,8 @@ from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE
-from controller.model.names import TopicPartition
-from controller.reassignment.repeated_rows import ROWS_PER_SLICE, find_repeated
+from controller.model.replicas import TopicPartition
+from controller.reassignment.orders import NUMBERS_PER_SLICE, find_repeated
 from tests.builders import InMemoryController, partition
 
 FROM = (1, 2, 3)
@@ -72,7 +72,7 @@ def test_a_rollback_restores_the_list_before_all_rows(controller: InMemoryContro
     assert controller.settle().replicas("foo-0") == FROM
 
 
-@pytest.mark.parametrize(("topics", "rows"), [(1, 3 * ROWS_PER_SLICE), (3 * ROWS_PER_SLICE, 1)])
+@pytest.mark.parametrize(("topics", "rows"), [(1, 3 * NUMBERS_PER_SLICE), (3 * NUMBERS_PER_SLICE, 1)])
 def test_a_large_request_is_searched_in_slices(topics: int, rows: int) -> None:
     of_topic = [AlterRow(number, None) for number in range(rows)]
     search = find_repeated([AlterTopic(f"foo{number}", of_topic) for number in range(topics)])
@@ -80,7 +80,7 @@ def test_a_large_request_is_searched_in_slices(topics: int, rows: int) -> None:
 
 
 def test_rows_are_repeated_across_slices_and_topics() -> None:
-    numbers = [*range(ROWS_PER_SLICE), 7, ROWS_PER_SLICE]
+    numbers = [*range(NUMBERS_PER_SLICE), 7, NUMBERS_PER_SLICE]
     topics = [AlterTopic("foo", [AlterRow(number, None) for number in numbers])]
     assert repeated(topics) == {TopicPartition("foo", 7)}
     assert repeated([*topics, *topics]) == {TopicPartition("foo", number) for number in numbers}

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.scheduling.steps import UNLIMITED, Replicas, keeps_up, next_step
+from controller.model.replicas import Replicas
+from controller.scheduling.steps import UNLIMITED, keeps_up, next_step, steps_to, why_short
 
 ALL = range(12)
 
@@ -260,3 +261,25 @@ def test_with_offline_brokers_the_steps_end_with_all_live_targets(
     able = keeps_up(len(live & set(target)), len(target), min_isr)
     able &= len(target) >= len(original) or live >= set(target)
     assert current == target or set(target) - live - set(current) or not able
+
+
+EVERY_BROKER = range(1, 7)
+
+
+def test_the_steps_lead_to_the_target() -> None:
+    steps = steps_to(
+        (1, 2, 3), (4, 5, 6), isr=(1, 2, 3), live=EVERY_BROKER, leader=1, original=(1, 2, 3), limit=1
+    )
+    assert [step.replicas for step in steps][-1] == (4, 5, 6)
+
+
+def test_the_steps_end_before_a_broker_that_is_offline() -> None:
+    live = {1, 2, 3, 4, 5}
+    *_, last = steps_to((1, 2, 3), (4, 5, 6), isr=(1, 2, 3), live=live, leader=1, original=(1, 2, 3))
+    assert 6 not in last.replicas
+    assert why_short((4, 5, 6), live=live, leader=1) == "offline: broker 6"
+
+
+def test_a_partition_without_a_leader_takes_no_step() -> None:
+    assert list(steps_to((1, 2), (3, 4), isr=(1,), live={3, 4}, leader=-1, original=(1, 2))) == []
+    assert why_short((3, 4), live={3, 4}, leader=-1) == "the partition has no leader"

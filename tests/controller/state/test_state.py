@@ -1,3 +1,4 @@
+from collections import Counter
 from copy import deepcopy
 from dataclasses import fields
 
@@ -5,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.messages.effects import TopicDeleted
 from controller.model.cluster import (
     NO_LEADER,
     Broker,
@@ -21,8 +23,9 @@ from controller.model.cluster import (
     Topic,
 )
 from controller.model.profile import EMBEDDED, GATEWAY, ClusterProfile
-from controller.state.state import State
-from tests.builders import key, partition
+from controller.state.decision import Decision
+from controller.state.state import State, count_down
+from tests.builders import InMemoryController, key, partition
 
 TOPIC = Topic("foo", bytes(range(16)))
 MOVE = Reassignment("foo", 0, (1, 2), (3, 4))
@@ -191,3 +194,55 @@ def test_loaded_records_leave_the_state_of_one_after_the_other(
 def test_loaded_partitions_without_their_topic_are_an_error() -> None:
     with pytest.raises(KeyError):
         State().load([partition("foo-0", (1, 2))])
+
+
+def test_a_key_whose_count_is_0_is_absent() -> None:
+    counts = Counter(a=2)
+    count_down(counts, "a")
+    assert counts == {"a": 1}
+    count_down(counts, "a")
+    assert counts == {}
+
+
+def test_several_can_be_subtracted_at_once() -> None:
+    counts = Counter(a=3, b=2)
+    count_down(counts, "a", 2)
+    count_down(counts, "b", 2)
+    assert counts == {"a": 1}
+
+
+def test_a_change_counts_at_once_and_is_remembered() -> None:
+    d = Decision(InMemoryController().state)
+    d.put(ControllerEpoch(3))
+    assert d.state.controller_epoch == 3
+    assert d.changes == [ControllerEpoch(3)]
+
+
+def test_a_deletion_counts_at_once_and_is_remembered() -> None:
+    d = Decision(InMemoryController().state)
+    d.put(Topic("foo", bytes(16)))
+    d.delete(Topic, "foo")
+    assert d.state.topics == {}
+    assert d.changes[1:] == [Deleted(Topic, "foo")]
+
+
+def test_a_missing_record_cannot_be_deleted() -> None:
+    d = Decision(InMemoryController().state)
+    with pytest.raises(KeyError):
+        d.delete(Topic, "ghost")
+    assert d.changes == []
+
+
+def test_effects_are_kept_in_order_and_nothing_is_replied_yet() -> None:
+    d = Decision(InMemoryController().state)
+    d.effects.append(TopicDeleted("foo"))
+    d.effects.append(TopicDeleted("bar"))
+    assert d.effects == [TopicDeleted("foo"), TopicDeleted("bar")]
+    assert d.reply is None
+
+
+def test_an_effect_can_be_inserted_before_all_others() -> None:
+    d = Decision(InMemoryController().state)
+    d.effects.append(TopicDeleted("foo"))
+    d.effects.insert(0, TopicDeleted("bar"))
+    assert d.effects == [TopicDeleted("bar"), TopicDeleted("foo")]

@@ -1,7 +1,7 @@
 """Views of jobs, the queue and the limits."""
 
-from controller.configs.names import SCHEDULE
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
+from controller.model.configs import SCHEDULE
 from controller.views.jobs import (
     BrokerLoad,
     JobState,

@@ -2,13 +2,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.configs.names import SCHEDULE, THROTTLE
-from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.messages.job_events import Pause
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import SCHEDULE, THROTTLE, ConfigChange, ConfigOp
 from controller.scheduling.limits import CONFIGS
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.views import limit_preview
 from controller.views.limit_preview import BrokerEffect, LimitPreview, preview_limits
 from tests.builders import InMemoryController, partition, records

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controller.configs.names import SCHEDULE
 from controller.messages.job_events import Pause
+from controller.model.configs import SCHEDULE
 from controller.views.jobs import PartState, waiting_reason
 from controller.views.reason_kinds import OTHER, REASON_KINDS, reason_kind
 from tests.builders import InMemoryController, key, partition

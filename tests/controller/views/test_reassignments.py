@@ -1,7 +1,8 @@
 import pytest
 
+from controller.cluster.health import effective_min_isr
 from controller.model.cluster import Reassignment
-from controller.views.reassignments import Ongoing, counts, effective_min_isr, ongoing
+from controller.views.reassignments import Ongoing, counts, ongoing
 from tests.builders import InMemoryController, key, partition
 
 

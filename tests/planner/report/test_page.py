@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from planner.plan import Plan, make_plan, moves_of
 from planner.report.page import report
 from planner.step_table import schedule

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from planner import handover
 from planner.step_table import Move, Scheduler, schedule
 from reassignd.spark.worker import spark_at, work, worker

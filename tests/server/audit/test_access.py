@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from controller.access.filters import AclFilter
 from controller.machine import decide
-from controller.messages.access_events import AlterScramCredentials, CreateAcls, DeleteAcls, UserChange
 from controller.messages.event import AnyEvent, Requester
-from controller.model.access import ScramCredential
+from controller.messages.events import AlterScramCredentials, CreateAcls, DeleteAcls, UserChange
+from controller.model.access import AclFilter, ScramCredential
 from controller.model.audit import AuditEntry
 from controller.state.decision import Decision
 from server.audit.trail import AuditTrail
 from tests.builders import InMemoryController
-from tests.controller.access.acls import acl
+from tests.controller.acls import acl
 
 ADMIN = Requester("User:admin", "kafka-acls")
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from controller.configs.names import THROTTLE
 from controller.machine import decide
 from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import AlterConfigs, AlterReassignments, BrokerStopped, ResourceChanges
@@ -21,7 +20,7 @@ from controller.messages.job_events import (
 )
 from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import Paused, ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import THROTTLE, ConfigChange, ConfigOp
 from controller.model.errors import Outcome
 from controller.state.decision import Decision
 from server.audit.trail import AuditTrail

@@ -10,6 +10,7 @@ import pytest
 
 from common.clock import ManualClock
 from common.error_codes import ErrorCode
+from controller.gateway.events import Submitted, UpstreamPolled
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
@@ -27,7 +28,6 @@ from controller.messages.events import (
     Stalled,
 )
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob, ThrottleJob
-from controller.messages.upstream_events import Submitted, UpstreamPolled
 from controller.model.cluster import Reassignment, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome

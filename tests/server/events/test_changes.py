@@ -2,12 +2,11 @@
 
 import pytest
 
-from controller.configs.names import SCHEDULE
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterConfigs, AlterReassignments, PeriodChanged, ResourceChanges
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prune
 from controller.model.cluster import ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import SCHEDULE, ConfigChange, ConfigOp
 from server.events import changes
 from server.events.changes import events_of
 from server.events.models import (

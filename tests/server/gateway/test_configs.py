@@ -3,7 +3,7 @@
 import pytest
 
 from common.error_codes import ErrorCode
-from controller.configs.keys import BROKER_KEYS
+from controller.cluster.config_keys import BROKER_KEYS
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import ConfigSource
 from protocol.errors import DecodeError

@@ -1,7 +1,7 @@
 """AlterUserScramCredentials (51)."""
 
 from common.error_codes import ErrorCode
-from controller.messages.access_events import AlterScramCredentials
+from controller.messages.events import AlterScramCredentials
 from controller.model.access import ScramCredential
 from controller.model.errors import DONE, Outcome
 from controller.state.state import State

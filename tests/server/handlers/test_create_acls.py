@@ -3,15 +3,15 @@
 import pytest
 
 from common.error_codes import ErrorCode
-from controller.access.index import AclIndex
-from controller.messages.access_events import CreateAcls
 from controller.messages.event import Requester
+from controller.messages.events import CreateAcls
 from controller.model.errors import DONE, Outcome
+from controller.state.access import AclIndex
 from protocol.errors import ApiError
 from protocol.messages.create_acls_request import AclCreation, CreateAclsRequest
 from server.handlers.create_acls import handle, refuse
 from server.security.acl_authorizer import AclAuthorizer
-from tests.controller.access.acls import acl
+from tests.controller.acls import acl
 from tests.server.fakes import FakeDriver, answer, context, encodable
 
 REQUEST = CreateAclsRequest([AclCreation(*acl()), AclCreation(*acl("other"))])

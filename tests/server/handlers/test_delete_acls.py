@@ -3,15 +3,15 @@
 import pytest
 
 from common.error_codes import ErrorCode
-from controller.access.filters import AclFilter
-from controller.access.index import AclIndex
-from controller.messages.access_events import DeleteAcls
 from controller.messages.event import Requester
+from controller.messages.events import DeleteAcls
+from controller.model.access import AclFilter
+from controller.state.access import AclIndex
 from protocol.errors import ApiError
 from protocol.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from server.handlers.delete_acls import handle, refuse
 from server.security.acl_authorizer import AclAuthorizer
-from tests.controller.access.acls import acl
+from tests.controller.acls import acl
 from tests.server.fakes import FakeDriver, answer, context, encodable
 
 ALL = DeleteAclsFilter(*AclFilter())

@@ -3,14 +3,13 @@
 import pytest
 
 from common.error_codes import ErrorCode
-from controller.access.filters import AclFilter
-from controller.model.access import PatternType
+from controller.model.access import AclFilter, PatternType
 from controller.state.state import State
 from protocol.errors import ApiError
 from protocol.messages.describe_acls_request import DescribeAclsRequest
 from server.handlers.describe_acls import handle, refuse
 from server.security.acl_authorizer import AclAuthorizer
-from tests.controller.access.acls import acl
+from tests.controller.acls import acl
 from tests.server.fakes import answer, context, encodable
 
 ALL = DescribeAclsRequest(*AclFilter())

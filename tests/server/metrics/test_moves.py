@@ -1,7 +1,7 @@
 import pytest
 
-from controller.configs.names import PACE, THROTTLE
 from controller.messages.job_events import Pause
+from controller.model.configs import PACE, THROTTLE
 from controller.pace.effort import START
 from controller.pace.readings import PaceMeasured, Probe, Source
 from server.metrics.moves import MOST_JOBS, PACE_METRICS

@@ -5,7 +5,7 @@ import json
 import pytest
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from controller.configs.names import LEADER_RATE
+from controller.model.configs import LEADER_RATE
 from tests.server.page.site import FAST, Site
 from tools.chromium import MISSING, Page, chromium
 from tools.kafka_cluster import admin_client

@@ -2,7 +2,7 @@
 
 from common.clock import ManualClock
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue
-from controller.model.names import TopicPartition
+from controller.model.replicas import TopicPartition
 from server.progress.counts import SECONDS_PER_ROW, SMALL, JobCounts, Tally
 from tests.builders import InMemoryController, partition
 

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from controller.configs.names import SCHEDULE, THROTTLE
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
+from controller.model.configs import SCHEDULE, THROTTLE
 from server.progress.progress import CopyRate, pause_after
 from server.progress.rates import SAMPLE_SECONDS, WINDOW_SECONDS
 from tests.builders import InMemoryController, partition

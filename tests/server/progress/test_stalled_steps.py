@@ -1,5 +1,4 @@
-from controller.configs.names import LEADER_RATE
-from controller.model.configs import Config, ResourceType
+from controller.model.configs import LEADER_RATE, Config, ResourceType
 from server.progress.stalled_steps import STALLED_SECONDS
 from tests.server.api.api_client import MOVE, ApiClient
 

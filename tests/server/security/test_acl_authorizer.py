@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from controller.access.index import AclIndex
 from controller.model.access import Operation
+from controller.state.access import AclIndex
 from server.dispatch.authorizer import CLUSTER, topic
 from server.security.acl_authorizer import AclAuthorizer
-from tests.controller.access.acls import acl
+from tests.controller.acls import acl
 
 READ = Operation.READ
 

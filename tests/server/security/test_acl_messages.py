@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.access.filters import AclFilter
-from controller.model.access import Acl, PatternType, ResourceKind
+from controller.model.access import Acl, AclFilter, PatternType, ResourceKind
 from protocol.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
 from protocol.messages.delete_acls_request import DeleteAclsFilter
 from protocol.messages.describe_acls_request import DescribeAclsRequest
 from server.security.acl_messages import acl_of, deleted, described, fault_of, filter_of
-from tests.controller.access.acls import ACLS, FILTERS, acl
+from tests.controller.acls import ACLS, FILTERS, acl
 
 
 @given(ACLS)

@@ -2,15 +2,15 @@
 
 import pytest
 
-from controller.access.index import AclIndex
 from controller.model.access import Operation
+from controller.state.access import AclIndex
 from server.dispatch.authorizer import ANONYMOUS, CLUSTER, AllowAll, topic
 from server.dispatch.router import Caller
 from server.security.acl_authorizer import AclAuthorizer
 from server.security.gate import OPEN, TRUSTED, Gate, java_address
 from server.security.login import LoginRules
 from server.security.principals import NoMatchingRuleError, parse_rules
-from tests.controller.access.acls import acl
+from tests.controller.acls import acl
 from tests.server.fakes import FakeBroker
 from tests.server.security.certificates import certificate, transport
 

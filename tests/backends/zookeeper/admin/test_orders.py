@@ -8,7 +8,6 @@ from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.orders import Entry, decode_file, decode_plan, encode_plan, fitting
 from backends.zookeeper.znodes.fields import ZnodeError, encode
 from common.error_codes import ErrorCode
-from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import (
     Config,
@@ -21,7 +20,7 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
-from controller.model.configs import ConfigOp
+from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigOp
 from controller.model.errors import Outcome
 from controller.state.state import State
 from tests.builders import partition

@@ -1,6 +1,6 @@
 import pytest
 
-from controller.scheduling.plan_limits import PlanLimits
+from controller.scheduling.limits import PlanLimits
 from reassignd.commands.planning.forecast_text import (
     BANDWIDTH,
     ORIGINS,

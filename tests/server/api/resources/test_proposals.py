@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from controller.configs.names import SCHEDULE
 from controller.messages.event import AnyEvent
+from controller.model.configs import SCHEDULE
 from controller.model.profile import GATEWAY
 from server.api.resources import proposals
 from server.api.shared.proposals import MAX_KEPT, MAX_OPEN, ProposalStore

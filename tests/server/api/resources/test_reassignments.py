@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.model.cluster import Config, ResourceType
-from controller.reassignment.next_step import charge_external
+from controller.reassignment.planning import charge_external
 from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 
 CANCEL = "/v1/reassignments/cancel"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from controller.configs.names import SCHEDULE
 from controller.model.cluster import Config, ResourceType
+from controller.model.configs import SCHEDULE
 from reassignd.proposals.review_worker import work
 from server.api.resources import reviews
 from server.api.resources.reviews import MAX_BYTES

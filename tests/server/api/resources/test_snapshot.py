@@ -2,7 +2,7 @@
 
 import json
 
-from controller.state.upstream import Disk
+from controller.state.gateway import Disk
 from server.api.resources.snapshot import SnapshotPartition, rows
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller.configs.names import LEADER_RATE
-from controller.model.configs import Config, ResourceType
+from controller.model.configs import LEADER_RATE, Config, ResourceType
 from server.api.shared.spark import Spark, SparkState
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 

@@ -1,1 +1,0 @@
-"""ACLs and SCRAM credentials: the index, the rules of authorization, and the events that change them."""

@@ -1,0 +1,72 @@
+"""The decision on a reading of pace: windows and throttles of brokers. It has no records, so it costs no disk flush.
+
+The config that switches pace on is a record. What pace has learnt is not: after a restart or a take-over it learns the
+idle level in a comparison and begins with small efforts. The throttle is a lease like any other, whose records say what
+to remove after a crash.
+"""
+
+from collections.abc import Set
+
+from controller.execution.throttle import rate_of_others
+from controller.model.cluster import TopicPartition
+from controller.pace.readings import FIRST_WINDOW, Load, Moves, PaceMeasured
+from controller.scheduling.limits import Capacity, LimitKind, Windows
+from controller.scheduling.steps import UNLIMITED
+from controller.state.decision import Decision
+from controller.state.state import State
+
+MOST_SHRUNK = 10_000
+"""Partitions out of sync that are examined in a decision. With more of them the health guard holds the move anyway."""
+
+
+def pace_measured(d: Decision, event: PaceMeasured) -> None:
+    """Follow the reading. The steps that the new windows allow start at the end of the decision."""
+    state = d.state
+    if state.pace is None:
+        return
+    state.pacer.tick(event, state.pace, loads(state), shrunk_brokers(state))
+    rows = state.pacer.brokers.values()
+    windows = {row.broker: UNLIMITED if row.window is None else row.window for row in rows}
+    state.backlog.pace(Windows(windows, FIRST_WINDOW, state.pacer.together))
+    state.pace_history.add(d.now_ms, rows)
+    state.paced_rates = {row.broker: row.rate for row in rows if row.rate is not None}
+
+
+def loads(state: State) -> dict[int, Load]:
+    """Return what moves at each live broker."""
+    usage = state.backlog.usage
+
+    def moves(kind: LimitKind, broker: int) -> Moves:
+        capacity = Capacity(kind, broker)
+        return Moves(usage.taken(capacity), usage.ended.get(capacity, 0))
+
+    return {
+        broker: Load(
+            moves(LimitKind.INCOMING, broker),
+            moves(LimitKind.OUTGOING, broker),
+            rate_of_others(state, broker) is not None,
+        )
+        for broker in state.live
+    }
+
+
+def shrunk_brokers(state: State) -> Set[int]:
+    """Return the live brokers that are not in the ISR of a partition that does not move, or that lead such a partition.
+
+    Replicas on brokers that are not alive say nothing about the load.
+    """
+    found: set[int] = set()
+    if len(state.under_replicated) > MOST_SHRUNK:
+        return found
+    for key in state.under_replicated:
+        if key not in state.in_flight:
+            found |= _lagging(state, key)
+    return found
+
+
+def _lagging(state: State, key: TopicPartition) -> set[int]:
+    partition = state.partition(*key)
+    if partition is None:
+        return set()
+    missing = {r for r in partition.replicas if r not in partition.isr and r in state.live}
+    return missing | {partition.leader} if missing else missing

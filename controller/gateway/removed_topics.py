@@ -1,0 +1,54 @@
+"""Topics that someone else deleted: their reassignments end with TOPIC_DELETED."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from controller.cluster.deletions import forget
+from controller.model.cluster import (
+    Config,
+    Partition,
+    ResourceType,
+    Topic,
+    TopicPartition,
+)
+from controller.model.thresholds import TOPIC_REMOVED_MS
+from controller.state.decision import Decision
+from controller.state.state import State
+
+PARTITIONS_PER_SLICE = 1_000
+
+
+def is_removed(d: Decision, topic: str) -> bool:
+    """Return whether polls have missed the topic for longer than a broker can lag.
+
+    Ending its reassignments is final.
+    """
+    since = d.state.missing_since.setdefault(topic, d.now_ms)
+    gone = d.now_ms - since >= TOPIC_REMOVED_MS
+    if gone:
+        del d.state.missing_since[topic]
+    return gone
+
+
+def topic_removed(d: Decision, name: str) -> Iterator[None]:
+    """End the reassignments of a topic that was deleted or recreated, and delete its records."""
+    state = d.state
+    for seen, key in enumerate(_keys(state, name), 1):
+        forget(d, key)
+        if seen % PARTITIONS_PER_SLICE == 0:
+            yield
+    if name in state.topics:
+        for partition in reversed(list(state.partitions[name])):
+            d.delete(Partition, partition.key)
+        for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
+            d.delete(Config, (ResourceType.TOPIC, name, config))
+        d.delete(Topic, name)
+
+
+def _keys(state: State, topic: str) -> list[TopicPartition]:
+    """Return the topic's partitions, and those that records name, if no poll has shown all of them since the start."""
+    known = [partition.key for partition in state.partitions.get(topic, ())]
+    if known and topic not in state.shown_in_part:
+        return known
+    named = chain(state.pending, state.reassignments, state.upstream_steps, *state.finished.values())
+    return list(dict.fromkeys(chain(known, (key for key in named if key.topic == topic))))

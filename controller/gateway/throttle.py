@@ -1,0 +1,150 @@
+"""Leases of configs of an upstream: the backend reads the configs, the controller decides on changes.
+
+On a `ReadThrottle` effect the backend reads the configs of `throttles_to_read` and submits them as
+`ThrottleRead`. The decision records what will be set (`Lease`) and emits one `AlterThrottle`. The backend
+executes it and reads the configs again; the next `ThrottleRead` confirms the changes. A lease ends when the
+upstream has acknowledged the removal and no longer shows the value. Thus a crash at any point leaves no
+throttle behind: the records say what to remove.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from controller.execution.throttle import (
+    change_list,
+    desired_throttle,
+    lower_rates,
+    owned_by,
+    set_by_others,
+    throttle_rate,
+)
+from controller.gateway.events import LeasesImported, ThrottleRead
+from controller.messages.effects import AlterThrottle, ReadThrottle
+from controller.model.configs import (
+    RATES,
+    ConfigChange,
+    ConfigName,
+    ConfigOp,
+    Lease,
+    Resource,
+    list_items,
+)
+from controller.state.decision import Decision
+from controller.state.state import State
+
+RESOURCES_PER_SLICE = 500
+
+
+def adjust_delegated(d: Decision) -> None:
+    """Request a read of the throttle if the rate or the steps in flight have changed."""
+    state = d.state
+    rate, paced = throttle_rate(state), lower_rates(state)
+    touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
+    state.backlog.throttle(rate is not None or bool(paced))
+    changed = rate != state.throttle or paced != state.leased_rates
+    if changed or (touched and (rate is not None or paced)):
+        # First, so that the rows of the new steps wait for their throttle.
+        d.effects.insert(0, ReadThrottle())
+    state.throttle, state.leased_rates = rate, paced
+
+
+def throttles_to_read(state: State, *, every: bool = False) -> list[Resource]:
+    """Return the topics and brokers whose throttle is not confirmed; if `every`, all with a throttle."""
+    desired, confirmed = desired_throttle(state), state.confirmed_throttles
+    resources = desired.resources() | {key[:2] for key in state.leases} | confirmed.keys()
+    return sorted(
+        resource for resource in resources if every or confirmed.get(resource) != desired.configs(resource)
+    )
+
+
+def throttle_read(d: Decision, event: ThrottleRead) -> Iterator[None]:
+    """Compare the configs with the desired throttle; record the leases and emit the changes."""
+    desired, confirmed = desired_throttle(d.state), d.state.confirmed_throttles
+    changes: dict[Resource, Sequence[ConfigChange]] = {}
+    for count, (resource, values) in enumerate(event.values.items(), 1):
+        wanted = desired.configs(resource)
+        acknowledged = event.acknowledged.get(resource, ())
+        needed = [
+            change
+            for config, value in wanted.items()
+            for change in _reconcile(d, (*resource, config), values.get(config), value, acknowledged)
+        ]
+        if needed:
+            changes[resource] = needed
+        if needed or not any(wanted.values()):
+            confirmed.pop(resource, None)
+        else:
+            confirmed[resource] = wanted
+        if count % RESOURCES_PER_SLICE == 0:
+            yield
+    if changes:
+        d.effects.append(AlterThrottle(changes))
+
+
+def leases_imported(d: Decision, event: LeasesImported) -> None:
+    """Add the leases to the existing ones."""
+    for lease in event.leases:
+        _own(d, lease.key, [*owned_by(d.state.leases.get(lease.key)), *lease.owned])
+    d.effects.append(ReadThrottle())
+
+
+def _reconcile(
+    d: Decision, key: ConfigName, value: str | None, desired: str, acknowledged: Sequence[ConfigChange]
+) -> list[ConfigChange]:
+    """Return the changes of one config, and record in its lease what they set."""
+    acknowledged = [change for change in acknowledged if change.config == key[2]]
+    if key[2] in RATES:
+        deleted = any(change.op is ConfigOp.DELETE for change in acknowledged)
+        return _reconcile_rate(d, key, value, desired, deleted=deleted)
+    subtracted = [
+        entry
+        for change in acknowledged
+        if change.op is ConfigOp.SUBTRACT
+        for entry in list_items(change.value)
+    ]
+    return _reconcile_list(d, key, value, desired, subtracted)
+
+
+def _reconcile_rate(
+    d: Decision, key: ConfigName, value: str | None, desired: str, *, deleted: bool
+) -> list[ConfigChange]:
+    lease = d.state.leases.get(key)
+    if set_by_others(value, lease) or (not desired and value is None and deleted):
+        _disown(d, key)
+        return []
+    if not desired:
+        return [] if lease is None else [ConfigChange(key[2], ConfigOp.DELETE, None)]
+    if value == desired:
+        _own(d, key, [desired])
+        return []
+    # Either rate can be set until the new one is seen.
+    _own(d, key, [*owned_by(lease), desired])
+    return [ConfigChange(key[2], ConfigOp.SET, desired)]
+
+
+def _reconcile_list(
+    d: Decision, key: ConfigName, value: str | None, desired: str, subtracted: Sequence[str]
+) -> list[ConfigChange]:
+    append, subtract, owned, omitted = change_list(value, d.state.leases.get(key), desired, subtracted)
+    # What is subtracted makes room for others.
+    d.state.note_unlisted(key, 0 if subtract else omitted)
+    if not owned:
+        if value == "" and key in d.state.leases:
+            # The list contained owned entries only. The lease ends when its removal is seen.
+            _own(d, key, [])
+            return [ConfigChange(key[2], ConfigOp.DELETE, None)]
+        _disown(d, key)
+        return []
+    _own(d, key, owned)
+    pairs = ((ConfigOp.APPEND, append), (ConfigOp.SUBTRACT, subtract))
+    return [ConfigChange(key[2], op, ",".join(entries)) for op, entries in pairs if entries]
+
+
+def _own(d: Decision, key: ConfigName, owned: Sequence[str]) -> None:
+    lease = Lease(*key, ",".join(dict.fromkeys(owned)), None)
+    if d.state.leases.get(key) != lease:
+        d.put(lease)
+
+
+def _disown(d: Decision, key: ConfigName) -> None:
+    if key in d.state.leases:
+        d.delete(Lease, key)

@@ -1,0 +1,252 @@
+"""Planning of a partition's next step: its replicas, its cost, and why it cannot start (KIP-435)."""
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from common.wording import some
+from controller.execution import direct_steps
+from controller.execution.executor import executor_of
+from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
+from controller.model.configs import MAX_VALUE_BYTES
+from controller.model.replicas import step_lists
+from controller.schedule.openings import opening_at
+from controller.scheduling import steps
+from controller.scheduling.buckets import Rank
+from controller.scheduling.limits import LEADS, Cost, capacities_of, shared_cost
+from controller.state.decision import Decision
+from controller.state.state import State
+
+
+class Plan(NamedTuple):
+    """The next step of a partition and its cost, or the reason why it cannot start."""
+
+    following: Replicas
+    rank: Rank
+    cost: Cost
+    waits_for: str = ""
+    """The reason to show to users; empty if the step can start."""
+
+
+def plan_step(state: State, partition: Partition, reassignment: Reassignment) -> Plan:
+    """Plan the next step of a partition that has none in flight."""
+    target = reassignment.target
+    following = following_step(state, partition, partition.current, reassignment)
+    healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
+    cost = _step_cost(state, partition, following or partition.replicas, target)
+    job = state.jobs.get(reassignment.job)
+    rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
+    waits_for = ""
+    if partition.leader == NO_LEADER and set(partition.replicas) != set(target):
+        waits_for = leader_waits(state, partition)
+    elif following is None:
+        waits_for = _why_no_step(state, partition, target)
+    else:
+        waits_for = executor_of(state).obstacle(state, partition, following)
+    return Plan(following or partition.replicas, rank, cost, waits_for)
+
+
+def _why_no_step(state: State, partition: Partition, target: Replicas) -> str:
+    missing = [r for r in target if r not in partition.replicas and r not in state.live]
+    if missing:
+        return "offline: " + ", ".join(f"broker {r}" for r in missing)
+    staying = tuple(r for r in target if r in partition.replicas)
+    too_few = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
+    return replicas_wait(state, partition, staying) or too_few
+
+
+def charge(state: State, partition: Partition, reassignment: Reassignment) -> None:
+    """Count the step in flight against the limits."""
+    cost = _step_cost(state, partition, partition.next, reassignment.target)
+    state.backlog.charge(partition.key, cost)
+
+
+def charge_external(state: State, partition: Partition) -> None:
+    """Record a move by another client in `State.external`, and count it against the limits."""
+    state.add_external(partition.key)
+    state.backlog.charge(partition.key, _step_cost(state, partition, partition.next, None))
+
+
+def release(state: State, key: TopicPartition) -> None:
+    """Stop counting the partition's step against the limits: it has ended, or it is no longer known.
+
+    If a poll then shows a move of the partition, that is counted anew.
+    """
+    state.backlog.release(key)
+    if key in state.external:
+        state.discard_external(key)
+
+
+def following_step(
+    state: State, partition: Partition, current: Replicas, reassignment: Reassignment
+) -> Replicas | None:
+    """Return the list after the next step from `current`; None if no step is possible now."""
+    target = reassignment.target
+    step_led_by = partial(
+        steps.next_step,
+        current,
+        target,
+        isr=partition.isr,
+        live=state.live,
+        original=reassignment.original,
+        min_isr=state.min_isr(partition.topic),
+        limit=state.backlog.usage.step,
+    )
+    following = step_led_by(leader=partition.leader)
+    if following == current != target and not executor_of(state).ELECTS:
+        # The list has the new leader first already, and its election was requested: do not wait for it.
+        return step_led_by(leader=target[0])
+    return following
+
+
+def has_capacity(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
+    """Return whether the limits allow the step in flight to be turned to `following`."""
+    return state.backlog.fits(partition.key, _step_cost(state, partition, following, target))
+
+
+def preferred_leader(state: State, partition: Partition, reassignment: Reassignment) -> int:
+    """Return the broker that should lead when the step ends; NO_LEADER to keep the leader.
+
+    A step that did not count as a leader movement when it started moves leadership only if limit L allows it.
+    """
+    usage = state.backlog.usage
+    preferred = steps.preferred_leader(reassignment.target, usage.step)
+    if preferred in {NO_LEADER, partition.leader}:
+        return preferred
+    cost = state.backlog.costs.get(partition.key)
+    counted = cost is not None and cost.leads
+    return preferred if counted or not usage.exhausted(capacities_of(LEADS)) else NO_LEADER
+
+
+def _step_cost(state: State, partition: Partition, following: Replicas, target: Replicas | None) -> Cost:
+    """Return the cost of the step to `following`. `target` is None for a move by another client."""
+    key = partition.key
+    healthy = partition.leader != NO_LEADER and key not in state.under_replicated
+    current = partition.current
+    leader = steps.leader_after(
+        current,
+        following,
+        isr=partition.isr,
+        live=state.live,
+        leader=partition.leader,
+        preferred=NO_LEADER if target is None else steps.preferred_leader(target, state.backlog.usage.step),
+    )
+    adding = step_lists(current, following).adding
+    listed = 0 if target is None else _listed(len(state.partitions[key.topic]), current, adding)
+    return shared_cost(
+        adding,
+        partition.leader,
+        leader != partition.leader,
+        counted_size(state, key),
+        not (state.profile.has_upstream and healthy),
+        key.topic if listed else "",
+        listed,
+    )
+
+
+def counted_size(state: State, key: TopicPartition) -> int:
+    """Return the bytes that count for each replica that a step of the partition adds, rounded up; 0 for none.
+
+    Before the first measurement after a start, a replica counts as all bytes that may be on their way: steps in flight
+    take some of them, and how many is not known.
+    """
+    size = state.sizes.get(key)
+    if size is None and state.awaits_sizes:
+        return state.backlog.usage.bytes
+    return 1 << (size - 1).bit_length() if size else 0
+
+
+def _listed(partitions: int, current: Replicas, adding: Replicas) -> int:
+    """Return the bytes of the step's entries `partition:broker` in a throttle list of its topic, at most.
+
+    The entries are those of the leader's or of the follower's list. The result is 0 if the list has room for all
+    partitions of the topic, as it does for most topics.
+    """
+    if not adding:
+        return 0
+    entry = len(f"{partitions}:{max(*current, *adding)},")
+    listed = entry * max(len(current), len(adding))
+    return listed if listed * partitions > MAX_VALUE_BYTES else 0
+
+
+MOST_BROKERS = 5
+"""Brokers that one reason names."""
+
+
+def step_waits(state: State, partition: Partition) -> str:
+    """Return what keeps the step in flight from its end; empty while its replicas copy data."""
+    if reason := leader_waits(state, partition):
+        return reason
+    if down := _absent(state.live, partition.adding):
+        return f"target {_brokers(down)} {'are' if len(down) > 1 else 'is'} down"
+    if any(r not in partition.isr for r in partition.adding):
+        return ""
+    return replicas_wait(state, partition, partition.next)
+
+
+def leader_waits(state: State, partition: Partition) -> str:
+    """Return which brokers the partition needs for a leader: new replicas have no one to copy from."""
+    down = _absent(state.live, partition.isr)
+    if partition.leader == NO_LEADER:
+        return "the partition has no leader" + (f": {_brokers(down)} down" if down else "")
+    if partition.leader not in state.live:
+        return f"offline: broker {partition.leader}, which leads the partition"
+    return ""
+
+
+def replicas_wait(state: State, partition: Partition, staying: Replicas) -> str:
+    """Return which replicas that stay are not in sync; empty if all are."""
+    late = _absent(partition.isr, staying)
+    if down := _absent(state.live, late):
+        return f"offline: {_brokers(down)}, which keep{'s' * (len(down) == 1)} a replica"
+    return f"not in sync: {_brokers(late)}, which keep{'s' * (len(late) == 1)} a replica" if late else ""
+
+
+def _absent(members: Collection[int], brokers: Iterable[int]) -> list[int]:
+    return [broker for broker in brokers if broker not in members]
+
+
+def _brokers(numbers: list[int]) -> str:
+    return f"broker{'s' * (len(numbers) > 1)} {some([str(number) for number in numbers], MOST_BROKERS)}"
+
+
+def kept(partition: Partition, current: Replicas, target: Replicas) -> Replicas:
+    """Return `current`, the list before the step in flight, plus the added replicas that are in sync."""
+    return extended(current, [r for r in partition.adding if r in partition.isr], target)
+
+
+def extended(current: Replicas, more: Sequence[int], target: Replicas) -> Replicas:
+    """Return `current` with more replicas, those of the target first."""
+    if not more:
+        return current
+    members = {*current, *more}
+    rest = [r for r in (*current, *more) if r not in target]
+    return tuple([r for r in target if r in members] + rest)
+
+
+def keeps_up(state: State, partition: Partition, following: Replicas) -> bool:
+    """Return whether turning the step in flight to `following` keeps min ISR, or drops no replica in sync."""
+    members = {*partition.current, *following}
+    in_sync = sum(r in members for r in partition.isr)
+    enough = steps.keeps_up(in_sync, len(members), state.min_isr(partition.topic))
+    return enough or in_sync == len(partition.isr)
+
+
+def is_refused(state: State, partition: Partition, following: Replicas) -> bool:
+    """Return whether turning the step to `following` needs an unclean election and the topic forbids it."""
+    return not direct_steps.keeps_data(partition, following) and not state.unclean_allowed(partition.topic)
+
+
+def is_stopped(d: Decision) -> bool:
+    """Return whether no step may start: all is paused or halted, the schedule is closed, or the upstream is unreachable."""
+    state = d.state
+    if state.schedule is not None and not state.opening.holds_at(d.now_ms):
+        state.opening = opening_at(state.schedule, d.now_ms)
+        d.wake_at_ms = state.opening.until_ms
+    return state.paused or state.backlog.halted or not state.opening.is_open or bool(state.unreachable)
+
+
+def may_start(d: Decision, job: int) -> bool:
+    """Return whether a step of the job may start, as far as the limits allow it."""
+    known = d.state.jobs.get(job)
+    return not is_stopped(d) and not (known is not None and known.paused)

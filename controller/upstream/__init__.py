@@ -1,1 +1,0 @@
-"""Steps that an upstream Kafka carries out: requested, polled, reconciled."""

@@ -1,0 +1,115 @@
+"""Cluster-wide values from the server's settings: a dynamic value wins, and deleting it restores them."""
+
+from controller.cluster.configs import describe_configs
+from controller.execution.throttle import throttle_rate
+from controller.model.cluster import Config, Deleted
+from controller.model.configs import SCHEDULE, THROTTLE, ConfigSource, ResourceType
+from controller.scheduling.limits import PREFIX
+from controller.state.state import State
+from tests.builders import InMemoryController, partition
+
+
+def having(*configs: Config) -> State:
+    state = State()
+    state.apply(configs)
+    return state
+
+
+def default(key: str, value: str) -> Config:
+    return Config(ResourceType.BROKER, "", key, value)
+
+
+def own(key: str, value: str) -> Config:
+    return Config(ResourceType.TOPIC, "foo", key, value)
+
+
+def test_without_values_the_defaults_of_kafka_are_in_effect() -> None:
+    state = State()
+    assert (state.min_isr("foo"), state.unclean_allowed("foo"), state.cancel_stops) == (1, False, False)
+
+
+def test_the_cluster_default_is_in_effect_for_every_topic() -> None:
+    state = having(default("min.insync.replicas", "2"), default("unclean.leader.election.enable", "true"))
+    assert (state.min_isr("foo"), state.unclean_allowed("foo")) == (2, True)
+
+
+def test_a_topic_value_overrides_the_cluster_default() -> None:
+    state = having(
+        default("min.insync.replicas", "2"),
+        default("unclean.leader.election.enable", "true"),
+        own("min.insync.replicas", "3"),
+        own("unclean.leader.election.enable", "false"),
+    )
+    assert (state.min_isr("foo"), state.unclean_allowed("foo")) == (3, False)
+    assert (state.min_isr("bar"), state.unclean_allowed("bar")) == (2, True)
+
+
+def test_config_returns_values_of_the_resource_only() -> None:
+    state = having(default("min.insync.replicas", "2"))
+    assert state.config(ResourceType.TOPIC, "foo", "min.insync.replicas") is None
+    assert state.config(ResourceType.BROKER, "", "min.insync.replicas") == "2"
+
+
+def test_the_cancel_mode_is_cluster_wide() -> None:
+    assert having(default("reassignment.cancel.mode", "stop")).cancel_stops
+    assert not having(default("reassignment.cancel.mode", "rollback")).cancel_stops
+
+
+def test_a_resource_without_values_is_removed() -> None:
+    state = having(own("a", "1"), own("b", "2"))
+    state.delete(Deleted(Config, (ResourceType.TOPIC, "foo", "a")))
+    assert state.configs == {(ResourceType.TOPIC, "foo"): {"b": "2"}}
+    state.delete(Deleted(Config, (ResourceType.TOPIC, "foo", "b")))
+    assert state.configs == {}
+
+
+P = PREFIX + "partition.movements"
+
+
+def cluster(**configs: str) -> InMemoryController:
+    controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(3)))
+    controller.state.set_static_configs({P: "1", **configs})
+    return controller
+
+
+def moving(controller: InMemoryController) -> int:
+    return len(controller.state.in_flight)
+
+
+def test_a_static_limit_applies_until_it_is_changed() -> None:
+    controller = cluster()
+    controller.alter({f"foo-{n}": (3, 4) for n in range(3)})
+    assert moving(controller) == 1
+    controller.default(P, "2")
+    assert moving(controller) == 2
+
+
+def test_deleting_the_dynamic_value_restores_the_static_one() -> None:
+    controller = cluster()
+    controller.default(P, "5")
+    controller.default(P, None)
+    assert controller.state.backlog.usage.limits.partitions == 1
+
+
+def test_clients_see_the_source_of_a_value() -> None:
+    controller = cluster()
+    [row] = [row for row in describe_configs(controller.state, ResourceType.BROKER, "1") if row.key.name == P]
+    assert (row.value, row.source) == ("1", ConfigSource.STATIC_BROKER)
+    controller.default(P, "5")
+    [row] = [row for row in describe_configs(controller.state, ResourceType.BROKER, "1") if row.key.name == P]
+    assert (row.value, row.source) == ("5", ConfigSource.DYNAMIC_DEFAULT_BROKER)
+    assert [source for _, _, source in row.synonyms] == [
+        ConfigSource.DYNAMIC_DEFAULT_BROKER,
+        ConfigSource.STATIC_BROKER,
+        ConfigSource.DEFAULT,
+    ]
+
+
+def test_the_cluster_wide_default_lists_dynamic_values_only() -> None:
+    assert describe_configs(cluster().state, ResourceType.BROKER, "") == []
+
+
+def test_a_static_throttle_and_schedule_apply() -> None:
+    state = cluster(**{THROTTLE: "1000", SCHEDULE: "00:01-00:02"}).state
+    assert throttle_rate(state) == 1000
+    assert state.schedule is not None
