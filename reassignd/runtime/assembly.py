@@ -255,24 +255,25 @@ class Assembly:
         """What the API answers from."""
         from server.api.shared.call import ApiServices
 
+        adapter = self.adapter
         return ApiServices(
-            __version__,
-            self._shown_cluster_id,
-            self.state,
-            self.adapter,
-            self._parts.off_loop,
-            self.adapter.sizes,
-            self._progress,
-            self._counts,
-            self._spark.view,
-            self.adapter.brokers,
-            self._proposals,
-            None if self._audit is None else self._audit.reader,
-            self._events,
-            lambda: self.adapter.relayed.hidden_brokers,
-            self._parts.instances,
-            Reviews(review, self.adapter.bandwidth),
-            look=self.adapter.look,
+            version=__version__,
+            cluster_id=self._shown_cluster_id,
+            state=self.state,
+            driver=adapter,
+            off_loop=self._parts.off_loop,
+            sizes=adapter.sizes,
+            progress=self._progress,
+            counts=self._counts,
+            spark=self._spark.view,
+            brokers=adapter.brokers,
+            proposals=self._proposals,
+            audit=None if self._audit is None else self._audit.reader,
+            events=self._events,
+            hidden_brokers=lambda: adapter.relayed.hidden_brokers,
+            instances=self._parts.instances,
+            reviews=Reviews(review, adapter.bandwidth),
+            look=adapter.look,
         )
 
     @cached_property

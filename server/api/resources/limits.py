@@ -25,7 +25,8 @@ from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from controller.views.jobs import broker_loads, limit_views, obstacles
 from controller.views.limit_preview import preview_limits
-from server.api.shared.call import MAX_SMALL_BODY, Call, Endpoint
+from server.api.shared.bodies import MAX_SMALL_BODY
+from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError, require
 from server.api.shared.forecasts import by_rate, forecast_rate
 from server.api.shared.models import Obstacles, RateOrigin, ThrottledBrokers

@@ -11,16 +11,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from common.json.models import convert_model
-from common.json.text import parse
-from common.lists import clear_lists
 from common.off_loop import InTurn, OffLoop, WorkerThread
-from common.plan_errors import PlanError
 from common.tasks import cancel, in_slices
 from controller.messages.event import Event, Reply, Requester
 from controller.ports import Submitter
 from controller.state.state import State
 from server.api.shared.answers import KeptAnswers
-from server.api.shared.bodies import HeldBodies
+from server.api.shared.bodies import MAX_SMALL_BODY, Bodies
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import Reviews
 from server.api.shared.proposals import ProposalStore
@@ -31,13 +28,6 @@ from server.events.hub import EventHub
 from server.ports import AuditLog, Instances, OwnedBrokers, Sizes
 from server.progress.counts import JobCounts
 from server.progress.progress import Progress
-
-MAX_BODY = 100 * 1024 * 1024
-"""Maximum bytes of a plan or a list of partitions."""
-MAX_SMALL_BODY = 64 * 1024
-"""Maximum bytes of all other bodies. One object with millions of keys would hold the interpreter's lock for seconds."""
-LARGE_BODY = 64 * 1024
-"""Bytes that take about a millisecond to parse. Larger bodies are parsed in the worker thread."""
 
 MAX_DIGITS = 18
 """Digits of a number in a path."""
@@ -56,7 +46,7 @@ R = TypeVar("R")
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, kw_only=True)
 class ApiServices:
     """The data and services that the API's answers are made from."""
 
@@ -83,7 +73,7 @@ class ApiServices:
     instances: Instances | None = None
     """The instances before the cluster; None without a state topic."""
     reviews: Reviews | None = None
-    bodies: HeldBodies = field(default_factory=HeldBodies)
+    bodies: Bodies = field(default_factory=Bodies)
     look: Look = _is_known
     """Brings the state up to what the cluster shows at this moment: everything, or these topics. Returns why it cannot."""
     kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(monotonic))
@@ -92,7 +82,7 @@ class ApiServices:
     """The worker thread for clients that may only read."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "for_viewers", InTurn(self.off_loop))
+        self.for_viewers = InTurn(self.off_loop)
 
 
 class Call(NamedTuple):
@@ -155,18 +145,8 @@ class Call(NamedTuple):
         return await self.read_body(lambda value: convert_model(value, model), MAX_SMALL_BODY)
 
     async def read_body(self, read: Callable[[object], R], max_bytes: int | None = None) -> R:
-        """Return `read` of the parsed JSON body; a large body is read in the worker thread.
-
-        The lists of a large body are empty afterwards, so `read` must not return them. `max_bytes` is MAX_BODY by default. Raises HttpError.
-        """
-        with self.services.bodies.counted() as count:
-            chunks = await _received(self.request, MAX_BODY if max_bytes is None else max_bytes, count)
-            try:
-                if sum(map(len, chunks)) <= LARGE_BODY:
-                    return read(parse(b"".join(chunks)))
-                return await self.off_loop.run(_read, chunks, read)
-            except PlanError as error:
-                raise HttpError(400, str(error), error.faults) from error
+        """Return `read` of the parsed JSON body; see `Bodies.read`."""
+        return await self.services.bodies.read(self.request, self.off_loop, read, max_bytes)
 
     async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, in the worker thread when it processes many rows."""
@@ -209,58 +189,10 @@ class Handler(Protocol):
     def __call__(self, call: Call, /, *query: Any) -> Awaitable[Answer]: ...  # noqa: ANN401
 
 
-def skip_rows(rows: Iterator[T | None], offset: int) -> Iterator[T | None]:
-    """Yield the rows without the first `offset` rows that are not None."""
-    skipped = 0
-    for row in rows:
-        if row is not None and skipped < offset:
-            skipped += 1
-            yield None
-        else:
-            yield row
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _received(request: Request, max_bytes: int, count: Callable[[int], None]) -> list[bytes]:
-    """Return the body in chunks. Calls `count` with the size of each. Raises HttpError."""
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > max_bytes:
-        raise _too_large(max_bytes)
-    chunks: list[bytes] = []
-    left = max_bytes
-    async for chunk in request.stream():
-        left -= len(chunk)
-        if left < 0:
-            raise _too_large(max_bytes)
-        count(len(chunk))
-        chunks.append(chunk)
-    return chunks
-
-
-def _read(chunks: list[bytes], read: Callable[[object], R]) -> R:
-    data = b"".join(chunks)
-    chunks.clear()
-    value = parse(data)
-    del data
-    try:
-        return read(value)
-    finally:
-        clear_lists(value)
-
-
-def _too_large(max_bytes: int) -> HttpError:
-    advice = "; send the plan in parts" if max_bytes == MAX_BODY else ""
-    return HttpError(413, f"the body is larger than {max_bytes} bytes{advice}")
-
-
 class Endpoint(NamedTuple):
     """A method on a path.
 
-    `gives` and `takes` are models (`server.api.models`): `takes` is the request's body, and `gives` the answer. The
+    `gives` and `takes` are models: `takes` is the request's body, and `gives` the answer. The
     fields of `query` are the query parameters.
     """
 
@@ -286,3 +218,19 @@ class Endpoint(NamedTuple):
     def role(self) -> Role:
         """The least role that may use the endpoint."""
         return Role.VIEWER if self.method == "GET" or self.changes_nothing else Role.OPERATOR
+
+
+def skip_rows(rows: Iterator[T | None], offset: int) -> Iterator[T | None]:
+    """Yield the rows without the first `offset` rows that are not None."""
+    skipped = 0
+    for row in rows:
+        if row is not None and skipped < offset:
+            skipped += 1
+            yield None
+        else:
+            yield row
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -133,14 +133,14 @@ class ApiClient:
         """Called then; returns why the cluster cannot be asked."""
         self.api = Api(self.health, Access() if access is None else access)
         self.api.services = ApiServices(
-            "1.2.3",
-            lambda: "cluster-1",
-            self.controller.state,
-            self.driver,
-            WorkerThread(),
-            self.sizes,
-            self.progress,
-            JobCounts(self.controller.state, self.clock),
+            version="1.2.3",
+            cluster_id=lambda: "cluster-1",
+            state=self.controller.state,
+            driver=self.driver,
+            off_loop=WorkerThread(),
+            sizes=self.sizes,
+            progress=self.progress,
+            counts=JobCounts(self.controller.state, self.clock),
             hidden_brokers=lambda: self.hidden_brokers,
             look=self.look,
         )

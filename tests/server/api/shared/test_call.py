@@ -8,8 +8,8 @@ from starlette.requests import Request
 from common.error_codes import ErrorCode
 from common.off_loop import InTurn
 from controller.model.errors import DONE, Outcome
-from server.api.shared import bodies, call
-from server.api.shared.bodies import HeldBodies
+from server.api.shared import bodies
+from server.api.shared.bodies import Bodies
 from server.api.shared.call import Call, skip_rows
 from server.api.shared.errors import HttpError, require
 from server.api.shared.roles import Identity, Role
@@ -23,7 +23,7 @@ async def test_an_invalid_body_is_refused(body: bytes) -> None:
 
 
 async def test_a_body_with_too_large_a_content_length_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call, "MAX_BODY", 10)
+    monkeypatch.setattr(bodies, "MAX_BODY", 10)
     status, text = await ApiClient().refusal("POST", "/v1/jobs", MOVE)
     assert (status, text) == (413, "the body is larger than 10 bytes; send the plan in parts")
 
@@ -35,7 +35,7 @@ async def test_a_body_without_partitions_may_have_64_kib(method: str, path: str)
 
 
 async def test_a_chunked_body_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call, "MAX_BODY", 10)
+    monkeypatch.setattr(bodies, "MAX_BODY", 10)
 
     async def chunks() -> AsyncIterator[bytes]:
         while True:
@@ -59,7 +59,7 @@ def test_viewers_have_the_worker_thread_in_turn_and_operators_at_once() -> None:
 
 def test_bodies_count_until_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "MAX_HELD", 10)
-    held = HeldBodies()
+    held = Bodies()
     with held.counted() as one:
         one(6)
         with held.counted() as other:
