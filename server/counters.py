@@ -5,20 +5,28 @@ counts several.
 """
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 
 from common.error_codes import ErrorCode
 from controller.model.audit import AuditAction
 from protocol.apis import OTHER_API
-from server.progress.rates import Totals
 
 ERRORS = range(-1, 500)
 """Error codes that are counted one by one: Kafka's, and room for further ones."""
 
 
-class Counters:
-    """Implements `server.ports.Stats` by adding. Seconds are totals.
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Bytes by broker since the start of the process. They only grow."""
 
-    The driver adds to the numbers of decisions and commits without a call.
+    received: Counter[int] = field(default_factory=Counter)
+    sent: Counter[int] = field(default_factory=Counter)
+
+
+class Counters:
+    """What is counted of requests, decisions and connections. Seconds are totals.
+
+    Called on the hot path. The driver adds to the numbers of decisions and commits without a call.
     """
 
     def __init__(self) -> None:
@@ -46,6 +54,10 @@ class Counters:
         """The last measured value."""
 
     def request(self, api_key: int, error_code: int, seconds: float | None = None) -> None:
+        """Count a response. `error_code` is its top-level error code, 0 if it has none.
+
+        `seconds` is the time from the complete request to the encoded response; None if it was not measured.
+        """
         self.requests[api_key] += 1
         if error_code:
             # A broker's answer that passes here can have any number.
@@ -55,9 +67,11 @@ class Counters:
             self.request_seconds[api_key] += seconds
 
     def loop_lag(self, seconds: float) -> None:
+        """Record the delay of a timer of the event loop."""
         self.loop_lag_seconds = seconds
 
     def connection(self, change: int) -> None:
+        """Count an opened (+1) or closed (-1) connection."""
         self.connections += change
 
 

@@ -24,7 +24,7 @@ QUIET_SECONDS = 90.0
 
 
 class KnownSizes(Protocol):
-    """Sizes of replicas as far as they are known; see `server.ports.Sizes`."""
+    """Sizes of replicas as far as they are known; see `server.progress.rates.Sizes`."""
 
     def size(self, key: TopicPartition) -> int | None: ...
 

@@ -107,7 +107,7 @@ MOST = 20_000
 
 
 class ReplicaSizes:
-    """Implements `server.ports.Sizes`. `submit` gives events to the controller."""
+    """Implements `server.progress.rates.Sizes`. `submit` gives events to the controller."""
 
     def __init__(self, client: BrokerClient, state: State, submit: SubmitEvent, clock: Clock) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock

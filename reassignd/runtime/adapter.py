@@ -6,11 +6,12 @@ from typing import NamedTuple, Protocol
 from common.off_loop import WorkerThread
 from controller.messages.event import Event, Reply
 from controller.ports import AnyBackend, SubmitEvent
-from server.counters import RelayCounters
+from server.api.shared.process import OwnedBrokers
+from server.counters import Counters, RelayCounters
 from server.dispatch.authorizer import Authorizer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic, UpstreamCounters, Znodes
-from server.ports import OwnedBrokers, Sizes, Stats
+from server.progress.rates import Sizes
 
 GRACE_SECONDS = 1.0
 """How long a stop waits for requests in progress."""
@@ -78,7 +79,7 @@ class ClusterAdapter(Protocol):
         """Return sixteen random bytes, or zeros where topics have no ids."""
         ...
 
-    def serve(self, router: Router, stats: Stats) -> None:
+    def serve(self, router: Router, stats: Counters) -> None:
         """Prepare to answer client requests by the router."""
         ...
 

@@ -44,6 +44,7 @@ from server.dispatch.router import Router
 from server.driver.driver import Driver, OnDecision
 from server.driver.journal import Journal, report_progress_periodically
 from server.events.hub import EventHub
+from server.handlers import load
 from server.metrics.kafka_names import hidden_prefixes
 from server.metrics.sources import Sources
 from server.metrics.waiting_ages import WaitingAges
@@ -236,7 +237,7 @@ class Assembly:
             adapter.new_topic_id,
             manages_acls=isinstance(adapter.authorizer, AclAuthorizer),
         )
-        return Router(services, self._parts.stats)
+        return Router(services, self._parts.stats, load())
 
     def _new_spark_planning(self, settings: Settings) -> SparkPlanning:
         master, adapter = settings.planner_spark_master, self.adapter

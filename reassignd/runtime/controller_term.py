@@ -28,11 +28,10 @@ from protocol.errors import ApiError
 from reassignd.config.config import Settings
 from reassignd.runtime.adapter import UNTHROTTLED, Hooks
 from reassignd.runtime.rebalance import rebalance_periodically
-from server.counters import RelayCounters
+from server.counters import Counters, RelayCounters
 from server.dispatch.router import Router
 from server.driver.driver import DriverStoppedError
 from server.metrics.sources import Traffic, Znodes
-from server.ports import Stats
 from server.zookeeper.authorization import Rights
 
 log = logging.getLogger(__name__)
@@ -103,7 +102,7 @@ class ControllerTerm:
         """See `ClusterAdapter.new_topic_id`. Topics have ids from inter-broker protocol 2.8 on."""
         return uuid.uuid4().bytes if self._context.protocol.topic_ids else NO_ID
 
-    def serve(self, router: Router, stats: Stats) -> None:
+    def serve(self, router: Router, stats: Counters) -> None:
         """Do nothing: `ControllerEndpoint` serves the router during the term, and refuses requests between terms."""
 
     async def submit(self, event: Event[Reply]) -> Reply:

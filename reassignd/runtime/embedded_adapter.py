@@ -28,11 +28,10 @@ from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Answer, Session
-from server.counters import RelayCounters
+from server.counters import Counters, RelayCounters
 from server.dispatch.authorizer import AllowAll, Authorizer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic, Znodes
-from server.ports import Stats
 
 
 class EmbeddedAdapter:
@@ -101,7 +100,7 @@ class EmbeddedAdapter:
         """See `ClusterAdapter.new_topic_id`."""
         return uuid.uuid4().bytes
 
-    def serve(self, router: Router, stats: Stats) -> None:
+    def serve(self, router: Router, stats: Counters) -> None:
         """See `ClusterAdapter.serve`. The ports of all brokers are served in the same way."""
         bounds = limits(self._settings)
         self._answer, self._bounds = router.answer, bounds

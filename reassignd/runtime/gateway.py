@@ -26,11 +26,10 @@ from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.storage.identity import claim
 from reassignd.runtime.storage.kept_files import keep_files
 from reassignd.runtime.upstream_adapter import UpstreamAdapter, refuse_gateway
-from server.counters import RelayCounters
+from server.counters import Counters, RelayCounters
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments
-from server.ports import Stats
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +58,7 @@ class GatewayAdapter(UpstreamAdapter):
         """See `ClusterAdapter.relayed`."""
         return self._gateway.counts
 
-    def serve(self, router: Router, stats: Stats) -> None:
+    def serve(self, router: Router, stats: Counters) -> None:
         """See `ClusterAdapter.serve`."""
         settings = self._settings
         try:

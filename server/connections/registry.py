@@ -8,7 +8,7 @@ from common.clock import Clock, RealClock
 from common.repeated_warnings import RepeatedWarnings
 from common.wording import counted
 from server.connections.client_connection import ConnectionLimits, ServedConnection
-from server.ports import Stats
+from server.counters import Counters
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class ConnectionRegistry:
     Implements `server.connections.client_connection.Host`.
     """
 
-    def __init__(self, limits: ConnectionLimits, stats: Stats, clock: Clock | None = None) -> None:
+    def __init__(self, limits: ConnectionLimits, stats: Counters, clock: Clock | None = None) -> None:
         self.limits = limits
         self._stats = stats
         self._clock = clock or RealClock()

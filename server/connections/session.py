@@ -17,8 +17,8 @@ from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, parse_request
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.dispatch.authorizer import ANONYMOUS
+from server.dispatch.context import BrokerPort
 from server.dispatch.router import Caller
-from server.ports import BrokerPort
 from server.security.gate import OPEN, Gate
 from server.security.login import Login, LoginEndedError, token_frame
 from server.security.principals import NoMatchingRuleError

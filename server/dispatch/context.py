@@ -4,16 +4,27 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
 from controller.model.cluster import Broker
 from controller.ports import Submitter
 from controller.state.state import State
+from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
+from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from protocol.messages.list_offsets_request import ListOffsetsRequest
+from protocol.messages.list_offsets_response import ListOffsetsResponse
+from protocol.messages.stop_replica_request import StopReplicaRequest
+from protocol.messages.stop_replica_response import StopReplicaResponse
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation, Resource, authorized_operations, topic
 from server.dispatch.cache import BodyCache, KeptListing
-from server.ports import BrokerPort
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,6 +38,25 @@ ROWS_PER_YIELD = 50
 
 NOT_ASKED = -2147483648
 """The value of authorized operations if the request did not ask for them."""
+
+
+class BrokerPort(Protocol):
+    """The broker of a listener, as its handlers use it. No call blocks."""
+
+    @property
+    def id(self) -> int: ...
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse: ...
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse: ...
+
+    def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse: ...
+
+    def describe_log_dirs(self, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse: ...
+
+    def alter_replica_log_dirs(self, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse: ...
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse: ...
 
 
 @dataclass(frozen=True, slots=True)

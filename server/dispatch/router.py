@@ -17,13 +17,13 @@ from protocol.codec.wire import codec
 from protocol.counter import Bounds
 from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
+from protocol.messages.api_versions_request import ApiVersionsRequest
+from server.counters import Counters
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation
 from server.dispatch.cache import Encoded
-from server.dispatch.context import LARGE_ROWS, Context, Services, recorded_client_id
+from server.dispatch.context import LARGE_ROWS, BrokerPort, Context, Services, recorded_client_id
 from server.dispatch.registry import ROUTES, AnyRoute, HandlerResult
 from server.driver.driver import DriverStoppedError
-from server.handlers import api_versions, load
-from server.ports import BrokerPort, Stats
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Refusals(NamedTuple):
     """Refuses requests of any API that has a handler."""
 
     off_loop: OffLoop
-    stats: Stats
+    stats: Counters
     routes: Mapping[int, AnyRoute] = ROUTES
 
     def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
@@ -76,10 +76,9 @@ class Refusals(NamedTuple):
 
 
 class Router:
-    """Answers requests with the registered handlers."""
+    """Answers requests with the handlers of the routes (`server.handlers.load`)."""
 
-    def __init__(self, services: Services, stats: Stats, routes: Mapping[int, AnyRoute] = ROUTES) -> None:
-        load()
+    def __init__(self, services: Services, stats: Counters, routes: Mapping[int, AnyRoute]) -> None:
         self._services = services
         self._in_turn = replace(services, off_loop=InTurn(services.off_loop))
         """The same for requests that need no right to change the cluster: they do not hold up those that do."""
@@ -130,7 +129,11 @@ class Router:
     def _unsupported(self, frame: RequestFrame) -> bytes:
         if frame.api_key == ApiKey.API_VERSIONS:
             self._stats.request(frame.api_key, ErrorCode.UNSUPPORTED_VERSION)
-            return encode_response(frame, api_versions.unsupported(), version=0)
+            # In version 0, which all clients read (KIP-511).
+            refusal = self._routes[frame.api_key].refuse(
+                ApiVersionsRequest(), ErrorCode.UNSUPPORTED_VERSION, None
+            )
+            return encode_response(frame, refusal, version=0)
         raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is not served")
 
     async def _answer_large(

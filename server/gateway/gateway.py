@@ -12,11 +12,10 @@ from common.off_loop import OffLoop
 from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
-from server.counters import RelayCounters
+from server.counters import Counters, RelayCounters
 from server.gateway.interceptors import gateway_interceptors
 from server.gateway.port_assignments import Claim, PortAssignmentError, PortPendingError, Ports
 from server.gateway.services import GatewayServices, for_named_clients
-from server.ports import Stats
 from server.relay.brokers import ANY, UpstreamBrokers
 from server.relay.session import Relay, RelayedBroker, RelayServices
 
@@ -53,7 +52,7 @@ class Gateway:
         services: GatewayServices,
         settings: GatewaySettings,
         limits: ConnectionLimits,
-        stats: Stats,
+        stats: Counters,
         ports: Ports,
         off_loop: OffLoop,
     ) -> None:

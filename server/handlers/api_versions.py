@@ -20,8 +20,9 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def refuse(_request: ApiVersionsRequest, code: int, _message: str | None) -> ApiVersionsResponse:
-    """Return a response that contains only the error code."""
-    return ApiVersionsResponse(error_code=code)
+    """Return the error; if the version is not served, with those of ApiVersions that are (KIP-511)."""
+    rows = _registered().api_keys if code == ErrorCode.UNSUPPORTED_VERSION else ()
+    return ApiVersionsResponse(code, tuple(row for row in rows if row.api_key == ApiKey.API_VERSIONS))
 
 
 @handles(ApiKey.API_VERSIONS, ApiVersionsRequest, versions=(0, 4), refuse=refuse)
@@ -36,12 +37,6 @@ def handle(
     if context.api_version >= 3 and not all(map(_SOFTWARE.fullmatch, software)):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     return context.services.bodies.get("ApiVersions", 0, context.api_version, _registered, large=False)
-
-
-def unsupported() -> ApiVersionsResponse:
-    """Return the response to an unsupported version. The caller sends it in version 0 (KIP-511)."""
-    rows = [row for row in _registered().api_keys if row.api_key == ApiKey.API_VERSIONS]
-    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=rows)
 
 
 def _registered() -> ApiVersionsResponse:

@@ -20,6 +20,7 @@ from common.tasks import cancel, spawn
 from common.tls import handshake_failure
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
+from server.dispatch.context import BrokerPort
 from server.dispatch.router import Caller
 from server.instances.handshake import InstanceRefusedError
 from server.instances.messages import Client, Kind, NotActiveError, decode_forwarded
@@ -34,7 +35,6 @@ from server.instances.stream import (
     accept,
 )
 from server.instances.switch import Switch
-from server.ports import BrokerPort
 from server.relay.session import RelayedBroker
 
 log = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """Progress of jobs in bytes: how much is copied, how fast, and how long the rest will take.
 
-The numbers follow from the records and from the sizes of the brokers' replicas (`server.ports.Sizes`), so they are
+The numbers follow from the records and from the sizes of the brokers' replicas (`server.progress.rates.Sizes`), so they are
 correct again right after a restart. They are measured in the background, in slices, at intervals that grow with the
 number of reassignments so that measuring takes a few percent of the time. Requests get the last measurement.
 """
@@ -27,8 +27,8 @@ from controller.model.cluster import (
 )
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
-from server.ports import Sizes
-from server.progress.rates import SAMPLE_SECONDS, Copied, Meter, Throughput, Totals, rounded, seconds_left
+from server.counters import Totals
+from server.progress.rates import SAMPLE_SECONDS, Copied, Meter, Sizes, Throughput, rounded, seconds_left
 from server.progress.stalled_steps import StalledSteps
 
 INTERVAL_SECONDS = 1.0

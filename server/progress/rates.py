@@ -1,13 +1,17 @@
-"""Rates of copied bytes: of each job and broker now, and of the last hour by broker in samples of equal length.
+"""Sizes of replicas, and rates of copied bytes: of each job and broker now, and of the last hour by broker in samples of equal length.
 
 They are computed from the measurements of `server.progress.progress`, and not stored: after a restart they begin anew.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass, field
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+from controller.model.replicas import TopicPartition
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
+from server.counters import Totals
 
 WINDOW_SECONDS = 10.0
 """Shortest time over which a rate is averaged."""
@@ -17,6 +21,30 @@ ARRIVALS = 4
 
 LONGEST_SECONDS = 300.0
 """Longest time over which a rate is averaged."""
+
+
+class Sizes(Protocol):
+    """Known sizes of replicas. Called very often: all but `describe` must be fast and must not send requests."""
+
+    def size(self, key: TopicPartition) -> int | None:
+        """Return the bytes of a complete replica of the partition; None if unknown."""
+        ...
+
+    def arrived(self, key: TopicPartition, broker: int) -> int | None:
+        """Return the bytes that the broker has of an adding replica; None if unknown."""
+        ...
+
+    def received(self, key: TopicPartition) -> tuple[float, float] | None:
+        """Return the bytes of all adding replicas together and the time of this size in seconds; None if unknown."""
+        ...
+
+    def measured(self) -> float | None:
+        """Return the time of the last complete measurement in seconds of the clock; None before the first one."""
+        ...
+
+    async def describe(self, broker: int, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
+        """Ask the broker for its directories now; None if it does not answer."""
+        ...
 
 
 class _Interval(NamedTuple):
@@ -117,14 +145,6 @@ class Sample(NamedTuple):
     incoming: dict[int, int | None]
     """None: not known."""
     outgoing: dict[int, int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Bytes by broker since the start of the process. They only grow."""
-
-    received: Counter[int] = field(default_factory=Counter)
-    sent: Counter[int] = field(default_factory=Counter)
 
 
 class Throughput:

@@ -6,7 +6,7 @@ from controller.execution.throttle import rate_of_others, throttle_rate
 from controller.model.cluster import Partition, Replicas, TopicPartition, row_maker
 from controller.reassignment.planning import step_waits
 from controller.state.state import State
-from server.ports import Sizes
+from server.progress.rates import Sizes
 
 STALLED_SECONDS = 60.0
 """Time without progress after which a step is reported."""

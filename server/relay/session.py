@@ -17,8 +17,8 @@ from protocol.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.counters import RelayCounters
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
+from server.dispatch.context import BrokerPort
 from server.dispatch.router import Caller
-from server.ports import BrokerPort
 from server.relay.brokers import HIGH_WATER, FlowControl, NoBrokerError, UpstreamBrokers, UpstreamConnection
 from server.relay.exchange import PASSED, ClientIdentity, FinishAnswer, IncomingRequest, Interceptors
 from server.relay.sasl import LARGEST as LARGEST_TOKEN

@@ -16,6 +16,7 @@ from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.counters import Counters
 from server.dispatch.router import Caller, Router
+from server.handlers import load
 from tests.builders import InMemoryController, partition
 from tests.server.fakes import FakeBroker, FakeClient, services
 
@@ -30,7 +31,7 @@ class Served:
         self.stats = Counters()
         self.controller = InMemoryController((1,)).with_partitions(partition("foo-0", [1]))
         self.shared = services(self.controller.state)
-        self.router = Router(self.shared, self.stats)
+        self.router = Router(self.shared, self.stats, load())
         self.listeners = Listeners(
             partial(Session, self.answer, limits), ConnectionRegistry(limits, self.stats), tls
         )

@@ -11,9 +11,8 @@ from controller.state.state import State
 from reassignd.config.config import Settings
 from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.upstream_adapter import UpstreamAdapter
-from server.counters import RelayCounters
+from server.counters import Counters, RelayCounters
 from server.dispatch.router import Router
-from server.ports import Stats
 
 
 class TermCounters(NamedTuple):
@@ -38,7 +37,7 @@ class TermAdapter(UpstreamAdapter):
         super().__init__(settings, state, hooks, caller, permit=permit, counters=counters.upstream)
         self.relayed = counters.relayed
 
-    def serve(self, router: Router, stats: Stats) -> None:
+    def serve(self, router: Router, stats: Counters) -> None:
         """Do nothing: the runtime switches the gateway to this term when it has started."""
 
     async def start(self, show_obstacle: Callable[[str], None]) -> None:

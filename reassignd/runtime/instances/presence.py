@@ -12,7 +12,7 @@ from backends.state_topic.writer import WriteCounts
 from common.clock import wall_clock
 from common.json.models import decode_foreign
 from reassignd import __version__
-from server.ports import InstanceRow
+from server.api.shared.process import InstanceRow
 
 FORGET_MS = 10_000
 """A standby that was not heard for this time is not listed; it sends a status once per second."""
@@ -36,7 +36,7 @@ _STATUS = msgspec.json.Decoder(Status)
 
 @dataclass
 class Presence:
-    """Implements `server.ports.Instances` and `server.metrics.sources.InstanceNumbers`.
+    """Implements `server.api.shared.process.Instances` and `server.metrics.sources.InstanceNumbers`.
 
     `history` returns the present one, `lease` that of the term of this instance, and `end_term` ends the term.
     """

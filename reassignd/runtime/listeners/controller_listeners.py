@@ -19,8 +19,7 @@ from reassignd.runtime.listeners.listener_security import listener_tls
 from reassignd.runtime.listeners.sockets import refused
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
-from server.counters import RelayCounters
-from server.ports import Stats
+from server.counters import Counters, RelayCounters
 from server.relay import session
 from server.relay.brokers import ANY, UpstreamBrokers
 from server.relay.exchange import Interceptors
@@ -33,7 +32,7 @@ Tls = ssl.SSLContext | None
 class ControllerListeners:
     """All configured listeners. Raises SettingError for settings that contradict each other."""
 
-    def __init__(self, settings: Settings, interceptors: Interceptors, stats: Stats) -> None:
+    def __init__(self, settings: Settings, interceptors: Interceptors, stats: Counters) -> None:
         self.counts = RelayCounters()
         tls = listener_tls(settings)
         broker_tls = None if tls is None else _tls_to_brokers(settings)

@@ -15,7 +15,7 @@ from backends.client.handshake import Caller
 from common.address import Address
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.connections.session import Answer, Session
-from server.ports import BrokerPort
+from server.dispatch.context import BrokerPort
 from server.security.gate import TRUSTED
 
 Serve = Callable[[int, socket.socket, Callable[[BrokerPort, Host], ServedConnection]], None]

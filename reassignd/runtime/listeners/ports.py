@@ -5,7 +5,7 @@ import socket
 from common.address import Address
 from reassignd.runtime.listeners.sockets import refused
 from server.connections.listener import Listeners, Make
-from server.ports import BrokerPort
+from server.dispatch.context import BrokerPort
 
 
 class Port:

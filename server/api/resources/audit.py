@@ -13,8 +13,8 @@ from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLo
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError
 from server.api.shared.models import Error
+from server.api.shared.process import AuditLog
 from server.audit.detail import AuditDetail
-from server.ports import AuditLog
 
 AuditActionName: TypeAlias = Literal[
     "order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users"

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from common.json.text import abbreviated
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError
-from server.ports import OwnedBrokers
+from server.api.shared.process import OwnedBrokers
 
 FASTEST = 1000.0
 """The greatest factor for a broker's network speed."""

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError
-from server.ports import Instances
+from server.api.shared.process import Instances
 
 
 class InstanceInfo(Struct):

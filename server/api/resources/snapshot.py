@@ -11,7 +11,7 @@ from controller.state.state import State
 from server.api.shared.answers import json_lines
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.models import Replicas
-from server.ports import Sizes
+from server.progress.rates import Sizes
 
 
 class SnapshotCluster(Struct, tag_field="kind", tag="cluster"):

@@ -20,14 +20,15 @@ from server.api.shared.answers import KeptAnswers
 from server.api.shared.bodies import MAX_SMALL_BODY, Bodies
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import Reviews
+from server.api.shared.process import AuditLog, Instances, OwnedBrokers
 from server.api.shared.proposals import ProposalStore
 from server.api.shared.roles import Identity, Role
 from server.api.shared.spark import Spark
 from server.dispatch.context import LARGE_ROWS
 from server.events.hub import EventHub
-from server.ports import AuditLog, Instances, OwnedBrokers, Sizes
 from server.progress.counts import JobCounts
 from server.progress.progress import Progress
+from server.progress.rates import Sizes
 
 MAX_DIGITS = 18
 """Digits of a number in a path."""

@@ -27,7 +27,7 @@ from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 from server.api.shared.call import Call
 from server.api.shared.errors import HttpError
 from server.api.shared.models import Refused
-from server.ports import Sizes
+from server.progress.rates import Sizes
 
 NAMED = 1_000
 """Unknown topics up to which only these are looked for, not everything."""

@@ -39,6 +39,7 @@ from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import ROUTES, AnyRoute
 from server.dispatch.router import Caller, Router, is_large, refused
 from server.driver.driver import DriverStoppedError
+from server.handlers import load
 from tests.server.fakes import NOBODY, FakeBroker, FakeClient, FakeDriver, services
 
 CALLER = Caller(FakeBroker(), ANONYMOUS, "10.0.0.9:4711")
@@ -65,7 +66,7 @@ class Rig:
         self.client = FakeClient()
         self.stats = Counters()
         shared = services(driver=FakeDriver(*replies), authorizer=authorizer)
-        self.router = Router(shared, self.stats, ROUTES if routes is None else routes)
+        self.router = Router(shared, self.stats, load() if routes is None else routes)
 
     def frame(self, request: Any, version: int) -> RequestFrame:
         return parse_request(self.client.ask(request, version)[4:])

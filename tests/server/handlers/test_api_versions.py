@@ -6,7 +6,7 @@ from protocol.codec.wire import codec
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersionsResponse
 from server.dispatch.cache import Encoded
-from server.handlers.api_versions import handle, refuse, unsupported
+from server.handlers.api_versions import handle, refuse
 from tests.server.fakes import answer, context
 
 
@@ -40,7 +40,7 @@ async def test_old_versions_have_no_client_software() -> None:
 
 
 def test_an_unsupported_version_gets_the_supported_versions() -> None:
-    response = unsupported()
+    response = refuse(ApiVersionsRequest(), 35, None)
     assert response.error_code == 35
     assert [tuple(row) for row in response.api_keys] == [(18, 0, 4)]
 

@@ -37,6 +37,7 @@ from server.gateway.gateway import Gateway
 from server.gateway.own_configs import LocalConfigs
 from server.gateway.port_assignments import PortAssignments
 from server.gateway.services import GatewayServices
+from server.handlers import load
 from server.instances.links import InstanceLinks
 from server.instances.listener import InstanceEndpoint, InstanceListener
 from server.instances.switch import Switch
@@ -77,7 +78,7 @@ class GatewayInstance:
         self.lease, stats = FakeLease(), Counters()
         self.driver = ImmediateDriver(controller)
         shared = services(controller.state, self.driver)  # type: ignore[arg-type]
-        router = Router(shared, stats)
+        router = Router(shared, stats, load())
         self.own = GatewayServices(
             router.answer, router.refuse, LocalConfigs(controller.state, self.driver.submit)
         )

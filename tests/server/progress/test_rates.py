@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from server.counters import Totals
 from server.progress.rates import (
     KEPT_SECONDS,
     LONGEST_SECONDS,
@@ -13,7 +14,6 @@ from server.progress.rates import (
     Meter,
     Sample,
     Throughput,
-    Totals,
     rounded,
     seconds_left,
 )

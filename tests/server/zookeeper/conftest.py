@@ -8,6 +8,7 @@ import pytest
 from controller.state.state import State
 from server.counters import Counters
 from server.dispatch.router import Router
+from server.handlers import load
 from server.zookeeper.endpoint import ActiveController, ControllerEndpoint
 from tests.builders import InMemoryController
 from tests.server.fakes import FakeDriver, services
@@ -33,7 +34,7 @@ class EndpointRig:
     def activate(self, reply: Any = None) -> None:
         """Make the endpoint the active controller. Its controller answers with `reply`."""
         self.driver = FakeDriver(reply)
-        router = Router(services(self.state, self.driver), Counters())
+        router = Router(services(self.state, self.driver), Counters(), load())
         self.endpoint.active = ActiveController(router, self._allocate, self._alter_user, self.state)
 
     async def _allocate(self, broker: int, epoch: int) -> tuple[int, int]:

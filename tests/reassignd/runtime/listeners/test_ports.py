@@ -13,7 +13,7 @@ from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.counters import Counters
-from server.ports import BrokerPort
+from server.dispatch.context import BrokerPort
 
 
 class Numbered:

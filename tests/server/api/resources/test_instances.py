@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from server.ports import InstanceRow
+from server.api.shared.process import InstanceRow
 from tests.server.api.api_client import ApiClient
 
 
