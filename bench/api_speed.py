@@ -1,8 +1,8 @@
 """Latency of APIs 45 and 46, compared with a real Kafka in the same run: `python -m bench.api_speed`.
 
-Partitions keep moving until they are cancelled. In Kafka the new replica is on a broker that was killed; in reassignd the
-simulated network is slow. `--bootstrap HOST:PORT --target ID` measures a running server, on which moves to that broker
-must not end.
+Partitions keep moving until they are cancelled. In Kafka the new replica is on a broker that was killed; in
+reassignd the simulated network is slow. `--bootstrap HOST:PORT --target ID` measures a running server, on
+which moves to that broker must not end.
 """
 
 import argparse
@@ -36,7 +36,8 @@ from tools.raw_connection import RawConnection, encode, requests_per_second
 
 TOPIC = "bench"
 SETTLE_SECONDS = 1.0
-"""Pause before an alter, in which both servers finish the work of the last cancel, such as commands to brokers."""
+"""Pause before an alter, in which both servers finish the work of the last cancel, such as commands to
+brokers."""
 WANTED = {("alter", 1): 0.5, ("alter", 1000): 0.7, ("alter", 4000): 1.0, ("list all", 4000): 1.0}
 """Maximum ratio of reassignd's time to Kafka's."""
 
@@ -44,7 +45,10 @@ SLOW_EMBEDDED = {"embedded.network.bytes.per.second": "1000", "embedded.partitio
 
 
 class Subject(NamedTuple):
-    """A measured server. Replicas are on `stays` and `leaves`; an alter replaces `leaves` by `target`, and does not end."""
+    """A measured server.
+
+    Replicas are on `stays` and `leaves`; an alter replaces `leaves` by `target`, and does not end.
+    """
 
     name: str
     bootstrap: str
@@ -70,7 +74,7 @@ def rounds(partitions: int) -> int:
 
 
 def measure_requests(subject: Subject, sizes: list[int], *, calm: bool) -> Results:
-    """Measure `rounds` rounds of alter, the same target again, list and cancel, after half as many rounds of warm-up.
+    """Measure rounds of alter, the same target again, list and cancel, after half as many of warm-up.
 
     If `calm`, a request is sent only after the server has finished the work of the one before.
     """
@@ -112,7 +116,7 @@ def summary(samples: list[float]) -> Times:
 
 
 def alter(partitions: int, replicas: tuple[int, ...] | None) -> AlterPartitionReassignmentsRequest:
-    """Return a request with the same replicas, or a cancel, for the first `partitions` partitions of the topic."""
+    """Return an order of these replicas, or a cancel, for the first `partitions` partitions of the topic."""
     rows = [ReassignablePartition(index, replicas) for index in range(partitions)]
     return AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)])
 

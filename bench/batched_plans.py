@@ -1,8 +1,10 @@
-"""Duration of a batched plan, compared with the minimum under its limits: `python -m bench.batched_plans [--partitions N]`.
+"""Duration of a batched plan, compared with the minimum under its limits.
 
-On the embedded cluster each partition of a topic moves one replica to another broker, in random order. The minimum is the
-plan's bytes divided by the bandwidth under the limits: P partitions at a time, each at most at the rate of a broker's
-network. In an even plan all brokers send and receive the same number of bytes.
+`python -m bench.batched_plans [--partitions N]`.
+
+On the embedded cluster each partition of a topic moves one replica to another broker, in random order. The
+minimum is the plan's bytes divided by the bandwidth under the limits: P partitions at a time, each at most at
+the rate of a broker's network. In an even plan all brokers send and receive the same number of bytes.
 """
 
 import argparse
@@ -43,7 +45,10 @@ TOPIC = "batched"
 
 
 class Move(NamedTuple):
-    """The second of two replicas moves to another broker. The new replica copies from the first one, the leader."""
+    """The second of two replicas moves to another broker.
+
+    The new replica copies from the first one, the leader.
+    """
 
     leader: int
     removed: int
@@ -67,7 +72,10 @@ PLANS = {"even": even_moves, "any": any_moves}
 
 
 def ideal_seconds(moves: Sequence[Move], limit: int) -> float:
-    """Return the minimum duration: of all moves under the limit, or of the broker with most bytes if that is longer."""
+    """Return the minimum duration.
+
+    Of all moves under the limit, or of the broker with most bytes if that is longer.
+    """
     sent, received = (
         max(Counter(brokers).values()) for brokers in ([m.leader for m in moves], [m.added for m in moves])
     )
@@ -121,7 +129,8 @@ def main() -> int:
     parser.add_argument("--plans", default="even,any")
     options = parser.parse_args()
     print(
-        "| plan | limits | partitions | ideal, s | measured, s | share | wanted |\n|---|---|---|---|---|---|---|"
+        "| plan | limits | partitions | ideal, s | measured, s | share | wanted"
+        " |\n|---|---|---|---|---|---|---|"
     )
     passed = True
     for plan, limits in product(options.plans.split(","), RUNS):

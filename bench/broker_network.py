@@ -1,7 +1,7 @@
 """A network of its own for each broker of a cluster on this machine, by the kernel's traffic control.
 
-Without it, the copies of a move are limited by the processors, which all brokers and producers share. Brokers on hosts of
-their own are limited by their network or disks.
+Without it, the copies of a move are limited by the processors, which all brokers and producers share. Brokers
+on hosts of their own are limited by their network or disks.
 """
 
 import subprocess
@@ -17,7 +17,8 @@ FETCH_SECONDS = 0.84e-3
 def fetch_settings(megabytes: float) -> dict[str, str]:
     """Return brokers' settings with which a fetch takes as long at so many MB/s as by default at 10 Gbit/s.
 
-    A fetch delays produces of other partitions for as long as it is sent: with the default for 42 ms at 25 MB/s.
+    A fetch delays produces of other partitions for as long as it is sent: with the default for 42 ms at 25
+    MB/s.
     """
     size = round(megabytes * 1e6 * FETCH_SECONDS)
     return {"replica.fetch.max.bytes": str(size), "replica.fetch.response.max.bytes": str(10 * size)}

@@ -1,7 +1,10 @@
-"""Encoding and decoding of large messages, compared with kafka-python: `python -m bench.codec [--partitions N] [--per-topic N]`.
+"""Encoding and decoding of large messages, compared with kafka-python.
 
-The numbers are CPU ms, the best of several runs. Both codecs run in one process without garbage collection. reassignd's
-codec decodes into the objects that handlers use. In a `mixed` message the lengths of replica lists differ between rows.
+`python -m bench.codec [--partitions N] [--per-topic N]`.
+
+The numbers are CPU ms, the best of several runs. Both codecs run in one process without garbage collection.
+reassignd's codec decodes into the objects that handlers use. In a `mixed` message the lengths of replica
+lists differ between rows.
 """
 
 import argparse
@@ -26,7 +29,7 @@ with warnings.catch_warnings():
 
 
 def peer_over_our_schema(name: str) -> Any:
-    """Return kafka-python's class for a schema in `schemas/`, for a message that kafka-python does not have."""
+    """Return a class of kafka-python for a schema in `schemas/` whose message kafka-python lacks."""
 
     def json_patch(_: type, schema: Any) -> Any:
         # A field called Type would hide an attribute of the base class.

@@ -1,7 +1,7 @@
 """Fake brokers: they are registered in ZooKeeper, and record and answer the requests of the controller.
 
-They store no data, so a small machine can measure takeovers with many partitions. They also record the elections and the
-deletions of `/controller` in ZooKeeper.
+They store no data, so a small machine can measure takeovers with many partitions. They also record the
+elections and the deletions of `/controller` in ZooKeeper.
 """
 
 import asyncio
@@ -64,7 +64,10 @@ class Term(NamedTuple):
 
 
 class FakeBrokers:
-    """Fake brokers in a thread, which runs for the duration of a `with` statement. Times are those of `time.time`."""
+    """Fake brokers in a thread, which runs for the duration of a `with` statement.
+
+    Times are those of `time.time`.
+    """
 
     def __init__(self, zookeeper: str, ids: Sequence[int]) -> None:
         self.ids = ids

@@ -1,8 +1,9 @@
 """Cost and effect of the gateway, with a real Kafka 4.1 on this machine: `python -m bench.gateway`.
 
-Measured are a plan sent to Kafka directly and through the gateway, the use of the window, CPU time while 10,000 partitions
-are queued, the cost of relayed requests, and the latency of producers during a move with and without a window. Times
-depend on other work on the machine; the CPU time of the gateway's process hardly does.
+Measured are a plan sent to Kafka directly and through the gateway, the use of the window, CPU time while
+10,000 partitions are queued, the cost of relayed requests, and the latency of producers during a move with
+and without a window. Times depend on other work on the machine; the CPU time of the gateway's process hardly
+does.
 """
 
 import argparse
@@ -82,7 +83,7 @@ def measure_plan(at: Site) -> None:
 
 @contextmanager
 def slots_taken(at: Site) -> Iterator[list[int]]:
-    """Sample the number of reassignments that Kafka lists, while the gateway has more than fit in the window."""
+    """Sample how many reassignments Kafka lists while the gateway has more than fit in the window."""
     taken: list[int] = []
     over = Event()
     direct, gateway = RawConnection(at.kafka.bootstrap), RawConnection(at.gateway.bootstrap)
@@ -121,7 +122,7 @@ def measure_window(at: Site) -> None:
 
 
 def alter_seconds(at: Site) -> float:
-    """Return the median time of Kafka for a change of the replica order of one partition, which copies nothing."""
+    """Return Kafka's median time for another order of a partition's replicas, which copies nothing."""
     connection = RawConnection(at.kafka.bootstrap)
     times = []
     for turn in range(20):
@@ -162,7 +163,10 @@ def measure_producers(at: Site) -> None:
 
 
 def measured_load(at: Site, meanwhile: Callable[[], bool]) -> str:
-    """Return the latencies of a producer of LOAD_RECORDS. `meanwhile` is called repeatedly until it has ended."""
+    """Return the latencies of a producer of LOAD_RECORDS.
+
+    `meanwhile` is called repeatedly until it has ended.
+    """
     producer = load(at.kafka.bootstrap, LOADED.name, LOAD_RECORDS, 1_000, LOAD_RATE)
     while producer.poll() is None:
         meanwhile()

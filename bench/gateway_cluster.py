@@ -84,7 +84,10 @@ class Site(NamedTuple):
         configure(self.gateway.bootstrap, 4, "", {P_LIMIT: value})
 
     def throttle(self, rate: int | None) -> None:
-        """Set Kafka's replication throttle on all brokers directly; None removes it, so that reassignd may set its own."""
+        """Set Kafka's replication throttle on all brokers directly.
+
+        None removes it, so that reassignd may set its own.
+        """
         value = None if rate is None else str(rate)
         rates: dict[str, str | None] = {
             f"{side}.replication.throttled.rate": value for side in ("leader", "follower")
@@ -102,7 +105,7 @@ class Site(NamedTuple):
         return processor_seconds(self.gateway.pid)
 
     def create(self, topic: Topic) -> None:
-        """Create the topic, wait until its replicas are in sync, add all of them to the throttle, and write its data."""
+        """Create the topic in sync, add its replicas to the throttle, and write its data."""
         rows = [CreatableReplicaAssignment(i, each) for i, each in enumerate(topic.replicas(there=False))]
         request = CreateTopicsRequest([CreatableTopic(topic.name, -1, -1, rows)], timeout_ms=100_000)
         connection = RawConnection(self.kafka.bootstrap)

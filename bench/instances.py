@@ -1,9 +1,11 @@
-"""Take-overs between instances that share a state topic: `python -m bench.instances [--rows 100000] [--keys 1000000]`.
+"""Take-overs between instances that share a state topic.
 
-Two instances run before a real cluster of three brokers. The state topic has the results of an ended plan (`--rows`),
-and a plan of 300 partitions runs. Measured are the take-overs after kill -9, after SIGTERM and by a hand-over, each
-until the other instance is active; the latency of orders and lists through the standby beside the active instance; and
-the cold start of an instance alone with `--keys` records.
+`python -m bench.instances [--rows 100000] [--keys 1000000]`.
+
+Two instances run before a real cluster of three brokers. The state topic has the results of an ended plan
+(`--rows`), and a plan of 300 partitions runs. Measured are the take-overs after kill -9, after SIGTERM and by
+a hand-over, each until the other instance is active; the latency of orders and lists through the standby
+beside the active instance; and the cold start of an instance alone with `--keys` records.
 """
 
 import argparse

@@ -1,4 +1,7 @@
-"""Requests with 100,000 partitions and more, and the latency of another client meanwhile: `python -m bench.large_requests`."""
+"""Requests with 100,000 partitions and more, and the latency of another client meanwhile.
+
+`python -m bench.large_requests`.
+"""
 
 import argparse
 import tempfile
@@ -35,7 +38,7 @@ NEARLY_IDLE, IDLE_SECONDS = 0.1, 120
 
 
 def alter(topics: int, replicas: tuple[int, ...] | None, first: int = 0) -> bytes:
-    """Return an encoded request that sets all partitions of `topics` topics to `replicas`, starting at topic `first`."""
+    """Return an encoded order of `replicas` for all partitions of `topics` topics from `first` on."""
     rows = [ReassignablePartition(index, replicas) for index in range(PARTITIONS_PER_TOPIC)]
     named = [ReassignableTopic(f"bench-{topic}", rows) for topic in range(first, first + topics)]
     return encode(AlterPartitionReassignmentsRequest(topics=named), 1)
@@ -116,7 +119,10 @@ def wait_until_unchanged(connection: RawConnection, listing: bytes) -> None:
 
 
 def wait_until_idle(pid: int) -> None:
-    """Wait until the process is nearly idle: its brokers have the commands of earlier requests. At most IDLE_SECONDS."""
+    """Wait until the process is nearly idle: its brokers have the commands of earlier requests.
+
+    At most IDLE_SECONDS.
+    """
     deadline = perf_counter() + IDLE_SECONDS
     while busy_share(pid) > NEARLY_IDLE and perf_counter() < deadline:
         pass

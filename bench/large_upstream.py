@@ -1,8 +1,8 @@
 """A large simulated upstream, and a gateway in front of it: `python -m bench.large_upstream`.
 
-The upstream is a process of its own, which only answers: 500 brokers, 200,000 partitions with three replicas in topics of
-100, and moves that never end. Measured are the first look at everything, the memory per partition, and the share of a core
-that the gateway takes while 10,000 partitions move.
+The upstream is a process of its own, which only answers: 500 brokers, 200,000 partitions with three replicas
+in topics of 100, and moves that never end. Measured are the first look at everything, the memory per
+partition, and the share of a core that the gateway takes while 10,000 partitions move.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """CPU time of the server for open pages: `python -m bench.open_pages [--partitions 100000] [--seconds 30]`.
 
-A server has one job with all partitions, ten of which move. Its CPU time is measured with one page and with 50, and
-before each of these without a page. A page is a connection that sends the requests of `server/page/` at its pace; in
-some rows it shows the job's partitions as well. The difference is the cost of the pages. If the machine was too busy for
-the pace, it is multiplied by the refreshes that are missing.
+A server has one job with all partitions, ten of which move. Its CPU time is measured with one page and with
+50, and before each of these without a page. A page is a connection that sends the requests of `server/page/`
+at its pace; in some rows it shows the job's partitions as well. The difference is the cost of the pages. If
+the machine was too busy for the pace, it is multiplied by the refreshes that are missing.
 """
 
 import argparse
@@ -22,7 +22,8 @@ from bench.queued_partitions import FEW, Subject, show
 from tools.raw_connection import processor_seconds
 
 EVERY_SECONDS = 2.0
-"""Time between two refreshes of the page. On a busy machine the page takes longer (`page.js`); the bench does not."""
+"""Time between two refreshes of the page. On a busy machine the page takes longer (`page.js`); the bench does
+not."""
 
 OVERVIEW = ("/v1/status", "/v1/limits", "/v1/jobs?limit=20&offset=0")
 DETAIL = (*OVERVIEW, "/v1/jobs/1?limit=100&offset=0")
@@ -60,7 +61,7 @@ async def _pages(http: str, count: int, paths: tuple[str, ...], seconds: float) 
 
 
 def busy_percent(subject: Subject, pages: int, paths: tuple[str, ...], seconds: float) -> tuple[float, int]:
-    """Return the CPU time of the server in percent of a core while the pages are open, and their refreshes."""
+    """Return the server's CPU time in percent of a core while the pages are open, and their refreshes."""
     before, began = processor_seconds(subject.server.pid), perf_counter()
     refreshes = asyncio.run(_pages(subject.server.http, pages, paths, seconds))
     if not pages:

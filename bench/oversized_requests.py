@@ -1,7 +1,7 @@
 """Cost of invalid and oversized requests: `python -m bench.oversized_requests`.
 
-Each request is sent to a new server, while another client lists one partition every 5 ms. `--only NAME` selects the
-requests whose name contains NAME.
+Each request is sent to a new server, while another client lists one partition every 5 ms. `--only NAME`
+selects the requests whose name contains NAME.
 """
 
 import argparse
@@ -217,7 +217,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     print(
-        "| request | s | processor, s | memory, MB | others' longest wait, ms | answer |\n|---|---|---|---|---|---|"
+        "| request | s | processor, s | memory, MB | others' longest wait, ms | answer"
+        " |\n|---|---|---|---|---|---|"
     )
     for case in allowed() if options.allowed else cases():
         if options.only in case.name:

@@ -1,10 +1,13 @@
-"""Which signals lead the latency of producers during a move, and what slows a move best: `python -m bench.pace`.
+"""Which signals lead the latency of producers during a move, and what slows a move best.
 
-A real Kafka 4.1 with four brokers on this machine, producers on all of them, and a topic whose followers move there and
-back in several modes: at once, with Kafka's throttle, with windows, and with `reassignment.pace=auto`. For each run a
-process of its own (`bench.pace_probe`) produces and samples the signals. Written are a table, `pace.json` with the
-figures of each run, and plots. Latencies depend on other work on the machine: compare the runs of one table. A mode in
-which nothing moves shows how much they differ by chance.
+`python -m bench.pace`.
+
+A real Kafka 4.1 with four brokers on this machine, producers on all of them, and a topic whose followers move
+there and back in several modes: at once, with Kafka's throttle, with windows, and with
+`reassignment.pace=auto`. For each run a process of its own (`bench.pace_probe`) produces and samples the
+signals. Written are a table, `pace.json` with the figures of each run, and plots. Latencies depend on other
+work on the machine: compare the runs of one table. A mode in which nothing moves shows how much they differ
+by chance.
 """
 
 import argparse
@@ -54,7 +57,7 @@ Sample = tuple[float, int, float]
 
 
 class Mode(NamedTuple):
-    """How a plan is moved: by the gateway or by Kafka directly, with these cluster-wide configs and throttle."""
+    """How a plan is moved: by the gateway or by Kafka, with these cluster-wide configs and throttle."""
 
     name: str
     gateway: bool = True
@@ -99,7 +102,10 @@ def replicas(partition: int, there: bool) -> tuple[int, int]:
 
 
 def loaded_replicas(partition: int) -> tuple[int, int]:
-    """Return leader and follower of a partition with producers. All pairs of brokers take part, as in a real cluster."""
+    """Return leader and follower of a partition with producers.
+
+    All pairs of brokers take part, as in a real cluster.
+    """
     leader = partition % BROKERS
     return leader + 1, (leader + 1 + partition // BROKERS) % BROKERS + 1
 
@@ -243,7 +249,7 @@ def correlation(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def correlations(runs: Sequence[Run], signal: str) -> dict[int, float]:
-    """Return the correlation of a signal with the producers' p99 of the same broker, by seconds that the signal is ahead."""
+    """Return the correlation of a signal with the producers' p99 of its broker, by the signal's lead in s."""
     found = {}
     for ahead in (0, 1, 2):
         pairs = []
@@ -261,8 +267,8 @@ def correlations(runs: Sequence[Run], signal: str) -> dict[int, float]:
 def caught(runs: Sequence[Run], signal: str) -> tuple[float, float]:
     """Return how many of the slow seconds the signal shows, and how many of its alarms are right.
 
-    A second is slow when the producers' p99 at a broker exceeds FACTOR times the idle one. The signal shows it when its p75
-    exceeds FACTOR times its own idle p75.
+    A second is slow when the producers' p99 at a broker exceeds FACTOR times the idle one. The signal shows
+    it when its p75 exceeds FACTOR times its own idle p75.
     """
     hits = misses = false = 0
     for run in runs:

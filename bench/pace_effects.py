@@ -1,8 +1,11 @@
-"""What pace costs and how it treats others, before a real Kafka: `python -m bench.pace_effects --only cost` (or `idle`, `neighbour`).
+"""What pace costs and how it treats others, before a real Kafka.
 
-With the cluster of `bench.pace`. `cost`: the CPU time of the gateway and the produces of its canary, with pace and without.
-`idle`: the time of moves without producers. `neighbour`: the effort of a broker, second by second, while others begin to
-write to it in mid-plan, and after they have ended. Times depend on other work on the machine.
+`python -m bench.pace_effects --only cost` (or `idle`, `neighbour`).
+
+With the cluster of `bench.pace`. `cost`: the CPU time of the gateway and the produces of its canary, with
+pace and without. `idle`: the time of moves without producers. `neighbour`: the effort of a broker, second by
+second, while others begin to write to it in mid-plan, and after they have ended. Times depend on other work
+on the machine.
 """
 
 import argparse
@@ -81,14 +84,17 @@ def end_offset(at: Site, topic: str, leader: int = 1) -> int:
 
 
 def spent(at: Site) -> tuple[float, float]:
-    """Return the share of a core that the gateway used, and the produces of the canary per second to broker 1."""
+    """Return the share of a core that the gateway used, and the canary's produces per second to broker 1."""
     before, offset = at.cpu_seconds(), end_offset(at, CANARY)
     time.sleep(COST_SECONDS)
     return (at.cpu_seconds() - before) / COST_SECONDS, (end_offset(at, CANARY) - offset) / COST_SECONDS
 
 
 def measure_cost(at: Site, _: argparse.Namespace) -> None:
-    """Print the CPU time of the gateway and the produces of the canary: without pace, when it probes often, and calm."""
+    """Print the CPU time of the gateway and the produces of the canary.
+
+    Without pace, when it probes often, and calm.
+    """
     without = spent(at)[0]
     pace(at, "auto")
     wait_until(lambda: end_offset(at, CANARY) >= 0, lambda: "the canary", 0.2)
@@ -97,7 +103,8 @@ def measure_cost(at: Site, _: argparse.Namespace) -> None:
     calm = spent(at)
     pace(at, "off")
     print(
-        "| pace | CPU of the gateway, of a core | more than without | canary's produces per second and broker |"
+        "| pace | CPU of the gateway, of a core | more than without | canary's produces per second"
+        " and broker |"
     )
     print("|---|---|---|---|")
     print(f"| off | {without:.2%} | | |")
@@ -106,7 +113,10 @@ def measure_cost(at: Site, _: argparse.Namespace) -> None:
 
 
 def measure_idle(at: Site, options: argparse.Namespace) -> None:
-    """Print the time of moves without producers: with pace that was just switched on, at once, and with pace in turn."""
+    """Print the time of moves without producers.
+
+    With pace that was just switched on, at once, and with pace in turn.
+    """
     turns = count()
 
     def seconds() -> float:
@@ -171,7 +181,7 @@ def moving(at: Site, partitions: int) -> Iterator[None]:
 
 
 def measure_neighbour(at: Site, options: argparse.Namespace) -> None:
-    """Print the effort of a broker over time, while others begin to write to it, and after they have ended."""
+    """Print the effort of a broker over time, while others write to it and after they have ended."""
     create(at, NEIGHBOUR, [(LOADED_BROKER, LOADED_BROKER % BROKERS + 1)] * 4)
     pace(at, "auto")
     per_second = int(options.neighbour * 1e6 / RECORD_BYTES)

@@ -63,7 +63,8 @@ def plot(
     if level:
         at = y.at(level[1])
         parts.append(
-            f'<line x1="{x.first}" x2="{x.last}" y1="{at:.1f}" y2="{at:.1f}" stroke="#c00" stroke-dasharray="5 4"/>'
+            f'<line x1="{x.first}" x2="{x.last}" y1="{at:.1f}" y2="{at:.1f}" stroke="#c00"'
+            ' stroke-dasharray="5 4"/>'
         )
         parts.append(_text(x.last + 8, at + 4, level[0], colour="#c00"))
     for number, (name, each) in enumerate(series.items()):

@@ -1,7 +1,7 @@
 """Producers and the signals of `bench.pace`, in a process of its own: `python -m bench.pace_probe`.
 
-It reads a `Plan` as JSON from the first line of stdin, runs until stdin is closed, and writes all samples as JSON. Times
-are those of `time.monotonic`, which processes of one machine share. Latencies are in ms.
+It reads a `Plan` as JSON from the first line of stdin, runs until stdin is closed, and writes all samples as
+JSON. Times are those of `time.monotonic`, which processes of one machine share. Latencies are in ms.
 """
 
 import asyncio
@@ -41,7 +41,10 @@ EVERY = {"canary": 0.1, "trip": 0.1, "offsets": 0.1, "relayed": 0.1, "isr": 0.25
 
 
 class Plan(NamedTuple):
-    """What to produce and to sample. Partition i of both topics is led by the broker at position i % brokers."""
+    """What to produce and to sample.
+
+    Partition i of both topics is led by the broker at position i % brokers.
+    """
 
     brokers: list[str]
     """HOST:PORT by broker."""

@@ -1,7 +1,8 @@
 """The page with a large job in a browser: `python -m bench.page_speed [--partitions 100000] [--seconds 30]`.
 
-Chromium opens the partitions of a job, ten of which move. Measured are the time from the start of the navigation until
-the rows are drawn, and the processor time of the main thread for that and for each refresh (drawing included).
+Chromium opens the partitions of a job, ten of which move. Measured are the time from the start of the
+navigation until the rows are drawn, and the processor time of the main thread for that and for each refresh
+(drawing included).
 """
 
 import argparse
@@ -31,7 +32,9 @@ const look = () => {
 };
 requestAnimationFrame(look);
 new PerformanceObserver((list) => {
-  for (const task of list.getEntries()) if (window.painted) window.longest = Math.max(window.longest, task.duration);
+  for (const { duration } of list.getEntries()) {
+    if (window.painted) window.longest = Math.max(window.longest, duration);
+  }
 }).observe({ type: "longtask" });
 """
 

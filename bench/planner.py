@@ -1,8 +1,8 @@
 """The planner in Python and on Spark: `python -m bench.planner [--partitions N] [--brokers N] [--rows N]`.
 
-Every partition moves to three other brokers. Times are wall-clock seconds on local[2], the best of several runs after a
-warm-up. First the next steps of random partitions, with offline brokers and lagging replicas, are compared between Spark
-and Python; `--rows 0` skips the comparison.
+Every partition moves to three other brokers. Times are wall-clock seconds on local[2], the best of several
+runs after a warm-up. First the next steps of random partitions, with offline brokers and lagging replicas,
+are compared between Spark and Python; `--rows 0` skips the comparison.
 """
 
 import argparse

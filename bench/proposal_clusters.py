@@ -1,7 +1,8 @@
 """Clusters for `bench.proposals`, made from a seed.
 
-Three racks, topics of very different sizes, bytes that differ by topic and by partition. 70 % of the topics were created when a
-fifth of the brokers was missing, by Kafka's old assigner, so replicas, leaders and bytes are uneven.
+Three racks, topics of very different sizes, bytes that differ by topic and by partition. 70 % of the topics
+were created when a fifth of the brokers was missing, by Kafka's old assigner, so replicas, leaders and bytes
+are uneven.
 """
 
 import random
@@ -17,7 +18,10 @@ OLD_SHARE = 0.7
 
 
 class Shape(NamedTuple):
-    """Size of a cluster. `added` brokers hold nothing yet; without `by_rack`, replicas were placed regardless of racks."""
+    """Size of a cluster.
+
+    `added` brokers hold nothing yet; without `by_rack`, replicas were placed regardless of racks.
+    """
 
     partitions: int
     brokers: int

@@ -1,10 +1,13 @@
-"""Proposed plans: quality, time and memory: `python -m bench.proposals [--sizes small,10k,200k,1m,2m] [--no-generate]`.
+"""Proposed plans: quality, time and memory.
 
-Each size is a cluster made from a seed (bench.proposal_clusters), in a process of its own. Times are from the snapshot in memory
-to the proposal, as wall-clock and CPU seconds; memory is the peak of the process, the snapshot included. Up to 10,000 partitions,
-`kafka-reassign-partitions --generate` of Kafka 4.3 plans for the same cluster, on embedded brokers; it knows only a list of
-brokers. Small clusters are also solved by HiGHS, as mixed-integer programs. Counts and bytes are the highest and lowest of a
-broker, relative to the mean of its rack. Topics are the topic excess before and after.
+`python -m bench.proposals [--sizes small,10k,200k,1m,2m] [--no-generate]`.
+
+Each size is a cluster made from a seed (bench.proposal_clusters), in a process of its own. Times are from the
+snapshot in memory to the proposal, as wall-clock and CPU seconds; memory is the peak of the process, the
+snapshot included. Up to 10,000 partitions, `kafka-reassign-partitions --generate` of Kafka 4.3 plans for the
+same cluster, on embedded brokers; it knows only a list of brokers. Small clusters are also solved by HiGHS,
+as mixed-integer programs. Counts and bytes are the highest and lowest of a broker, relative to the mean of
+its rack. Topics are the topic excess before and after.
 """
 
 import argparse
@@ -43,7 +46,8 @@ SMALL = 10
 """Clusters of so few brokers are too coarse for a ratio of bytes."""
 TABLE = "{:50} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>11} {:>11} {:>9} {:>17} {:>8} {:>8}"
 HEAD = (
-    "cluster, goal", "moves", "bound", "HiGHS", "generate", "GB", "/bound", "counts", "bytes", "leaders", "topics", "wall s", "CPU s",
+    "cluster, goal", "moves", "bound", "HiGHS", "generate", "GB", "/bound", "counts", "bytes",
+    "leaders", "topics", "wall s", "CPU s",
 )  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """Proposals for snapshots that Spark reads: `python -m bench.proposals_on_spark [--sizes 200k,1m]`.
 
-The clusters are those of `bench.proposals`, as a file of JSON lines. Times are from the file to the proposal on local[2], as
-wall-clock seconds and as CPU seconds of both processes: the first one includes the start of Spark, the others are warm. The same
-file is proposed for without Spark, and the plans are compared. Memory is the peak of each process.
+The clusters are those of `bench.proposals`, as a file of JSON lines. Times are from the file to the proposal
+on local[2], as wall-clock seconds and as CPU seconds of both processes: the first one includes the start of
+Spark, the others are warm. The same file is proposed for without Spark, and the plans are compared. Memory is
+the peak of each process.
 """
 
 import argparse

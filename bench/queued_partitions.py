@@ -1,8 +1,8 @@
 """Up to a million queued partitions: `python -m bench.queued_partitions [--sizes 100000,1000000]`.
 
-Two requests reassign all partitions, while a limit allows ten steps. Measured are the memory per queued partition, the
-time until a new limit takes effect, and the restart after kill -9. For the controller alone, the CPU time to start the next
-step is measured; the other numbers depend on other work on the machine.
+Two requests reassign all partitions, while a limit allows ten steps. Measured are the memory per queued
+partition, the time until a new limit takes effect, and the restart after kill -9. For the controller alone,
+the CPU time to start the next step is measured; the other numbers depend on other work on the machine.
 """
 
 import argparse

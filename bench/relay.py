@@ -1,7 +1,7 @@
 """Cost of relaying: requests to one Kafka, directly and through the gateway: `python -m bench.relay`.
 
-The requests are a small relayed one, one whose answer is rewritten, a List, and a large Fetch. The throughput of Fetch is
-also given per second of the gateway's CPU time. `bench.gateway` includes these measurements.
+The requests are a small relayed one, one whose answer is rewritten, a List, and a large Fetch. The throughput
+of Fetch is also given per second of the gateway's CPU time. `bench.gateway` includes these measurements.
 """
 
 import statistics

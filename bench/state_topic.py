@@ -1,8 +1,8 @@
 """The state topic beside a data directory: `python -m bench.state_topic [--keys 1000000]`.
 
-Both stores commit the same records in turn, on the same machine: one record at a time, and a plan of 100,000 rows. Then
-the topic is read from its beginning, and the CPU of a standby is measured. Kafka runs with three brokers; each commit
-waits for all replicas.
+Both stores commit the same records in turn, on the same machine: one record at a time, and a plan of 100,000
+rows. Then the topic is read from its beginning, and the CPU of a standby is measured. Kafka runs with three
+brokers; each commit waits for all replicas.
 """
 
 import argparse
@@ -69,7 +69,10 @@ async def connected(kafka: KafkaCluster, topic: str) -> AsyncIterator[KafkaState
 
 @asynccontextmanager
 async def topic_writer(log: KafkaStateLog) -> AsyncIterator[tuple[Store, TermWriter]]:
-    """Claim the term of an empty topic; the context has its store and its writer. What is written is read, too."""
+    """Claim the term of an empty topic; the context has its store and its writer.
+
+    What is written is read, too.
+    """
     clock, timings = RealClock(), Timings(30.0)
     producer = await _until_answered(log)
     claim = Claim(
@@ -164,7 +167,8 @@ async def compare(stores: dict[str, Store]) -> None:
         cpu = await longest_turn(store, plan(PLANS, PLAN))
         p95 = quantiles(times, n=20)[-1]
         print(
-            f"{name:12}{median(times):>15.2f} ms{p95:>7.1f} ms{seconds:>14.2f} s{held * 1000:>9.0f} ms{cpu * 1000:>9.0f} ms",
+            f"{name:12}{median(times):>15.2f} ms{p95:>7.1f} ms{seconds:>14.2f} s{held * 1000:>9.0f}"
+            f" ms{cpu * 1000:>9.0f} ms",
             flush=True,
         )
 

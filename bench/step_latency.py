@@ -1,7 +1,9 @@
-"""CPU time of the controller to start the next step, by the number of queued partitions. Part of `bench.queued_partitions`.
+"""CPU time of the controller to start the next step, by the number of queued partitions.
 
-A round is one decision: the ISR change that completes a step, and the start of the next step. CPU time does not depend on
-other work on the machine.
+Part of `bench.queued_partitions`.
+
+A round is one decision: the ISR change that completes a step, and the start of the next step. CPU time does
+not depend on other work on the machine.
 """
 
 from statistics import median

@@ -1,7 +1,10 @@
-"""Takeovers by Kafka's controller and by reassignd, in turn, in one cluster. They are timed by `bench.zookeeper`.
+"""Takeovers by Kafka's controller and by reassignd, in turn, in one cluster.
 
-All partitions are on fake brokers (`bench.fake_brokers`), so that the measured time is the controller's. Two real 3.9
-brokers are candidates. reassignd becomes the controller when it starts; a broker does when reassignd stops.
+They are timed by `bench.zookeeper`.
+
+All partitions are on fake brokers (`bench.fake_brokers`), so that the measured time is the controller's. Two
+real 3.9 brokers are candidates. reassignd becomes the controller when it starts; a broker does when reassignd
+stops.
 """
 
 import re
@@ -37,7 +40,8 @@ class Takeover(NamedTuple):
     """Durations of a controller change, in seconds."""
 
     first: float | None
-    """From the deletion of `/controller` to the new controller's first request. None if it was not deleted."""
+    """From the deletion of `/controller` to the new controller's first request. None if it was not
+    deleted."""
     complete: float
     """From the election to the UpdateMetadata after which a broker knows all partitions."""
 
@@ -69,7 +73,10 @@ class TakeoverRun:
         return self._fake_brokers.registered(broker)
 
     def takeover(self, act: Callable[[], object], *candidates: int) -> Takeover:
-        """Call `act`, wait until one of `candidates` is the controller and has sent all partitions; return the times."""
+        """Call `act`, wait until one of `candidates` is the controller and has sent all partitions.
+
+        Return the times.
+        """
         terms, lost = len(self._fake_brokers.terms), len(self._fake_brokers.lost)
         before = max((each.epoch for each in self._fake_brokers.requests), default=0)
         act()

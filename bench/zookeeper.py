@@ -1,8 +1,10 @@
-"""reassignd's controller compared with Kafka 3.9's, with the same brokers and ZooKeeper: `python -m bench.zookeeper`.
+"""reassignd's controller compared with Kafka 3.9's, with the same brokers and ZooKeeper.
 
-Measured are a move of 200 partitions without limits (API 45), fail-over after kill -9, the start of a controller with
-10,000 partitions in ZooKeeper, and memory. The brokers are 3.9.1 at inter-broker protocol 2.4-IV0, with the JVM options
-of Kafka's script.
+`python -m bench.zookeeper`.
+
+Measured are a move of 200 partitions without limits (API 45), fail-over after kill -9, the start of a
+controller with 10,000 partitions in ZooKeeper, and memory. The brokers are 3.9.1 at inter-broker protocol
+2.4-IV0, with the JVM options of Kafka's script.
 """
 
 import argparse
@@ -146,7 +148,7 @@ def move(address: str, targets: Sequence[tuple[int, ...]]) -> float:
     return time.perf_counter() - begun
 
 
-# ---- the fake_brokers -------------------------------------------------------------------------------------------
+# ---- the fake_brokers --------------------------------------------------------------------------------------
 
 
 class Measurements:
@@ -188,7 +190,7 @@ def measure_takeovers(partitions: int, rounds: int) -> None:
 
 
 def kill_kafka(run: TakeoverRun, measured: Measurements) -> None:
-    """Kill the controller broker, measure the takeover by the other one, and start the killed broker again."""
+    """Kill the controller broker, measure the takeover by the other one, and restart the killed broker."""
     killed = run.controller
     measured.kills.append(run.takeover(lambda: run.cluster.kill_broker(killed), *run.cluster.brokers))
     measured.memory.append(resident_mb(run.cluster.pid(run.controller)))
@@ -198,7 +200,10 @@ def kill_kafka(run: TakeoverRun, measured: Measurements) -> None:
 
 
 def kill_ours(run: TakeoverRun, measured: Measurements) -> None:
-    """Start reassignd, which becomes the controller; start a second process; kill the first and measure the takeover."""
+    """Start reassignd, which becomes the controller; start a second process.
+
+    Kill the first and measure the takeover.
+    """
     first, second = run.controllers
     measured.starts.append(run.takeover(first.start, first.node_id))
     second.start()

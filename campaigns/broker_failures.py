@@ -1,8 +1,9 @@
 """Failures of brokers under two instances that execute a plan and orders.
 
-Run it with `python -m campaigns.broker_failures --rounds 10`. The rounds repeat the kinds of HARM. Each begins with a plan
-of many partitions, and ends when the plan has ended, clients' orders are acknowledged again, and one instance is
-active. `campaigns.two_instances` has what must hold in the end. After a failure the logs are kept.
+Run it with `python -m campaigns.broker_failures --rounds 10`. The rounds repeat the kinds of HARM. Each
+begins with a plan of many partitions, and ends when the plan has ended, clients' orders are acknowledged
+again, and one instance is active. `campaigns.two_instances` has what must hold in the end. After a failure
+the logs are kept.
 """
 
 import asyncio
@@ -113,7 +114,10 @@ class BrokerFailures(TwoInstances):
         )
 
     async def kill_leader(self) -> None:
-        """Kill the leader of the state partition. It stays away until orders are acknowledged by its successor."""
+        """Kill the leader of the state partition.
+
+        It stays away until orders are acknowledged by its successor.
+        """
         await self._kill({await self._leader()}, until=self._acknowledged(ORDERS))
 
     async def kill_coordinator(self) -> None:
@@ -223,7 +227,10 @@ class BrokerFailures(TwoInstances):
         return response.topics[0].partitions
 
     async def _until(self, what: str, look: Callable[[], Awaitable[bool]]) -> None:
-        """Wait until `look` returns True; a broker that does not answer is asked again. Raises SurvivalError."""
+        """Wait until `look` returns True; a broker that does not answer is asked again.
+
+        Raises SurvivalError.
+        """
         deadline, failure = time.monotonic() + LONGEST_SECONDS, ""
         while time.monotonic() < deadline:
             try:

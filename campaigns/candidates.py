@@ -1,8 +1,8 @@
 """Three instances that are started at once before one cluster: exactly one becomes active.
 
-Run it with `python -m campaigns.candidates --rounds 20`. All rounds have the same state topic. In the odd rounds the
-instances are killed in the end, so the next candidates wait for a session of silence and stand at the same moment. In
-the even ones they are stopped, so the term is released.
+Run it with `python -m campaigns.candidates --rounds 20`. All rounds have the same state topic. In the odd
+rounds the instances are killed in the end, so the next candidates wait for a session of silence and stand at
+the same moment. In the even ones they are stopped, so the term is released.
 """
 
 import argparse
@@ -44,7 +44,10 @@ class Started(NamedTuple):
 
 
 class Candidates:
-    """The instances. Raises SurvivalError if there is another number of active ones than one, or they change."""
+    """The instances.
+
+    Raises SurvivalError if there is another number of active ones than one, or they change.
+    """
 
     def __init__(self, kafka: KafkaCluster, folder: Path) -> None:
         self._kafka = kafka
@@ -85,7 +88,10 @@ class Candidates:
         return self._agreed()
 
     def _agreed(self) -> tuple[str, int]:
-        """Return the id and the term of the active instance. Raises SurvivalError, or OSError for an answer of 503."""
+        """Return the id and the term of the active instance.
+
+        Raises SurvivalError, or OSError for an answer of 503.
+        """
         roles = [instance.text("/readyz") for instance in self._instances]
         if sum(ACTIVE in role for role in roles) != 1:
             raise SurvivalError(f"not one instance is active: {roles}")
@@ -122,7 +128,8 @@ def main() -> int:
             candidates.end()
         found, seconds = asyncio.run(findings(kafka.addresses().split(","))), candidates.seconds
         print(
-            f"{options.rounds} starts of {CANDIDATES} instances, {found.claims} claims, {len(found.late)} late batches;"
+            f"{options.rounds} starts of {CANDIDATES} instances, {found.claims} claims,"
+            f" {len(found.late)} late batches;"
             f" ready after {statistics.median(seconds):.1f} s (median), {max(seconds):.1f} s at most"
         )
     return 0

@@ -1,9 +1,9 @@
 """Cuts between two instances and their cluster, under load: each kind of CUTS once in each round.
 
-Run it with `python -m campaigns.cuts --rounds 5`. `campaigns.two_instances` has what must hold in the end. A cut holds
-the frames, and passes them on when it ends, as a network does that repeats lost packets. In the last step a row that an
-earlier active instance has sent arrives when all orders are carried out. After a failure the logs of the instances and
-of Kafka are kept.
+Run it with `python -m campaigns.cuts --rounds 5`. `campaigns.two_instances` has what must hold in the end. A
+cut holds the frames, and passes them on when it ends, as a network does that repeats lost packets. In the
+last step a row that an earlier active instance has sent arrives when all orders are carried out. After a
+failure the logs of the instances and of Kafka are kept.
 """
 
 import asyncio
@@ -29,7 +29,8 @@ from protocol.messages.metadata_request import MetadataRequest, MetadataRequestT
 from tools.instances import Instance
 
 HELD_SECONDS, LATE_SECONDS = 25.0, 35.0
-"""How long after a take-over rows of the earlier active instance arrive. For 30 s the next one sends no other rows."""
+"""How long after a take-over rows of the earlier active instance arrive. For 30 s the next one sends no other
+rows."""
 FAULT_SECONDS, POLLS = 30.0, 1000
 """Longest time until a fault has concerned something."""
 DELAY = (1.0, 3.0)
@@ -77,7 +78,7 @@ class Cuts(TwoInstances):
         await self._until_taken_over(active, requests=False)
 
     async def answers_only(self, active: Instance) -> None:
-        """The active instance gets the answers to earlier requests, and sends requests that arrive after the cut."""
+        """The active instance gets answers to earlier requests, and its own requests arrive after the cut."""
         await self._until_taken_over(active, answers=False)
 
     async def delayed(self, active: Instance) -> None:

@@ -1,14 +1,14 @@
 """What an operator does with several instances, with the chart's commands and Kafka's tool.
 
-Run it with `python -m campaigns.operator_trial`. It needs helm (`python -m tools.kubernetes`) and Java, and takes about
-five minutes.
+Run it with `python -m campaigns.operator_trial`. It needs helm (`python -m tools.kubernetes`) and Java, and
+takes about five minutes.
 
-Before a real cluster of three brokers: a gateway with a data directory accepts a plan of 2,000 partitions. Its records
-are moved to a topic while the plan runs, and two instances go on with it: the processes that the chart's Deployment
-describes, behind one name. The active one is killed three times. A second plan moves everything back, meanwhile all
-instances are replaced as by a rolling update, and the records are moved to a data directory again. The tool executes,
-lists and verifies. Each part is timed. With `--old-tree`, the instances before the update run the code of another
-working tree, so two versions run beside each other.
+Before a real cluster of three brokers: a gateway with a data directory accepts a plan of 2,000 partitions.
+Its records are moved to a topic while the plan runs, and two instances go on with it: the processes that the
+chart's Deployment describes, behind one name. The active one is killed three times. A second plan moves
+everything back, meanwhile all instances are replaced as by a rolling update, and the records are moved to a
+data directory again. The tool executes, lists and verifies. Each part is timed. With `--old-tree`, the
+instances before the update run the code of another working tree, so two versions run beside each other.
 """
 
 import argparse
@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,10 @@ def part(name: str) -> Iterator[None]:
 
 
 def values(kafka: KafkaCluster, ports: int) -> dict[str, Any]:
-    """Return the values of the chart. `ports` is the first of the Kafka ports; HTTP has the one after them."""
+    """Return the values of the chart.
+
+    `ports` is the first of the Kafka ports; HTTP has the one after them.
+    """
     brokers = len(kafka.brokers)
     return {
         "upstream": {"bootstrapServers": kafka.addresses()},
@@ -95,7 +99,10 @@ def rendered(chosen: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 class Pod:
-    """A process as the Deployment describes it, on an address of its own. It runs the code of a working tree."""
+    """A process as the Deployment describes it, on an address of its own.
+
+    It runs the code of a working tree.
+    """
 
     def __init__(self, chart: dict[str, Any], secrets: Path, folder: Path, host: str, tree: Path) -> None:
         [container] = chart["Deployment"]["spec"]["template"]["spec"]["containers"]
@@ -317,7 +324,8 @@ def create_topics(kafka: KafkaCluster) -> None:
     # A broker that still creates replicas does not know newer topics.
     for broker in kafka.brokers:
         connection = RawConnection(kafka.address(broker))
-        wait_until(lambda: in_sync(connection) == TOPICS * PER_TOPIC, lambda: "the topics to be in sync", 0.5)  # noqa: B023 (called at once)
+        synced = partial(in_sync, connection)
+        wait_until(lambda: synced() == TOPICS * PER_TOPIC, lambda: "the topics to be in sync", 0.5)  # noqa: B023
         connection.close()
 
 

@@ -19,7 +19,8 @@ from protocol.messages.alter_partition_reassignments_response import AlterPartit
 TOPIC = "moved"
 ANSWER_SECONDS = 20.0
 LATEST_SECONDS = 30.0
-"""An order without an answer is carried out within this time, or never: instances hold it for 15 s at most."""
+"""An order without an answer is carried out within this time, or never: instances hold it for 15 s at
+most."""
 EVENTS_SHOWN = 6
 """Events of a partition that a failure shows."""
 
@@ -38,13 +39,16 @@ class Orders:
 
     def __init__(self, partitions: int, rng: random.Random) -> None:
         self.wanted: list[set[Replicas]] = [{CHOICES[0]} for _ in range(partitions)]
-        """Of each partition the target of the last acknowledged order, and of later orders without an answer."""
+        """Of each partition the target of the last acknowledged order, and of later orders without an
+        answer."""
         self.counts: Counter[str] = Counter()
         self.refusable: frozenset[int] = frozenset()
-        """Codes with which Kafka refuses rows in the situations of the campaign. A refused row changes nothing."""
+        """Codes with which Kafka refuses rows in the situations of the campaign. A refused row changes
+        nothing."""
         self._rng = rng
         self._free_from = [0.0] * partitions
-        """When the partition can be ordered again. Of two orders at once it would be unknown which one was the last."""
+        """When the partition can be ordered again. Of two orders at once it would be unknown which one was
+        the last."""
         self._events: list[list[str]] = [[] for _ in range(partitions)]
 
     async def send(self, client: UpstreamClient, to: str) -> None:

@@ -1,10 +1,11 @@
 """What an operator sees of pace: `python -m campaigns.pace_trial`.
 
-Before a real cluster of four brokers, with a producer and a consumer: the operator switches pace on and executes a plan
-that copies 5 GB, with no other setting, and looks at the page. It ends when the plan has ended, no throttle is left, and
-the consumer has read all records once and in order. Printed are the times, and the latencies of produces before the plan
-and during it. With Chromium, the section *Pace* of the page is saved as a picture in mid-plan. Kafka's log directories
-are in the folder for temporary files (TMPDIR); they need 11 GB.
+Before a real cluster of four brokers, with a producer and a consumer: the operator switches pace on and
+executes a plan that copies 5 GB, with no other setting, and looks at the page. It ends when the plan has
+ended, no throttle is left, and the consumer has read all records once and in order. Printed are the times,
+and the latencies of produces before the plan and during it. With Chromium, the section *Pace* of the page is
+saved as a picture in mid-plan. Kafka's log directories are in the folder for temporary files (TMPDIR); they
+need 11 GB.
 """
 
 import argparse

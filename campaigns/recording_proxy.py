@@ -1,8 +1,8 @@
-"""A proxy between instances of reassignd and their cluster, which records what passes, and can hold or delay it.
+"""A proxy between instances and their cluster, which records what passes, and can hold or delay it.
 
-It runs in a thread of its own, so it sees what the instances send in the order in which they send it. On a busy machine
-it can read requests late; then `_Ticks` tells how early they can have arrived. The process at the other end of a
-connection is found by its sockets.
+It runs in a thread of its own, so it sees what the instances send in the order in which they send it. On a
+busy machine it can read requests late; then `_Ticks` tells how early they can have arrived. The process at
+the other end of a connection is found by its sockets.
 """
 
 import asyncio
@@ -27,7 +27,10 @@ LINGER_SECONDS = 2.0
 
 @dataclass(eq=False)
 class Fault:
-    """A fault between some instances and some brokers; None: all. It holds frames until it ends, or delays them."""
+    """A fault between some instances and some brokers; None: all.
+
+    It holds frames until it ends, or delays them.
+    """
 
     pids: frozenset[int] | None = None
     brokers: frozenset[int] | None = None
@@ -77,7 +80,10 @@ class Link:
 
 
 class _Ticks:
-    """Notes the time every TICK_SECONDS, when the loop runs: what is read now has arrived after the tick before last."""
+    """Notes the time every TICK_SECONDS, when the loop runs.
+
+    What is read now has arrived after the tick before last.
+    """
 
     def __init__(self) -> None:
         self.earliest = self._last = time.monotonic()
@@ -144,7 +150,7 @@ class RecordingProxy:
         self._loop.call_soon_threadsafe(end)
 
     def lose_answer(self, pid: int) -> None:
-        """Close the connection instead of passing on the next acknowledgment of a batch of the state topic."""
+        """Close the connection instead of passing on the next acknowledgment of a state topic's batch."""
         self._loop.call_soon_threadsafe(self._losing.add, pid)
 
     def _run(self) -> None:
@@ -206,7 +212,10 @@ class RecordingProxy:
             broker_writer.close()
 
     async def _owner(self, writer: asyncio.StreamWriter) -> int:
-        """Return the process at the other end, or 0. The kernel's list can lack sockets while others are opened."""
+        """Return the process at the other end, or 0.
+
+        The kernel's list can lack sockets while others are opened.
+        """
         ports = writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1]
         for _ in range(ATTEMPTS):
             pids = tuple(self.pids)

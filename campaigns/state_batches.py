@@ -1,7 +1,10 @@
-"""What the log of a state topic shows after a campaign: batches of earlier instances after a claim, blocked partitions.
+"""What the log of a state topic shows after a campaign.
 
-The rule is stricter, and simpler, than that of `backends.state_topic.history`, which it checks: one producer id, whose
-epoch increases with each claim. The topic of a campaign is not compacted, so each batch that was written is there.
+Batches of earlier instances after a claim, blocked partitions.
+
+The rule is stricter, and simpler, than that of `backends.state_topic.history`, which it checks: one producer
+id, whose epoch increases with each claim. The topic of a campaign is not compacted, so each batch that was
+written is there.
 """
 
 import json

@@ -1,6 +1,7 @@
 """What instances send to their cluster: who has claimed a term, who sends steps, and whether he may.
 
-It knows only the bytes that pass `campaigns.recording_proxy`, so it shares no code with the lease that it checks.
+It knows only the bytes that pass `campaigns.recording_proxy`, so it shares no code with the lease that it
+checks.
 """
 
 import re
@@ -50,8 +51,9 @@ class UnleasedRow(NamedTuple):
 class StepRecord:
     """`session` is in seconds. Times are those of the proxy, between which a request has arrived.
 
-    A step has no lease if it has arrived more than a session after the last acknowledged batch. A lease is shorter than
-    a session by 0.3 of it, so an instance may also have been slow between its look at the lease and the sending.
+    A step has no lease if it has arrived more than a session after the last acknowledged batch. A lease is
+    shorter than a session by 0.3 of it, so an instance may also have been slow between its look at the lease
+    and the sending.
     """
 
     def __init__(self, topic: str, session: float) -> None:
@@ -69,7 +71,10 @@ class StepRecord:
         self.unleased: list[UnleasedRow] = []
 
     def request(self, payload: bytes, pid: int, earliest: float, now: float) -> tuple[int, Batch] | None:
-        """Record a request that has arrived between these times. Return the correlation id and the batch if it writes to the state topic."""
+        """Record a request that has arrived between these times.
+
+        Return the correlation id and the batch if it writes to the state topic.
+        """
         key, version = int.from_bytes(payload[:2]), int.from_bytes(payload[2:4])
         if key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:
             self._step(payload, pid, earliest)

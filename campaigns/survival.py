@@ -1,8 +1,10 @@
-"""Survival of instances that share a state topic: the active one is killed, or suspended and resumed, under load.
+"""Survival of instances that share a state topic.
 
-Run it with `python -m campaigns.survival --rounds 100`. `campaigns.two_instances` has what must hold in the end.
-With --without-lease the instances do not check their lease, and the campaign must fail. After a failure the logs of
-the instances and of Kafka are kept.
+The active one is killed, or suspended and resumed, under load.
+
+Run it with `python -m campaigns.survival --rounds 100`. `campaigns.two_instances` has what must hold in the
+end. With --without-lease the instances do not check their lease, and the campaign must fail. After a failure
+the logs of the instances and of Kafka are kept.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
 """`python -m campaigns.suspended_instance` is the command `reassignd` for campaigns with several instances.
 
-Its idle beats are transactions, which usually are written once an hour, and it suspends itself when it is told to. It
-does so where the lease matters: the step is durable, and is about to be sent. STOP_FILE names the file that tells
-it. With WITHOUT_LEASE=yes the lease is not checked; `campaigns.survival` must find fault with that, else it proves nothing.
+Its idle beats are transactions, which usually are written once an hour, and it suspends itself when it is
+told to. It does so where the lease matters: the step is durable, and is about to be sent. STOP_FILE names the
+file that tells it. With WITHOUT_LEASE=yes the lease is not checked; `campaigns.survival` must find fault with
+that, else it proves nothing.
 """
 
 import os

@@ -1,9 +1,12 @@
-"""Take-overs while a plan is executed: the end is that of one gateway with a data directory and without take-overs.
+"""Take-overs while a plan is executed.
 
-Run it with `python -m campaigns.take_overs`. Both execute the same orders, one after the other before one cluster, each on
-a topic of its own: an order of all partitions, another one of some of them, a cancel of others, and a pause around
-them. The instances are killed and hand over in turn while partitions move. In the end assignments, records and
-entries of the audit log are compared; times, ids of clients, and the order in which partitions ended may differ.
+The end is that of one gateway with a data directory and without take-overs.
+
+Run it with `python -m campaigns.take_overs`. Both execute the same orders, one after the other before one
+cluster, each on a topic of its own: an order of all partitions, another one of some of them, a cancel of
+others, and a pause around them. The instances are killed and hand over in turn while partitions move. In the
+end assignments, records and entries of the audit log are compared; times, ids of clients, and the order in
+which partitions ended may differ.
 """
 
 import argparse

@@ -1,8 +1,11 @@
-"""Two instances that share a state topic, under orders, behind a recording proxy; and what must hold in the end.
+"""Two instances that share a state topic, under orders, behind a recording proxy.
 
-A client sends orders to both instances all the time. In the end each partition must have the replicas of its last
-acknowledged order, no partition may have been blocked, the log of the state topic must have no batch of an earlier
-instance after a claim, and no instance may have sent a step after the claim of another one, or without a lease.
+And what must hold in the end.
+
+A client sends orders to both instances all the time. In the end each partition must have the replicas of its
+last acknowledged order, no partition may have been blocked, the log of the state topic must have no batch of
+an earlier instance after a claim, and no instance may have sent a step after the claim of another one, or
+without a lease.
 """
 
 import argparse
@@ -77,7 +80,10 @@ async def repeated(ask: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 class TwoInstances:
-    """Two instances before a cluster, with the proxy. A campaign calls `start`, does harm, and calls `finish`."""
+    """Two instances before a cluster, with the proxy.
+
+    A campaign calls `start`, does harm, and calls `finish`.
+    """
 
     PAUSE_SECONDS = 0.1
     """Longest pause between two orders of a sender."""
@@ -130,12 +136,18 @@ class TwoInstances:
             raise SurvivalError(f"an instance did not start: {instance.log[-2000:]}")
 
     async def end_orders(self) -> None:
-        """Send no more orders, and wait for the last answers: orders that are given up may be carried out or not."""
+        """Send no more orders, and wait for the last answers.
+
+        Orders that are given up may be carried out or not.
+        """
         self._ending.set()
         await asyncio.gather(*self._sending)
 
     async def finish(self) -> None:
-        """Wait for the last answers and for the end of all moves, and check everything. Raises SurvivalError."""
+        """Wait for the last answers and for the end of all moves, and check everything.
+
+        Raises SurvivalError.
+        """
         await self.end_orders()
         await self.active()
         await self._limit("100")
@@ -189,7 +201,8 @@ class TwoInstances:
         """What was found, in one line."""
         record, findings = self.record, self.findings
         return (
-            f"{findings.batches:,} batches, {findings.commits:,} transactions and {findings.claims} claims in the log,"
+            f"{findings.batches:,} batches, {findings.commits:,} transactions and {findings.claims}"
+            " claims in the log,"
             f" {len(findings.late)} late;"
             f" {len(record.late)} steps after another claim, {len(record.unleased)} without a lease;"
             f" {len(findings.blocked)} partitions blocked;"
@@ -219,7 +232,10 @@ class TwoInstances:
             await asyncio.sleep(0.05)
 
     async def is_active(self, instance: Instance) -> bool:
-        """Return whether the instance says so, and has the newest claim: a deposed one may not know it yet."""
+        """Return whether the instance says so, and has the newest claim.
+
+        A deposed one may not know it yet.
+        """
         if instance.pid != self.record.active:
             return False
         try:

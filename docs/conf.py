@@ -1,7 +1,7 @@
 """Sphinx settings of the documentation site: the Markdown files of the repository, as they are.
 
-`make docs` builds the site. Its source folder is the root of the repository, so links between files are the same here
-and where the repository is hosted. Pages load nothing from other hosts.
+`make docs` builds the site. Its source folder is the root of the repository, so links between files are the
+same here and where the repository is hosted. Pages load nothing from other hosts.
 """
 
 import re
@@ -79,7 +79,10 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
     """Let the address of the site lead to its first page."""
     if error is None:
         page = f'<!doctype html><meta charset="utf-8"><title>{project}</title>'
-        page += f'<meta http-equiv="refresh" content="0; url={root_doc}.html"><a href="{root_doc}.html">{project}</a>\n'
+        page += (
+            f'<meta http-equiv="refresh" content="0; url={root_doc}.html"><a'
+            f' href="{root_doc}.html">{project}</a>\n'
+        )
         (Path(app.outdir) / "index.html").write_text(page, "utf-8")
 
 

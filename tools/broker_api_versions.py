@@ -1,4 +1,6 @@
-"""The APIs of Kafka's brokers with their versions, as the brokers list them: `python -m tools.broker_api_versions`.
+"""The APIs of Kafka's brokers with their versions, as the brokers list them.
+
+`python -m tools.broker_api_versions`.
 
 The command starts a broker of each version (it needs Java) and writes `tools/broker_api_versions.json`, which
 `tools.served_apis` shows in the docs. Most names of APIs come from kafka-python.

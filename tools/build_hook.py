@@ -1,9 +1,12 @@
-"""Build the wheel with one import root: the folders at the top of the repository become packages of `reassignd`.
+"""Build the wheel with one import root.
 
-The source tree has `server/`, `controller/` and so on beside `reassignd/`. Installed under these names, they would shadow
-packages of the same name in the projects of users. The hook copies each module to `reassignd/<folder>/` and rewrites its
-import statements: `from server.http.server import x` becomes `from reassignd.server.http import x`. Editable installs use the
-source tree as it is. Hatchling loads this file by its path, so it imports nothing of this repository.
+The folders at the top of the repository become packages of `reassignd`.
+
+The source tree has `server/`, `controller/` and so on beside `reassignd/`. Installed under these names, they
+would shadow packages of the same name in the projects of users. The hook copies each module to
+`reassignd/<folder>/` and rewrites its import statements: `from server.http.server import x` becomes
+`from reassignd.server.http import x`. Editable installs use the source tree as it is. Hatchling loads this
+file by its path, so it imports nothing of this repository.
 """
 
 import ast
@@ -37,7 +40,10 @@ class ImportRootHook(BuildHookInterface[Any]):
 
 
 def mapped(root: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
-    """Yield (file, path in the wheel) for every file to install; rewritten modules are written below `scratch`."""
+    """Yield (file, path in the wheel) for every file to install.
+
+    Rewritten modules are written below `scratch`.
+    """
     for folder in (ROOT_PACKAGE, *FOLDERS):
         for path in sorted((root / folder).rglob("*")):
             if not path.is_file() or "__pycache__" in path.parts:

@@ -1,4 +1,7 @@
-"""Create certificates for tests with the `openssl` command: an authority, and PEM files with a key and a signed chain."""
+"""Create certificates for tests with the `openssl` command.
+
+An authority, and PEM files with a key and a signed chain.
+"""
 
 import subprocess
 from collections.abc import Iterable
@@ -9,7 +12,10 @@ NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
 
 
 def make(folder: Path, names: Iterable[str]) -> None:
-    """Write `ca.pem`, and `NAME.pem` for each name: the common name is NAME, the alternative names are localhost's."""
+    """Write `ca.pem`, and `NAME.pem` for each name.
+
+    The common name is NAME, the alternative names are localhost's.
+    """
     key = folder / "ca.key"
     _openssl("req", "-x509", *_new_key(key), "-subj", "/CN=ca", "-days", DAYS, "-out", str(folder / "ca.pem"))
     extensions = folder / "extensions"

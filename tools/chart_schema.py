@@ -1,7 +1,7 @@
 """The keys of `config` and `limits` in the schema of the Helm chart's values; `tools.reference` writes them.
 
-They are those that a gateway accepts, with the ranges and words of docs/configuration.md. Another text, such as a path, is
-checked by the process only; of a schedule only the form is checked here.
+They are those that a gateway accepts, with the ranges and words of docs/configuration.md. Another text, such
+as a path, is checked by the process only; of a schedule only the form is checked here.
 """
 
 import json
@@ -27,7 +27,8 @@ _TIME = "[0-9]{1,2}:[0-9]{2}"
 _PERIOD = f"[^0-9=;\\r\\n]*{_TIME}[ \\t]*-[ \\t]*{_TIME}([ \\t]+[A-Za-z]+[ \\t]*=[^;\\r\\n]*)?"
 _ENTRY = f"[ \\t]*({_PERIOD}|[Tt][Zz][ \\t]*=[^;\\r\\n]*)?[ \\t]*"
 SCHEDULE: Schema = {"type": "string", "pattern": f"^{_ENTRY}(;{_ENTRY})*$"}
-"""The form of `controller.schedule.periods`: the process checks the days, the times, the rates and the zone."""
+"""The form of `controller.schedule.periods`: the process checks the days, the times, the rates and the
+zone."""
 
 TYPES = {ConfigType.INT: "integer", ConfigType.LONG: "integer", ConfigType.DOUBLE: "number"}
 TEXTS: Mapping[str, Schema] = {
@@ -82,7 +83,8 @@ def of_limit(key: ConfigKey) -> Schema:
 def of_setting(kind: SettingType[Any]) -> Schema:
     """Return the schema of a setting of this type.
 
-    The process ignores the case of words; the schema accepts them as they are documented, and in lower and upper case.
+    The process ignores the case of words; the schema accepts them as they are documented, and in lower and
+    upper case.
     """
     if kind is SWITCH:
         return {"enum": [True, False, "true", "false"]}

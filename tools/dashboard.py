@@ -1,7 +1,7 @@
 """Generate the Grafana dashboard: `python -m tools.dashboard [--check]`.
 
-The panels are in `tools.dashboard_panels`; the result is deploy/grafana/reassignd.json (Grafana 10 or later). `--check`
-writes nothing and fails if the file is out of date.
+The panels are in `tools.dashboard_panels`; the result is deploy/grafana/reassignd.json (Grafana 10 or later).
+`--check` writes nothing and fails if the file is out of date.
 """
 
 import argparse

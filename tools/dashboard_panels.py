@@ -7,7 +7,8 @@ HERE = '{job=~"$job",instance=~"$instance"}'
 """Selects the processes that are chosen at the top of the dashboard."""
 
 RANGE = "[$__rate_interval]"
-"""The range of rates: Grafana makes it four scrapes, or one step of the graph and a scrape if that is longer."""
+"""The range of rates: Grafana makes it four scrapes, or one step of the graph and a scrape if that is
+longer."""
 
 PLAIN = {"color": {"mode": "fixed", "fixedColor": "text"}}
 """A number that is neither good nor bad. Without a color, Grafana shows numbers from 80 in red."""
@@ -62,7 +63,10 @@ class Panel(NamedTuple):
 def graph(
     title: str, unit: str, *queries: tuple[str, str], text: str = "", stacked: bool = False, **colors: str
 ) -> Panel:
-    """Return a graph. `queries` are pairs of expression and legend, `colors` those of series by their legends."""
+    """Return a graph.
+
+    `queries` are pairs of expression and legend, `colors` those of series by their legends.
+    """
     return Panel(title, unit, tuple(Query(*query) for query in queries), text, stacked=stacked, colors=colors)
 
 
@@ -251,7 +255,10 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Mean time of a commit",
             "s",
             (
-                "sum(rate(reassignd_store_commit_seconds_sum$[rate])) / sum(rate(reassignd_store_commit_seconds_count$[rate]))",
+                (
+                    "sum(rate(reassignd_store_commit_seconds_sum$[rate])) /"
+                    " sum(rate(reassignd_store_commit_seconds_count$[rate]))"
+                ),
                 "commit",
             ),
         ),

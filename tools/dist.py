@@ -1,8 +1,9 @@
-"""Build what is released: `make dist`, or `python -m tools.dist [--image] [--spark] [--base IMAGE] [--folder dist]`.
+"""Build what is released: `make dist`, or `python -m tools.dist [--image] [--spark] [--folder dist]`.
 
-The wheel, the source distribution, the Helm chart, a list of the components (CycloneDX), and SHA256SUMS of all of them.
-The same commit gives the same bytes: all times are those of the commit, or SOURCE_DATE_EPOCH. `--image` also builds the
-container image with buildah or podman, into an archive that they and Docker load, and `--spark` the image with Spark.
+The wheel, the source distribution, the Helm chart, a list of the components (CycloneDX), and SHA256SUMS of
+all of them. The same commit gives the same bytes: all times are those of the commit, or SOURCE_DATE_EPOCH.
+`--image` also builds the container image with buildah or podman, into an archive that they and Docker load,
+and `--spark` the image with Spark.
 
 The version is that of `reassignd/__init__.py`. It must also be that of the chart and of the newest section of
 CHANGELOG.md, and a commit with tags for versions must have the tag `v` and this version.
@@ -52,7 +53,10 @@ def epoch() -> int:
 
 
 def check_version(root: Path = ROOT, version: str = __version__) -> str:
-    """Return whether this commit is tagged as the version, for people. Raises SystemExit where versions disagree."""
+    """Return whether this commit is tagged as the version, for people.
+
+    Raises SystemExit where versions disagree.
+    """
     text = (root / "deploy/helm/reassignd/Chart.yaml").read_text("utf-8")
     stated = {f"the chart's {name}": each for name, each in _CHART_VERSION.findall(text)}
     sections = _SECTION.findall((root / "CHANGELOG.md").read_text("utf-8"))
@@ -78,7 +82,10 @@ def _version_tags(root: Path) -> list[str]:
 
 
 def tracked(folder: Path) -> list[Path]:
-    """Return the files of the folder that git tracks, sorted; none where there is no git, or no repository of them."""
+    """Return the files of the folder that git tracks, sorted.
+
+    None where there is no git, or no repository of them.
+    """
     git = shutil.which("git")
     if git is None:
         return []
@@ -171,8 +178,8 @@ def components(folder: Path, time: int) -> Path:
 def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: bool = False) -> Path:
     """Build the image into an archive that `podman load` and `docker load` read.
 
-    With `offline` the wheels of the dependencies are fetched before the build, by this Python: that of the base must have
-    the same version.
+    With `offline` the wheels of the dependencies are fetched before the build, by this Python: that of the
+    base must have the same version.
     """
     program = shutil.which("buildah") or shutil.which("podman")
     if program is None:
@@ -198,7 +205,8 @@ def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: b
         done = subprocess.run([*build, "--tag", f"reassignd:{tag}", str(context)], check=False)
         if done.returncode != 0:
             raise SystemExit(
-                f"tools.dist: the image could not be built. If its base {base} cannot be pulled, give another one:"
+                f"tools.dist: the image could not be built. If its base {base} cannot be pulled,"
+                " give another one:"
                 " --base IMAGE, see docs/install.md"
             )
     subprocess.run([program, "push", "--quiet", f"reassignd:{tag}", f"docker-archive:{path}"], check=True)
@@ -206,7 +214,10 @@ def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: b
 
 
 def _fill(context: Path, folder: Path, requirements: Path, *, offline: bool) -> None:
-    """Copy what the build needs into its context: our files and wheel, and with `offline` the dependencies' wheels."""
+    """Copy what the build needs into its context.
+
+    Our files and wheel, and with `offline` the dependencies' wheels.
+    """
     for source in (*CONTAINER.iterdir(), requirements):
         shutil.copy(source, context)
     wheels = context / "wheels"

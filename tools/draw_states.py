@@ -1,8 +1,8 @@
 """Draw the controller's two state tables in docs/how-it-works.md.
 
-`python -m tools.draw_states` writes between markers: the phases of a reassignment as one diagram for orders, one for
-cancels and one for steps; and the stages of a step that an upstream carries out, as a diagram and a table. `--check`
-writes nothing; its exit status is 1 when a part is out of date.
+`python -m tools.draw_states` writes between markers: the phases of a reassignment as one diagram for orders,
+one for cancels and one for steps; and the stages of a step that an upstream carries out, as a diagram and a
+table. `--check` writes nothing; its exit status is 1 when a part is out of date.
 """
 
 import sys
@@ -44,7 +44,10 @@ def draw_stages() -> str:
 def list_rules() -> str:
     """Return what each observation of an upstream step leads to, as a table in Markdown."""
     rows = (
-        f"| {_name(before)} | {seen.value} | {_delay(rule.discrepancy)} | {rule.action.value} | {_names(rule.to)} |"
+        (
+            f"| {_name(before)} | {seen.value} | {_delay(rule.discrepancy)} | {rule.action.value} |"
+            f" {_names(rule.to)} |"
+        )
         for before in Stage
         for (at, seen), rule in TABLE.items()
         if at is before
@@ -103,7 +106,7 @@ def _drawn(before: Phase, after: Set[Phase]) -> Set[Phase]:
 
 
 def _diagram(arrows: Iterable[tuple[str, str, str]]) -> str:
-    """Return a diagram with one arrow for each pair of states, named by all that lead from the one to the other."""
+    """Return a diagram with one arrow for each pair of states, named by all that lead there."""
     labels: dict[tuple[str, str], list[str]] = {}
     for before, after, name in arrows:
         known = labels.setdefault((before, after), [])

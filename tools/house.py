@@ -1,9 +1,9 @@
 """Print figures of the source tree: `python -m tools.house [PACKAGE ...]`.
 
-A module is a file that people wrote, other than an `__init__`. A room is a module or a folder directly in a folder. A
-circle is a set of rooms of one folder that import each other, at run time or for types alone: what a contract of layers
-forbids. With the names of packages, what makes up their figures is printed: the imports in circles, the classes that are
-defined twice, the small modules, and the lines that are too wide.
+A module is a file that people wrote, other than an `__init__`. A room is a module or a folder directly in a
+folder. A circle is a set of rooms of one folder that import each other, at run time or for types alone: what
+a contract of layers forbids. With the names of packages, what makes up their figures is printed: the imports
+in circles, the classes that are defined twice, the small modules, and the lines that are too wide.
 """
 
 import argparse
@@ -156,7 +156,8 @@ def table(names: Iterable[str]) -> None:
     tests = [module.lines for module in found.get("tests", ()) if module.path.name.startswith("test_")]
     if tests:
         print(
-            f"{len(tests)} test files, {sum(each <= TINY_TEST for each in tests)} of at most {TINY_TEST} lines"
+            f"{len(tests)} test files, {sum(each <= TINY_TEST for each in tests)} of at most"
+            f" {TINY_TEST} lines"
         )
 
 

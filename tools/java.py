@@ -1,7 +1,8 @@
 """Java for tests and benchmarks: finds Java, and downloads Kafka's jars by their Maven coordinates.
 
-Each file `tools/ivy/NAME.xml` describes a class path for Apache Ivy, which is one of PySpark's jars. The class path is
-downloaded once to `.cache/java/NAME`, and again when the file changes. `python -m tools.java` downloads all class paths.
+Each file `tools/ivy/NAME.xml` describes a class path for Apache Ivy, which is one of PySpark's jars. The
+class path is downloaded once to `.cache/java/NAME`, and again when the file changes. `python -m tools.java`
+downloads all class paths.
 """
 
 import hashlib
@@ -30,7 +31,10 @@ class JavaError(Exception):
 
 @cache
 def find_java() -> Path:
-    """Return the `java` of JAVA_HOME, else of PATH. Raises JavaError if it is missing or older than LEAST_VERSION."""
+    """Return the `java` of JAVA_HOME, else of PATH.
+
+    Raises JavaError if it is missing or older than LEAST_VERSION.
+    """
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=f"{home}/bin" if home else None)
     if found is None:
@@ -60,7 +64,7 @@ def class_path(name: str) -> str:
 def java_command(
     name: str, *arguments: str, heap_mb: int = 128, options: Sequence[str] = QUICK_START
 ) -> list[str]:
-    """Return the command line for `arguments`, a main class or .java file and its arguments, with a class path."""
+    """Return the command line for a main class or .java file and its arguments, with a class path."""
     return [str(find_java()), *options, f"-Xmx{heap_mb}m", "-cp", class_path(name), *arguments]
 
 

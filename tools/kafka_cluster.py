@@ -72,7 +72,10 @@ class KafkaCluster:
         return ",".join(self.address(broker, listener) for broker in self.brokers)
 
     def client_config(self, listener: str, principal: str, mechanism: str = "SCRAM-SHA-256") -> Path:
-        """Write a `--command-config` file for one of PRINCIPALS on a listener of a secured cluster; return its path."""
+        """Write a `--command-config` file for one of PRINCIPALS on a listener of a secured cluster.
+
+        Return its path.
+        """
         login = f"{listener}-{mechanism}" if listener.startswith("SASL") else listener
         path = self.folder / f"client-{login}-{principal}.properties"
         path.touch(0o600)
@@ -80,7 +83,10 @@ class KafkaCluster:
         return path
 
     def start(self) -> None:
-        """Format the storage, start all nodes and wait until they are ready. Raises RuntimeError if a node ends."""
+        """Format the storage, start all nodes and wait until they are ready.
+
+        Raises RuntimeError if a node ends.
+        """
         if self.spec.secured:
             certificates.make(self.folder, ("broker", *PRINCIPALS))
         for node in self.spec.node_ids:
@@ -131,7 +137,10 @@ class KafkaCluster:
 
     @contextlib.contextmanager
     def without(self, node: int) -> Iterator[None]:
-        """Kill a node for the duration of a `with` statement; at its end, start it and wait until it is ready."""
+        """Kill a node for the duration of a `with` statement.
+
+        At its end, start it and wait until it is ready.
+        """
         self.kill_node(node)
         try:
             yield
@@ -140,7 +149,10 @@ class KafkaCluster:
             self.wait_ready()
 
     def wait_ready(self) -> None:
-        """Wait until each running broker lists all running brokers as live. Raises RuntimeError after BOOT_SECONDS."""
+        """Wait until each running broker lists all running brokers as live.
+
+        Raises RuntimeError after BOOT_SECONDS.
+        """
         deadline = time.monotonic() + BOOT_SECONDS
         running = {broker for broker in self.brokers if broker in self._processes}
         for broker in running:
@@ -162,7 +174,10 @@ class KafkaCluster:
             return set()
 
     def all_know(self, topic: str) -> bool:
-        """Return whether the topic is in the metadata of each broker. A broker that is busy learns of it seconds later."""
+        """Return whether the topic is in the metadata of each broker.
+
+        A broker that is busy learns of it seconds later.
+        """
         return all(self._knows(broker, topic) for broker in self.brokers)
 
     def _knows(self, broker: int, topic: str) -> bool:
@@ -245,7 +260,8 @@ def running_kafka(
 ) -> Iterator[KafkaCluster]:
     """Run a cluster for the duration of a `with` statement.
 
-    `first_port` is by default a free one. The files are in `folder`, or in a temporary folder that is removed at the end.
+    `first_port` is by default a free one. The files are in `folder`, or in a temporary folder that is removed
+    at the end.
     """
     with contextlib.ExitStack() as stack:
         if folder is None:

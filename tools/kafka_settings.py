@@ -13,11 +13,12 @@ WATCHED = "WATCHED"
 PROXY_HOST = "127.0.0.2"
 
 SECURED = ("SASL_PLAINTEXT", "SASL_SSL", "SSL")
-"""Listeners of a secured cluster, named after their security protocols. Brokers use PLAINTEXT between each other."""
+"""Listeners of a secured cluster, named after their security protocols. Brokers use PLAINTEXT between each
+other."""
 
 PRINCIPALS = ("admin", "alter", "describe", "nothing")
-"""Users with the password `NAME-secret`: a super user, one with ALTER and DESCRIBE on the cluster, one with DESCRIBE, one
-without permissions."""
+"""Users with the password `NAME-secret`: a super user, one with ALTER and DESCRIBE on the cluster, one with
+DESCRIBE, one without permissions."""
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN")
 TOKENS = "OAUTHBEARER"
@@ -45,7 +46,8 @@ SMALL_FETCHES = {
     "replica.fetch.response.max.bytes": "16384",
     "replica.fetch.wait.max.ms": "200",
 }
-"""Small fetches: a replication throttle takes effect after kilobytes, so that a test can keep a move in flight."""
+"""Small fetches: a replication throttle takes effect after kilobytes, so that a test can keep a move in
+flight."""
 
 SOON_FENCED = {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms": "3000"}
 """Settings with which a killed broker is fenced within seconds."""
@@ -53,11 +55,13 @@ SOON_FENCED = {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms
 
 @dataclass(frozen=True)
 class Spec:
-    """Description of a cluster. Broker ids start at 1. The first `controllers` brokers are the KRaft quorum too.
+    """Description of a cluster.
 
-    `apart`: the controllers are separate nodes, with ids from 101.
-    `watched`: with the listener WATCHED.
-    `measured`: use the JVM options of Kafka's script. Otherwise JVMs have options for a quick start and a small heap.
+    Broker ids start at 1. The first `controllers` brokers are the KRaft quorum too.
+
+    `apart`: the controllers are separate nodes, with ids from 101. `watched`: with the listener WATCHED.
+    `measured`: use the JVM options of Kafka's script. Otherwise JVMs have options for a quick start and a
+    small heap.
     """
 
     brokers: int = 4
@@ -137,7 +141,10 @@ class ClusterLayout:
 
 
 def node_settings(layout: ClusterLayout, node: int, certificates: Path | None = None) -> dict[str, str]:
-    """Return the properties of a node. `certificates` is the folder of the PEM files, by default that of the cluster."""
+    """Return the properties of a node.
+
+    `certificates` is the folder of the PEM files, by default that of the cluster.
+    """
     spec = layout.spec
     settings = (
         SETTINGS

@@ -1,7 +1,7 @@
 """Bring helm, kubeconform and the schemas of Kubernetes' objects: `python -m tools.kubernetes`.
 
-All three are Go modules of pinned versions. The results are in `.cache/kubernetes`. If Go is not installed, the tests of
-the chart are skipped, and one line on stderr says so.
+All three are Go modules of pinned versions. The results are in `.cache/kubernetes`. If Go is not installed,
+the tests of the chart are skipped, and one line on stderr says so.
 """
 
 import json
@@ -63,7 +63,7 @@ def bring() -> None:
 
 
 def write_schemas(definitions: dict[str, Any], folder: Path) -> None:
-    """Write a JSON schema for each kind of object, as `KIND-GROUP-VERSION.json`, with one file of all definitions."""
+    """Write a JSON schema for each kind of object, `KIND-GROUP-VERSION.json`, and one of all definitions."""
     folder.mkdir(parents=True, exist_ok=True)
     shared = {name: strict(name, definition) for name, definition in definitions.items()}
     (folder / "_definitions.json").write_text(json.dumps({"definitions": shared}), "utf-8")
@@ -76,7 +76,7 @@ def write_schemas(definitions: dict[str, Any], folder: Path) -> None:
 
 
 def strict(name: str, schema: Any) -> Any:
-    """Return the schema with local references, and without unknown fields in objects whose fields are declared."""
+    """Return the schema with local references; objects with declared fields allow no others."""
     if name in EITHER or name in NUMBER_OR_TEXT:
         return {"type": EITHER.get(name) or NUMBER_OR_TEXT[name]}
     if isinstance(schema, list):

@@ -1,7 +1,9 @@
-"""Build the Go and Node.js clients of the tests, if these languages are installed: `python -m tools.other_clients`.
+"""Build the Go and Node.js clients of the tests, if these languages are installed.
 
-Versions are pinned in `tests/clients/go/go.mod` and `tests/clients/node/package-lock.json`. The results are in
-`.cache/clients`. If a language is not installed, its clients are skipped with one line on stderr.
+`python -m tools.other_clients`.
+
+Versions are pinned in `tests/clients/go/go.mod` and `tests/clients/node/package-lock.json`. The results are
+in `.cache/clients`. If a language is not installed, its clients are skipped with one line on stderr.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Draw the two graphs of docs/pace.md from the control law: `python -m tools.pace_graph`.
 
-`--check` writes nothing; its exit status is 1 when a graph is out of date. The example is one broker, a queue that sixteen
-replicas in flight would fill, in virtual time and without noise.
+`--check` writes nothing; its exit status is 1 when a graph is out of date. The example is one broker, a queue
+that sixteen replicas in flight would fill, in virtual time and without noise.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """Free ports of 127.0.0.1 for servers of tests and benchmarks.
 
-They are below 32768: Linux assigns higher ports to outgoing connections, so they may be in use before the server has
-started. For the same reason a process gets a port again only after all others, and a worker of pytest-xdist chooses among
-ports of its own.
+They are below 32768: Linux assigns higher ports to outgoing connections, so they may be in use before the
+server has started. For the same reason a process gets a port again only after all others, and a worker of
+pytest-xdist chooses among ports of its own.
 """
 
 import os
@@ -11,7 +11,8 @@ import socket
 from contextlib import ExitStack, suppress
 
 RESERVED = 101
-"""The ports that a gateway reserves for brokers by default, from its listener on; the server refuses others there."""
+"""The ports that a gateway reserves for brokers by default, from its listener on; the server refuses others
+there."""
 
 
 class Ports:
@@ -47,7 +48,10 @@ _groups = Ports(of_worker(range(14_000, 32_768), *_worker))
 
 
 def free_port() -> int:
-    """Return a free port. It is below those of `free_ports`, so it is not reserved by a gateway that listens on one of these."""
+    """Return a free port.
+
+    It is below those of `free_ports`, so it is not reserved by a gateway that listens on one of these.
+    """
     return _single.free(1)
 
 

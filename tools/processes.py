@@ -14,7 +14,8 @@ READY_SECONDS = 60
 STOP_SECONDS = 30
 
 WITHOUT_SPARK = {"planner.spark.min.partitions": "0"}
-"""Spark takes all cores for some seconds: a server of a test or benchmark plans with it only if that asks for it."""
+"""Spark takes all cores for some seconds: a server of a test or benchmark plans with it only if that asks for
+it."""
 
 
 class ServerProcess:
@@ -36,7 +37,10 @@ class ServerProcess:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, within: float = READY_SECONDS) -> str:
-        """Start the process and return its "ready" line. Raises RuntimeError if there is none after `within` seconds."""
+        """Start the process and return its "ready" line.
+
+        Raises RuntimeError if there is none after `within` seconds.
+        """
         process = self.launch()
         assert process.stdout is not None
         deadline = Timer(within, process.kill)
@@ -93,7 +97,10 @@ class ServerProcess:
 
 
 class Reassignd(ServerProcess):
-    """A server with a data directory: a gateway of the Kafka at `upstream`, or an embedded cluster if that is None."""
+    """A server with a data directory.
+
+    A gateway of the Kafka at `upstream`, or an embedded cluster if that is None.
+    """
 
     def __init__(
         self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str | None = None

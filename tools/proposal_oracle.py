@@ -1,8 +1,9 @@
 """The optimum of small problems by mixed-integer programs (HiGHS): JSON on stdin and stdout.
 
-A program of its own: HiGHS and OR-tools cannot be loaded into one process. For each problem it writes the optimum of the rack
-rule, the deviation of counts and the moves, each at the optimum of the earlier ones. If shares are asked for, racks are then filled
-that lack a replica, and it adds the lowest highest share of all brokers, and of each rack on its own.
+A program of its own: HiGHS and OR-tools cannot be loaded into one process. For each problem it writes the
+optimum of the rack rule, the deviation of counts and the moves, each at the optimum of the earlier ones. If
+shares are asked for, racks are then filled that lack a replica, and it adds the lowest highest share of all
+brokers, and of each rack on its own.
 """
 
 import json
@@ -20,8 +21,8 @@ EVERY = ""
 def optimum(problem: dict[str, Any]) -> Optimum:
     """Return rack penalty, deviation, moves, and the highest share by rack.
 
-    `brokers`: [[id, rack, receives, weight]]; `rows`: [[replicas, factor, {rack: [least, most, least before repairs]}]];
-    `ranges`: {id: [least, most]}; `shares`: whether the highest shares are asked for.
+    `brokers`: [[id, rack, receives, weight]]; `rows`: [[replicas, factor, {rack: [least, most, least before
+    repairs]}]]; `ranges`: {id: [least, most]}; `shares`: whether the highest shares are asked for.
     """
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.silent()

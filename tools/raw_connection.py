@@ -1,4 +1,7 @@
-"""Blocking Kafka connection for tests and benchmarks. It needs little CPU: frames can be reused, answers are not decoded."""
+"""Blocking Kafka connection for tests and benchmarks.
+
+It needs little CPU: frames can be reused, answers are not decoded.
+"""
 
 import asyncio
 import os
@@ -69,8 +72,8 @@ class RawConnection:
     def wait_until_calm(self) -> None:
         """Wait until the server has finished the work of earlier requests, at most CALM_SECONDS.
 
-        The server is idle when it answers ten small requests in a row within 3 ms each. They are sent 5 ms apart,
-        because what it does for nobody in particular pauses for some milliseconds.
+        The server is idle when it answers ten small requests in a row within 3 ms each. They are sent 5 ms
+        apart, because what it does for nobody in particular pauses for some milliseconds.
         """
         frame = encode(ListPartitionReassignmentsRequest(topics=()), 0)
         deadline = perf_counter() + CALM_SECONDS
@@ -91,7 +94,10 @@ class RawConnection:
 
 
 class _Asker(asyncio.Protocol):
-    """Sends a frame again as soon as it is answered. Every answer has `answer_bytes` bytes, length included."""
+    """Sends a frame again as soon as it is answered.
+
+    Every answer has `answer_bytes` bytes, length included.
+    """
 
     transport: asyncio.Transport
 

@@ -1,8 +1,8 @@
 """Write the project description of the wheel: the README without links to files of the repository.
 
-A package index has the description, but not the files, so relative links would be broken. Each is replaced by its text
-and the path of the file in the source distribution. Absolute links stay. Hatchling loads this file by its path, so it
-imports nothing of this repository.
+A package index has the description, but not the files, so relative links would be broken. Each is replaced by
+its text and the path of the file in the source distribution. Absolute links stay. Hatchling loads this file
+by its path, so it imports nothing of this repository.
 """
 
 import re

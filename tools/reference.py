@@ -1,8 +1,9 @@
 """Generate the reference pages of docs/ from the code: `python -m tools.reference [--check]`.
 
-docs/api.md lists the endpoints, docs/cli.md the commands, docs/configuration.md the settings of the server and the dynamic
-configs, docs/metrics.md the metrics; docs/embedded.md has a table of the served APIs. The schema of the chart's values has
-the settings too, and the chart has a copy of the alert rules. `--check` writes nothing and fails if a page is out of date.
+docs/api.md lists the endpoints, docs/cli.md the commands, docs/configuration.md the settings of the server
+and the dynamic configs, docs/metrics.md the metrics; docs/embedded.md has a table of the served APIs. The
+schema of the chart's values has the settings too, and the chart has a copy of the alert rules. `--check`
+writes nothing and fails if a page is out of date.
 """
 
 import argparse
@@ -39,14 +40,14 @@ CONFIGURATION = """\
 # Configuration
 
 `reassignd serve` reads its settings from five sources. In order of precedence: command-line options,
-`--override key=value`, environment variables, the `.properties` file of `--config`, and the defaults below. If a
-source sets a key twice, the last value is used. The variable of a key has the prefix `REASSIGND_`, upper case,
-and underscores for dots: `REASSIGND_LOG_LEVEL=DEBUG` sets `log.level`. Other variables are ignored.
+`--override key=value`, environment variables, the `.properties` file of `--config`, and the defaults below.
+If a source sets a key twice, the last value is used. The variable of a key has the prefix `REASSIGND_`, upper
+case, and underscores for dots: `REASSIGND_LOG_LEVEL=DEBUG` sets `log.level`. Other variables are ignored.
 
-`reassignd serve --config FILE --check-config` checks the settings and the files that they name, shows where each
-one comes from, and exits: with 0 if all are valid. It tries no connection: a host that does not exist is seen at the
-start. It reads the variables of the shell in which it runs, not those of a unit of systemd or of a container: with
-`deploy/install.sh`, `data.dir` is in the unit (`systemctl show -p Environment reassignd`).
+`reassignd serve --config FILE --check-config` checks the settings and the files that they name, shows where
+each one comes from, and exits: with 0 if all are valid. It tries no connection: a host that does not exist is
+seen at the start. It reads the variables of the shell in which it runs, not those of a unit of systemd or of
+a container: with `deploy/install.sh`, `data.dir` is in the unit (`systemctl show -p Environment reassignd`).
 
 The file has the syntax of Java properties: a line that begins with `#` or `!` is a comment; `=`, `:` or white
 space separates key and value; a backslash at the end of a line continues it. An unknown key or an invalid
@@ -74,10 +75,10 @@ kafka-configs.sh --bootstrap-server 127.0.0.1:9092 --entity-type brokers --entit
 ```
 
 Configs whose names begin with `reassignment.` can have initial values among the settings, for example
-`reassignment.max.concurrent.partition.movements=20` in the file. An initial value applies as long as the config
-is not set while the server runs; a dynamic value replaces it, also after a restart, and deleting the dynamic
-value restores it. `reassignd limits` shows where a value comes from (`settings` or `dynamic`), and Kafka's tools
-show an initial value as `STATIC_BROKER_CONFIG`.
+`reassignment.max.concurrent.partition.movements=20` in the file. An initial value applies as long as the
+config is not set while the server runs; a dynamic value replaces it, also after a restart, and deleting the
+dynamic value restores it. `reassignd limits` shows where a value comes from (`settings` or `dynamic`), and
+Kafka's tools show an initial value as `STATIC_BROKER_CONFIG`.
 
 To remove the limit, use `--delete-config reassignment.max.concurrent.partition.movements` instead of
 `--add-config …`. To show the configs that are set, use `--describe` instead of `--alter` and what follows it.
@@ -125,7 +126,8 @@ reassignd has those of a controller. Metrics that Kafka has per broker are total
 they have the label `broker`. Rates of Kafka are counters here; use `rate()`.
 
 A replica that is being added does not make a partition under-replicated (KIP-352). With
-`metrics.moving.partitions=1000`, each moving partition, up to that number, has a gauge that shows whether it is.
+`metrics.moving.partitions=1000`, each moving partition, up to that number, has a gauge that shows whether it
+is.
 
 """
 
@@ -155,10 +157,10 @@ All commands except `serve`, `plan` and `zk` use the [JSON API](api.md) of a run
 `--url`, else of `REASSIGND_URL`, else http://127.0.0.1:9080. The [guide](guide.md) shows how to use them.
 
 `reassignd serve` prints one line on stdout when it serves requests; the line begins with `ready: `. With
-`--ready-format json` the line is an object with the fields `kind`, `bootstrap_servers`, `addresses`, `http` and
-`records`. The first SIGTERM or SIGINT stops the server within 5 seconds with exit code 0: requests in progress
-complete, unless they take longer. The second signal ends it immediately. Acknowledged changes are on disk in
-either case.
+`--ready-format json` the line is an object with the fields `kind`, `bootstrap_servers`, `addresses`, `http`
+and `records`. The first SIGTERM or SIGINT stops the server within 5 seconds with exit code 0: requests in
+progress complete, unless they take longer. The second signal ends it immediately. Acknowledged changes are on
+disk in either case.
 
 `python -m reassignd` runs the same command. In a folder that has a package named `server`, use the
 `reassignd` script.
@@ -194,9 +196,9 @@ An error response is `{"error": "one line that names what is wrong"}` with one o
 | 503 | the server is starting or stopping, or receives too many large bodies at once |
 
 A client that asks often can share answers with others: with `cache-control: max-age=2`, the answers of
-`/v1/status`, `/v1/limits`, `/v1/jobs` and `/v1/jobs/{job}` may be two seconds old (at most 10). A change through
-this API makes all answers too old. These answers have an `etag`; a request with it as `if-none-match` gets the
-status 304, if nothing has changed. Without the header, every answer is new.
+`/v1/status`, `/v1/limits`, `/v1/jobs` and `/v1/jobs/{job}` may be two seconds old (at most 10). A change
+through this API makes all answers too old. These answers have an `etag`; a request with it as `if-none-match`
+gets the status 304, if nothing has changed. Without the header, every answer is new.
 
 `/v1/events` is a stream of server-sent events: the start and end of jobs, and the steps and ends of their
 partitions. The first event is `start`: read `/v1/jobs` after it. Decisions about more than 1,000 partitions

@@ -1,8 +1,9 @@
 """Take the screenshots of docs/console.md: `python -m tools.screenshots [--output docs/images]`.
 
-A server is started as by `make run`, with a faster network. An operator runs a plan of 500 partitions on the page: submits it, limits it, sees a
-stopped broker as the reason, pauses, rolls back, and reads the history. Each step waits until the page shows its result,
-so the command fails if the page cannot be used as the document says. It needs Chromium.
+A server is started as by `make run`, with a faster network. An operator runs a plan of 500 partitions on the
+page: submits it, limits it, sees a stopped broker as the reason, pauses, rolls back, and reads the history.
+Each step waits until the page shows its result, so the command fails if the page cannot be used as the
+document says. It needs Chromium.
 """
 
 import argparse
@@ -25,7 +26,8 @@ BROKERS = 6
 TOPIC, PARTITIONS = "events", 500
 WIDE, PHONE = (1280, 700), (390, 844)
 NETWORK = "10485760"
-"""Bytes per second of a broker: twice that of `make run`. On a busy machine, the job must not end before the pictures are taken."""
+"""Bytes per second of a broker: twice that of `make run`. On a busy machine, the job must not end before the
+pictures are taken."""
 FOLDER = Path(__file__).parent.parent / "docs" / "images"
 
 
@@ -129,7 +131,7 @@ def stop_broker(operator: Operator, number: int) -> None:
 
 
 def run(operator: Operator, number: int) -> None:
-    """Limit the job and resume it, see a stopped broker as the reason, and pause when half of the job is done."""
+    """Limit and resume the job, see a stopped broker as the reason, and pause when half is done."""
     page = operator.page
     operator.go(f"#job-{number}")
     operator.press("Change limit P")

@@ -1,7 +1,7 @@
 """The table of the APIs that the embedded cluster serves, for docs/embedded.md; `tools.reference` writes it.
 
-It compares them with those of Kafka's brokers (`tools.broker_api_versions`). DIFFERENCES says what is different in
-the effect.
+It compares them with those of Kafka's brokers (`tools.broker_api_versions`). DIFFERENCES says what is
+different in the effect.
 """
 
 import textwrap
@@ -42,7 +42,10 @@ DIFFERENCES: Mapping[int, str] = {
     37: "None known.",
     43: "None known.",
     44: "Topics and brokers only. Adds the limits `reassignment.*`.",
-    45: "Runs in steps under limits, and more: see [Differences](differences.md). Null topics or partitions cancel.",
+    45: (
+        "Runs in steps under limits, and more: see [Differences](differences.md). Null topics or"
+        " partitions cancel."
+    ),
     46: "Null partitions mean all of a topic; tagged field 435 has the step in flight (KIP-435).",
     48: "There are no quotas: the list is empty.",
     50: "None known.",

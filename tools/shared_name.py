@@ -1,4 +1,7 @@
-"""One name that leads to several instances, as a load balancer in TCP mode does: a thread that passes bytes on."""
+"""One name that leads to several instances, as a load balancer in TCP mode does.
+
+A thread that passes bytes on.
+"""
 
 import asyncio
 import itertools

@@ -12,7 +12,10 @@ def wait_until(
     every: float = 0.01,
     patience: float = PATIENCE_SECONDS,
 ) -> None:
-    """Poll `holds` every `every` seconds. Raises RuntimeError with the text of `what` after `patience` seconds."""
+    """Poll `holds` every `every` seconds.
+
+    Raises RuntimeError with the text of `what` after `patience` seconds.
+    """
     deadline = time.monotonic() + patience
     while not holds():
         if time.monotonic() > deadline:

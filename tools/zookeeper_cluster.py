@@ -1,7 +1,7 @@
 """Run ZooKeeper and real brokers on this machine, for tests of ZooKeeper mode.
 
-ZooKeeper's jars are those of PySpark. `python -m tools.zookeeper_cluster --brokers 4` runs a cluster until it is
-interrupted. Unless reassignd is started too, one of the brokers is the controller.
+ZooKeeper's jars are those of PySpark. `python -m tools.zookeeper_cluster --brokers 4` runs a cluster until it
+is interrupted. Unless reassignd is started too, one of the brokers is the controller.
 """
 
 import argparse
@@ -25,9 +25,9 @@ STOP_SECONDS = 30
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
 
 ZOOKEEPER_JARS = (
-    "zookeeper", "zookeeper-jute", "slf4j-api", "netty-handler", "netty-common", "netty-transport", "netty-buffer",
-    "netty-codec-base", "netty-resolver", "netty-transport-classes-epoll", "netty-transport-native-unix-common",
-    "metrics-core", "snappy-java",
+    "zookeeper", "zookeeper-jute", "slf4j-api", "netty-handler", "netty-common", "netty-transport",
+    "netty-buffer", "netty-codec-base", "netty-resolver", "netty-transport-classes-epoll",
+    "netty-transport-native-unix-common", "metrics-core", "snappy-java",
 )  # fmt: skip
 
 SETTINGS = {
@@ -54,9 +54,12 @@ SETTINGS = {
 
 
 class ZookeeperCluster:
-    """A ZooKeeper server, and brokers 1 to N of a Kafka release. `protocol` is the inter.broker.protocol.version.
+    """A ZooKeeper server, and brokers 1 to N of a Kafka release.
 
-    `measured`: use the JVM options of Kafka's script. Otherwise JVMs have options for a quick start and a small heap.
+    `protocol` is the inter.broker.protocol.version.
+
+    `measured`: use the JVM options of Kafka's script. Otherwise JVMs have options for a quick start and a
+    small heap.
     """
 
     def __init__(
@@ -97,7 +100,10 @@ class ZookeeperCluster:
         self.stop()
 
     def start(self) -> None:
-        """Start ZooKeeper and all brokers and wait until they accept connections. Raises RuntimeError if one ends."""
+        """Start ZooKeeper and all brokers and wait until they accept connections.
+
+        Raises RuntimeError if one ends.
+        """
         self.start_zookeeper()
         for broker in self.brokers:
             self.start_broker(broker)
@@ -205,7 +211,10 @@ class ZookeeperCluster:
         return self.folder / f"data-{broker}-{disk}"
 
     def hosts(self, topic: str, partition: int) -> set[int]:
-        """Return the brokers that have a log of the partition on disk. A log that is being deleted does not count."""
+        """Return the brokers that have a log of the partition on disk.
+
+        A log that is being deleted does not count.
+        """
         name = f"{topic}-{partition}"
         return {b for b in self.brokers if any((self.data(b, disk) / name).is_dir() for disk in "ab")}
 

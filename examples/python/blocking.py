@@ -1,4 +1,7 @@
-"""Move partitions of a running server with kafka-python, and roll the job back: `python blocking.py BOOTSTRAP URL`."""
+"""Move partitions of a running server with kafka-python, and roll the job back.
+
+`python blocking.py BOOTSTRAP URL`.
+"""
 
 import sys
 import time

@@ -1,4 +1,7 @@
-"""The same in asyncio: the client has a thread of its own, and its calls wait in others. `python in_asyncio.py BOOTSTRAP`."""
+"""The same in asyncio: the client has a thread of its own, and its calls wait in others.
+
+`python in_asyncio.py BOOTSTRAP`.
+"""
 
 import asyncio
 import sys

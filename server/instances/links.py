@@ -128,7 +128,7 @@ class InstanceLink:
         self._tasks = [spawn(self._receive(), "answers of a peer"), spawn(self._ping(), "pings to a peer")]
 
     async def ask(self, request: ForwardedRequest) -> bytes:
-        """See `PeerLinks.forward`."""
+        """See `InstanceLinks.forward`."""
         async with self._room.hold(request.frame):
             if self._closed:
                 raise ConnectionResetError
@@ -158,7 +158,7 @@ class InstanceLink:
             raise
 
     def give_up(self, request: ForwardedRequest) -> None:
-        """See `PeerLinks.give_up`. The peer ignores a request that it does not know, or has answered."""
+        """See `InstanceLinks.give_up`. The peer ignores a request that it does not know, or has answered."""
         if not self._closed:
             _ = spawn(self._tell(Message(Kind.GIVE_UP, request.id, b"")), "request that is given up")
 

@@ -58,7 +58,7 @@ BACKLOG = 64
 
 
 class Endpoint(Protocol):
-    """Answers forwarded requests; see `server.instances.listener.PeerEndpoint`."""
+    """Answers forwarded requests; see `server.instances.listener.InstanceEndpoint`."""
 
     async def answer(self, instance: str, number: int, frame: RequestFrame, client: Client) -> bytes: ...
 
@@ -66,7 +66,7 @@ class Endpoint(Protocol):
 
 
 OnStatus = Callable[[str, bytes], None]
-"""Called with the id of an instance and what it tells about itself (see `server.instances.links.PeerLinks`)."""
+"""Called with the id of an instance and what it tells about itself (see `server.instances.links.InstanceLinks`)."""
 
 
 class InstanceListener:
