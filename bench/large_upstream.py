@@ -1,7 +1,7 @@
 """A large simulated upstream, and a gateway in front of it: `python -m bench.large_upstream`.
 
 The upstream is a process of its own, which only answers: 500 brokers, 200,000 partitions with three replicas
-in topics of 100, and moves that never end. Measured are the first look at everything, the memory per
+in topics of 100, and moves that never end. Measured are the first poll of everything, the memory per
 partition, and the share of a core that the gateway takes while 10,000 partitions move.
 """
 
@@ -275,7 +275,7 @@ def measure(size: Size) -> None:
         gateway, ready, cpu = started(size, Path(folder), bootstrap)
         show("start until ready, s", ready)
         show("the same with 100 partitions, s", empty_seconds)
-        show("first look at everything, CPU s", cpu - empty_cpu, 5)
+        show("first poll of everything, CPU s", cpu - empty_cpu, 5)
         time.sleep(SETTLE_SECONDS)
         show("bytes of memory per partition", (resident_bytes(gateway.pid) - empty) / size.partitions, 1024)
         show("% of a core, nothing moves", busy(gateway))

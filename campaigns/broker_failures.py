@@ -226,15 +226,15 @@ class BrokerFailures(TwoInstances):
         response = await self.client.ask(MetadataRequest([MetadataRequestTopic(name=topic)]))
         return response.topics[0].partitions
 
-    async def _until(self, what: str, look: Callable[[], Awaitable[bool]]) -> None:
-        """Wait until `look` returns True; a broker that does not answer is asked again.
+    async def _until(self, what: str, holds: Callable[[], Awaitable[bool]]) -> None:
+        """Wait until `holds` returns True; a broker that does not answer is asked again.
 
         Raises SurvivalError.
         """
         deadline, failure = time.monotonic() + LONGEST_SECONDS, ""
         while time.monotonic() < deadline:
             try:
-                if await look():
+                if await holds():
                     return
             except BrokerError as error:
                 failure = str(error)

@@ -307,11 +307,11 @@ class Trial:
         """Return the active instance, once there is one."""
         found: list[Pod] = []
 
-        def look() -> bool:
+        def one_is_active() -> bool:
             found[:] = [pod for pod in self.pods if pod.is_active]
             return bool(found)
 
-        wait_until(look, lambda: "an active instance", 0.02)
+        wait_until(one_is_active, lambda: "an active instance", 0.02)
         return found[0]
 
 

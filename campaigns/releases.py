@@ -203,9 +203,9 @@ class Campaign:
             answer.error_code
         }
 
-    def _wait(self, look: Callable[[], object], expected: object, what: str) -> None:
+    def _wait(self, shown: Callable[[], object], expected: object, what: str) -> None:
         deadline = time.monotonic() + END_SECONDS
-        while (seen := look()) != expected:
+        while (seen := shown()) != expected:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"timed out after {END_SECONDS} s waiting for {what}: {seen}")
             time.sleep(0.2)

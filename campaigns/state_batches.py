@@ -33,7 +33,7 @@ class Findings:
     _producer: Producer | None = None
 
     def add(self, batches: Iterable[Batch]) -> None:
-        """Look at further batches."""
+        """Read further batches."""
         for batch in batches:
             if not batch.header.control:
                 self.batches += 1

@@ -52,7 +52,7 @@ class StepRecord:
     """`session` is in seconds. Times are those of the proxy, between which a request has arrived.
 
     A step has no lease if it has arrived more than a session after the last acknowledged batch. A lease is
-    shorter than a session by 0.3 of it, so an instance may also have been slow between its look at the lease
+    shorter than a session by 0.3 of it, so an instance may also have been slow between its check of the lease
     and the sending.
     """
 

@@ -52,4 +52,4 @@ class ServiceManager:
                 channel.setblocking(False)
                 channel.sendto(message.encode(), self._address)
         except OSError as error:
-            log.debug("the service manager cannot be told: %s", error)
+            log.debug("the service manager does not accept the message: %s", error)

@@ -29,14 +29,14 @@ class HttpKeys:
     http_token_file = Key(
         FILE,
         "",
-        "File with one bearer token that `/v1` requires, of an operator. It is read anew when it changes. A listener that is not on loopback needs this, `http.access.file` or a client CA. On "
+        "File with one bearer token that `/v1` requires, of an operator. It is read again when it changes. A listener that is not on loopback needs this, `http.access.file` or a client CA. On "
         "loopback without it, `/v1` is open to the user that runs reassignd and to root; with the embedded cluster, to all users.",
     )
     http_access_file = Key(
         FILE,
         "",
         "File with names and roles (`viewer`: may read; `operator`: may also change), one per line: `NAME ROLE token TOKEN` or "
-        "`NAME ROLE certificate SUBJECT`. It is read anew when it changes. With it, only listed certificates are accepted.",
+        "`NAME ROLE certificate SUBJECT`. It is read again when it changes. With it, only listed certificates are accepted.",
     )
     http_tls_certificate_file = Key(
         FILE, "", "Certificate chain (PEM) of the HTTP listener. If set, it accepts TLS connections only."

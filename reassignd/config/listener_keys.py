@@ -56,7 +56,7 @@ class ListenerKeys:
     sasl_users_file = Key(
         FILE,
         "",
-        "Embedded cluster: file with users for PLAIN and SCRAM, one `NAME PASSWORD` per line. It is read anew when it changes. "
+        "Embedded cluster: file with users for PLAIN and SCRAM, one `NAME PASSWORD` per line. It is read again when it changes. "
         "`kafka-configs` adds further users for SCRAM.",
     )
     plain_sasl_jaas_config = Key(

@@ -1,4 +1,4 @@
-"""A file whose content is read anew when it has changed."""
+"""A file whose content is read again when it has changed."""
 
 import logging
 from collections.abc import Callable

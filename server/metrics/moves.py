@@ -305,7 +305,7 @@ PACE_METRICS = (
     gauge(
         "reassignd_pace_problem",
         lambda r: bool(r.state.pacer.problem),
-        "Whether the target of pace cannot be kept, or the canary is not used; `reassignd status` tells why.",
+        "Whether the target of pace cannot be kept, or the canary is not used; `reassignd status` shows why.",
     ),
     Metric(
         "reassignd_pace_latency_seconds",

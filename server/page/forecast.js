@@ -9,7 +9,7 @@ const ORIGINS = {
   measured: "the rate of the fastest broker now",
   paced: "what pace permits now, or has permitted in the last half hour",
   assumed: "assumed, because there is no throttle and no measured rate",
-  unpaced: "assumed, because pace has permitted nothing lately; with producers it takes longer",
+  unpaced: "assumed, because pace has permitted nothing in the last half hour; with producers it takes longer",
 };
 
 export const spent = (seconds) => (seconds > 0 && seconds < 1 ? "less than 1\u00a0s" : duration(seconds));

@@ -88,7 +88,7 @@ class TopicAudit:
                 failure = ""
                 await self._mirror.follow(self._log, self._clock)
             except TopicReplacedError as error:
-                log.warning("%s: its entries are read anew", error)
+                log.warning("%s: its entries are read again", error)
                 self._log = self._connection.audit_log()
             except (StateTopicError, BrokerError) as error:
                 if str(error) != failure:

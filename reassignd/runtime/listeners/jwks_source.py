@@ -32,7 +32,7 @@ Fetch = Callable[[str], Awaitable[str]]
 
 
 class JwksFile:
-    """Keys in a file, which is read anew when it changes."""
+    """Keys in a file, which is read again when it changes."""
 
     def __init__(self, path: Path) -> None:
         self._file = WatchedFile(path, _read_file)

@@ -122,4 +122,4 @@ async def test_a_topic_that_was_made_again_is_read_anew(
     await topic.log.append([*RowWriter(()).encode(an_entry(1))], (-1, -1), -1)  # type: ignore[arg-type]
     async with topic.instance() as instance:
         assert await instance.ids() == [1]
-    assert "its entries are read anew" in caplog.text
+    assert "its entries are read again" in caplog.text
