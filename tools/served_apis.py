@@ -49,7 +49,10 @@ DIFFERENCES: Mapping[int, str] = {
     46: "Null partitions mean all of a topic; tagged field 435 has the step in flight (KIP-435).",
     48: "There are no quotas: the list is empty.",
     50: "None known.",
-    51: "A login needs a salt of at least 12 bytes. A denial has a shorter message: that of Kafka repeats the internal request.",
+    51: (
+        "A login needs a salt of at least 12 bytes. A denial has a shorter message: that of Kafka"
+        " repeats the internal request."
+    ),
     56: "Kafka's brokers do not serve it to clients, only the controller to brokers.",
     60: "None known.",
     75: "No eligible leader replicas (KIP-966): these lists are empty.",

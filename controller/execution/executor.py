@@ -1,4 +1,4 @@
-"""The port that carries out steps, with two implementations: `direct_steps` and `delegated_steps`."""
+"""The port that executes steps, with two implementations: `direct_steps` and `controller.gateway.steps`."""
 
 from typing import Protocol
 
