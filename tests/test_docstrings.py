@@ -8,6 +8,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
 from reassignd.config.config import KEYS
 from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, written
@@ -20,7 +22,6 @@ WORD = re.compile(r"[A-Za-z_]\w+")
 
 ELSEWHERE = {
     "InetAddress.getHostAddress": "Java",
-    "ScramFormatter.normalize": "Kafka's source",
     "replica.fetch.max.bytes": "a config of Kafka's brokers",
     "replication.quota.window.num": "a config of Kafka's brokers",
     "sasl.jaas.config": "a config of Kafka's clients",
@@ -129,6 +130,15 @@ def wrong_names() -> Iterator[str]:
 
 def test_names_in_docstrings_exist() -> None:
     assert list(wrong_names()) == []
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/how-it-works.md", "docs/decisions.md"])
+def test_names_in_documents_about_the_code_exist(page: str) -> None:
+    quoted = QUOTED.findall((ROOT / page).read_text("utf-8"))
+    names = {name for name in quoted if any(each.fullmatch(name) for each in (FILE, DOTTED, SINGLE))}
+    assert [
+        name for name in names if not (name.startswith("reassignment.") or exists(name, ROOT / page))
+    ] == []
 
 
 def test_wrong_names_are_noticed() -> None:
