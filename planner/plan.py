@@ -20,9 +20,13 @@ from planner.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
 from planner.report.page import report
 from planner.snapshot import TOPIC_PARTITION, Snapshot
 from planner.step_table import PLANNED, Move, Scheduler, StepTable
+from planner.step_table import schedule as schedule_moves
 from planner.waves import Load, first_fit
 
 Target = tuple[TOPIC_PARTITION, Replicas]
+
+BANDWIDTH = 100 * 1024 * 1024
+"""Bytes per second into, and out of, each broker, if nothing else is known."""
 
 TABLES = ("steps.parquet", "waves.parquet", "steps.jsonl", "waves.jsonl")
 """The files of `write_plan` that depend on the installed packages."""
@@ -116,6 +120,19 @@ def make_plan(
     waiting = [_waiting(moves[number], reached, live) for number, reached in schedule.waiting]
     forecast = forecast_of(moves, snapshot, limits.by_letter(), bandwidth, steps, waves, waiting, rates)
     return Plan(steps, waves, forecast)
+
+
+def forecast(
+    targets: Iterable[Target],
+    cluster: Snapshot,
+    limits: PlanLimits | None = None,
+    bandwidth: int | None = None,
+    rates: Mapping[int, int] = NO_RATES,
+) -> Forecast:
+    """Compute the forecast. `rates` has those of brokers with another one. Raises PlanError."""
+    moves = moves_of(list(targets), cluster)
+    rate, limits = bandwidth or BANDWIDTH, limits or PlanLimits()
+    return make_plan(moves, cluster, limits, rate, schedule_moves, rates).forecast
 
 
 def _loads(steps: StepTable) -> Iterator[Load]:

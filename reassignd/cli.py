@@ -17,7 +17,7 @@ import click
 from common.wording import printable
 from reassignd import __version__
 from reassignd.config.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
-from reassignd.environment import read_environment
+from reassignd.config.environment import read_environment
 from reassignd.errors import CommandError, ConfigError, SettingError
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
@@ -33,30 +33,30 @@ def _settings_options(command: CommandFunction) -> CommandFunction:
 
 
 SUBCOMMANDS = {
-    "audit": "cluster.audit",
-    "broker": "cluster.brokers",
-    "cancel": "jobs.cancel",
-    "drained": "cluster.drained",
-    "execute": "jobs.execute",
-    "instances": "cluster.instances",
-    "job": "jobs.jobs",
-    "jobs": "jobs.jobs",
-    "limits": "cluster.limits",
-    "list": "jobs.jobs",
-    "pause": "jobs.pause",
-    "placement": "cluster.placement",
-    "plan": "planning.plan",
-    "priority": "jobs.pause",
-    "propose": "planning.propose",
-    "queue": "jobs.queue",
-    "resume": "jobs.pause",
-    "rollback": "jobs.cancel",
-    "schedule": "cluster.schedule",
-    "snapshot": "planning.snapshot",
-    "state": "cluster.state",
-    "status": "cluster.status",
-    "throttle": "jobs.pause",
-    "zk": "jobs.zk",
+    "audit": "audit",
+    "broker": "brokers",
+    "cancel": "cancel",
+    "drained": "drained",
+    "execute": "execute",
+    "instances": "status",
+    "job": "jobs",
+    "jobs": "jobs",
+    "limits": "limits",
+    "list": "jobs",
+    "pause": "jobs",
+    "placement": "placement",
+    "plan": "plan",
+    "priority": "jobs",
+    "propose": "propose",
+    "queue": "queue",
+    "resume": "jobs",
+    "rollback": "cancel",
+    "schedule": "schedule",
+    "snapshot": "cluster_source",
+    "state": "state",
+    "status": "status",
+    "throttle": "jobs",
+    "zk": "zk",
 }
 """Subcommand -> module in `reassignd.commands` that defines a click command of that name (`list_` for `list`)."""
 
@@ -143,7 +143,7 @@ def serve(
             assignments.append(Assignment(name, value, flag))
     settings = resolve(assignments)
     if check_config:
-        from reassignd.check_config import check, described
+        from reassignd.runtime.check_config import check, described
 
         check(settings)
         click.echo(
@@ -152,7 +152,7 @@ def serve(
         )
         return
 
-    from reassignd.serve import run
+    from reassignd.runtime.serve import run
 
     run(settings, demo_topics=demo_topics)
 

@@ -10,8 +10,8 @@ import httpx
 
 from common.tls import client_context_from_files
 from reassignd import __version__
+from reassignd.config.secret_files import read_token
 from reassignd.config.setting_types import UNIX
-from reassignd.config.token import read_token
 from reassignd.errors import CommandError, UnreachableError
 
 TIMEOUT = httpx.Timeout(600.0, connect=5.0)

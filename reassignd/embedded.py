@@ -24,14 +24,14 @@ from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Partition, TopicPartition
 from controller.ports import Store
 from controller.state.state import State
+from reassignd import expectations
 from reassignd.config.config import EMBEDDED, Assignment, resolve
 from reassignd.errors import ConfigError
-from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
-from reassignd.runtime.embedded_adapter import EmbeddedAdapter
+from reassignd.runtime.embedded_cluster import ServedEmbedded
+from reassignd.runtime.served_cluster import Hooks
 from reassignd.runtime.storage.identity import cluster_id, new_id
 from reassignd.runtime.storage.records import load, open_store
-from reassignd.testing import expectations
 from reassignd.tracing.setting import open_traces
 from server.counters import Counters
 from server.driver.driver import DriverStoppedError
@@ -66,7 +66,7 @@ class EmbeddedCluster:
         self.clock = clock or RealClock()
         self._stack = AsyncExitStack()
         self._assembly: Assembly
-        self._adapter: EmbeddedAdapter
+        self._served: ServedEmbedded
         self._loop: asyncio.AbstractEventLoop
 
     async def __aenter__(self) -> Self:
@@ -89,7 +89,7 @@ class EmbeddedCluster:
     @property
     def bootstrap_servers(self) -> str:
         """The addresses of all brokers: `host:port,host:port,…`."""
-        return ",".join(map(str, self._adapter.addresses))
+        return ",".join(map(str, self._served.addresses))
 
     @property
     def state(self) -> State:
@@ -123,7 +123,7 @@ class EmbeddedCluster:
             raise ValueError(f"topic {name}: {message or error.name}")
 
     async def wait_until_done(self, *topics: str, seconds: float = 30.0) -> None:
-        """Return when no reassignment of the topics is left; see `reassignd.testing.expectations`.
+        """Return when no reassignment of the topics is left; see `reassignd.expectations`.
 
         Raises TimeoutError when some are left after that time, ValueError when there is no such topic.
         """
@@ -141,7 +141,7 @@ class EmbeddedCluster:
         removing: Sequence[int] | None = None,
         seconds: float = 5.0,
     ) -> Partition:
-        """Wait until a step of the partition is in flight; see `reassignd.testing.expectations`."""
+        """Wait until a step of the partition is in flight; see `reassignd.expectations`."""
         self._here()
         key = TopicPartition(topic, partition)
         return await expectations.expect_moving(
@@ -177,14 +177,14 @@ class EmbeddedCluster:
         """Make a log directory of a running broker fail. DescribeLogDirs lists the paths."""
         await self._here().cluster.fail_log_dir(broker, path)
 
-    def _here(self) -> EmbeddedAdapter:
-        """Return the adapter. Raises RuntimeError in another event loop, in which a call would wait for ever."""
+    def _here(self) -> ServedEmbedded:
+        """Return the cluster that is served. Raises RuntimeError in another event loop, in which a call would wait for ever."""
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError(
                 "the cluster runs in another event loop than this call; with pytest-asyncio, set"
                 " asyncio_default_fixture_loop_scope to the loop_scope of the test"
             )
-        return self._adapter
+        return self._served
 
     async def _assemble(self, stack: AsyncExitStack) -> Assembly:
         state, identity = State(), new_id()
@@ -193,9 +193,9 @@ class EmbeddedCluster:
             store = stack.enter_context(closing(open_store(self._data_dir)))
             state, identity = await load(store), cluster_id(self._data_dir)
 
-        def build(hooks: Hooks) -> EmbeddedAdapter:
-            self._adapter = EmbeddedAdapter(self._settings, state, hooks, clock=self.clock)
-            return self._adapter
+        def build(hooks: Hooks) -> ServedEmbedded:
+            self._served = ServedEmbedded(self._settings, state, hooks, clock=self.clock)
+            return self._served
 
         parts = ProcessParts(WorkerThread(), Counters(), traces=open_traces(self._settings))
         stack.callback(parts.close)

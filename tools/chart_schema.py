@@ -13,7 +13,7 @@ from controller.cluster.config_keys import INT_MAX, ConfigKey, ConfigType, sched
 from controller.scheduling.limits import ALIASES
 from reassignd.config.config import KEYS
 from reassignd.config.initial_limits import INITIAL, config_of
-from reassignd.config.listener_keys import LISTENER_KEYS
+from reassignd.config.keys import LISTENER_KEYS
 from reassignd.config.setting_types import SWITCH, SettingType
 
 Schema = Mapping[str, Any]

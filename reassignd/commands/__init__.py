@@ -1,4 +1,4 @@
 """The subcommands of `reassignd` that need more than a few lines.
 
-The modules of this folder are shared by them: options, completion in shells, rates and text.
+`options`, `completion` and `text` are shared by them; the others have the name of their command.
 """

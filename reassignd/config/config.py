@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 
 from common.address import Address
 from reassignd.config import properties
-from reassignd.config.http_keys import HttpKeys
 from reassignd.config.initial_limits import INITIAL, checked, config_of
-from reassignd.config.instance_keys import TOPIC, InstanceKeys
-from reassignd.config.listener_keys import LISTENER_KEYS, ListenerKeys
+from reassignd.config.keys import LISTENER_KEYS, TOPIC, HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys
 from reassignd.config.setting_types import (
     ADDRESS,
     DIRECTORY,
@@ -30,7 +28,6 @@ from reassignd.config.setting_types import (
     choice,
     integer,
 )
-from reassignd.config.zookeeper_keys import ZookeeperKeys
 from reassignd.errors import ConfigError
 
 MILLISECONDS = integer(1, 2**31 - 1)

@@ -8,9 +8,9 @@ from backends.zookeeper.session.security import SaslLogin, ZookeeperSecurity
 from common.tls import client_context, load_identity, pem_blocks
 from common.wording import missing
 from reassignd.config import jaas
+from reassignd.config.keys import ZookeeperKeys as Keys
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import Key
-from reassignd.config.zookeeper_keys import ZookeeperKeys as Keys
 from reassignd.errors import ConfigError
 
 SECTION = "Client"

@@ -1,4 +1,4 @@
-"""The composition root of a cluster: state, store, driver, router, API and metrics, around a cluster adapter.
+"""The composition root of a cluster: state, store, driver, router, API and metrics, around a served cluster.
 
 The embedded cluster and the gateway have one assembly for the life of the process, ZooKeeper mode one for each term.
 """
@@ -25,15 +25,12 @@ from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.errors import CommandError
-from reassignd.proposals.processes import compute, review, solver_obstacle
-from reassignd.runtime.adapter import BuildAdapter, Hooks
-from reassignd.runtime.storage.age_clock import AgeClock
-from reassignd.runtime.storage.audit_store import AuditStore
-from reassignd.runtime.storage.retention import Retention, prune_periodically
-from reassignd.spark.helper_process import HelperProcess
-from reassignd.spark.planning import ClusterRates, SparkPlanning, SparkUse
-from reassignd.spark.worker import worker
+from reassignd.runtime.served_cluster import BuildCluster, Hooks
+from reassignd.runtime.storage.retention import AgeClock, AuditStore, Retention, prune_periodically
 from reassignd.tracing.setting import Traces
+from reassignd.workers.processes import HelperProcess, compute, review, solver_obstacle
+from reassignd.workers.spark_planning import ClusterRates, SparkPlanning, SparkUse
+from reassignd.workers.spark_worker import worker
 from server.api.shared.forecasts import Reviews
 from server.api.shared.proposals import ProposalStore
 from server.audit.trail import AuditTrail
@@ -54,7 +51,7 @@ from server.security.acl_authorizer import AclAuthorizer
 
 # What only HTTP and several instances need is imported when it is used: tests start clusters without it.
 if TYPE_CHECKING:
-    from reassignd.runtime.instances.presence import Presence
+    from reassignd.runtime.presence import Presence
     from reassignd.runtime.runtime import HttpContent
     from server.api.shared.call import ApiServices
     from server.metrics.exposition import Metrics
@@ -104,7 +101,7 @@ class Assembly:
         state: State,
         store: Store,
         cluster_id: str,
-        build: BuildAdapter,
+        build: BuildCluster,
         parts: ProcessParts,
         *,
         show_obstacle: Callable[[str], None] = lambda _: None,
@@ -121,16 +118,16 @@ class Assembly:
         self._trail = self._new_trail()
         self._events = EventHub(state, self._shown_cluster_id)
         self._driver = self._new_driver(store, cluster_id)
-        self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
+        self.served = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
         self.router = self._new_router(cluster_id)
-        self.adapter.serve(self.router, parts.stats)
+        self.served.serve(self.router, parts.stats)
         self._retention = _retention(settings)
         self._spark = self._new_spark_planning(settings)
         self._proposals = ProposalStore(
-            compute, solver_obstacle, wall_clock, self._clock, self.adapter.bandwidth
+            compute, solver_obstacle, wall_clock, self._clock, self.served.bandwidth
         )
         turns = Turns(lambda: self._driver.is_busy or parts.off_loop.is_busy)
-        self._progress = Progress(state, self.adapter.sizes, totals=parts.stats.copied, turns=turns)
+        self._progress = Progress(state, self.served.sizes, totals=parts.stats.copied, turns=turns)
         self._counts = JobCounts(state)
         self._waits = WaitingAges(
             state, lambda: self._counts.tally(self._progress.stalled), self._clock, turns
@@ -138,23 +135,23 @@ class Assembly:
         self._tasks: list[asyncio.Task[None]] = []
 
     def submit(self, event: Event[Reply]) -> Awaitable[Reply]:
-        """See `ClusterAdapter.submit`."""
-        return self.adapter.submit(event)
+        """See `ServedCluster.submit`."""
+        return self.served.submit(event)
 
     async def start(self) -> None:
-        """Return when clients are served. Raises what `ClusterAdapter.start` raises, or DriverStoppedError.
+        """Return when clients are served. Raises what `ServedCluster.start` raises, or DriverStoppedError.
 
         Everything is stopped again then.
         """
-        self._driver.start(self.adapter.backend, lambda: self._parts.off_loop.is_busy)
+        self._driver.start(self.served.backend, lambda: self._parts.off_loop.is_busy)
         try:
-            await self.adapter.start(self._show_obstacle)
+            await self.served.start(self._show_obstacle)
         except BaseException:
             await self.stop()
             raise
         jobs_age = AgeClock(self._retention.milliseconds, self._clock)
         self._tasks = [
-            spawn(prune_periodically(self.adapter, self._retention, jobs_age, self._clock), "pruning"),
+            spawn(prune_periodically(self.served, self._retention, jobs_age, self._clock), "pruning"),
             spawn(report_progress_periodically(self.state, self._clock), "progress"),
             spawn(self._progress.run(), "bytes"),
             spawn(self._waits.run(), "waiting times"),
@@ -179,12 +176,12 @@ class Assembly:
         self._events.stop()
         await cancel(*self._tasks)
         await self._proposals.close()
-        await self.adapter.stop()
+        await self.served.stop()
         await self._driver.stop()
 
     def _shown_cluster_id(self) -> str:
         """The id that clients of the brokers see. A gateway has an id of its own beside it, for its records."""
-        return self.adapter.upstream_cluster_id or self._cluster_id
+        return self.served.upstream_cluster_id or self._cluster_id
 
     def _report_failure(self, part: str, error: BaseException) -> None:
         self.is_serving = False
@@ -215,7 +212,7 @@ class Assembly:
             return journal
 
         def size(key: TopicPartition) -> int | None:
-            return self.adapter.sizes.size(key)  # The adapter is made after the driver.
+            return self.served.sizes.size(key)  # The cluster is made after the driver.
 
         spans = traces.follow(self.state, cluster_id, size)
 
@@ -226,26 +223,26 @@ class Assembly:
         return observe
 
     def _new_router(self, cluster_id: str) -> Router:
-        adapter, off_loop = self.adapter, self._parts.off_loop
+        served, off_loop = self.served, self._parts.off_loop
         services = Services(
             cluster_id,
             self.state,
-            adapter,
-            adapter.authorizer,
+            served,
+            served.authorizer,
             off_loop,
             BodyCache(off_loop),
-            adapter.new_topic_id,
-            manages_acls=isinstance(adapter.authorizer, AclAuthorizer),
+            served.new_topic_id,
+            manages_acls=isinstance(served.authorizer, AclAuthorizer),
         )
         return Router(services, self._parts.stats, load())
 
     def _new_spark_planning(self, settings: Settings) -> SparkPlanning:
-        master, adapter = settings.planner_spark_master, self.adapter
+        master, served = settings.planner_spark_master, self.served
         return SparkPlanning(
             self.state,
-            adapter,
+            served,
             self._parts.off_loop,
-            ClusterRates(adapter.sizes.size, lambda: throttle_rate(self.state) or adapter.bandwidth()),
+            ClusterRates(served.sizes.size, lambda: throttle_rate(self.state) or served.bandwidth()),
             HelperProcess(worker(master), SPARK_SECONDS),
             lambda: obstacle(master),
             SparkUse(settings.planner_spark_min_partitions, settings.planner_spark_warm),
@@ -256,25 +253,25 @@ class Assembly:
         """What the API answers from."""
         from server.api.shared.call import ApiServices
 
-        adapter = self.adapter
+        served = self.served
         return ApiServices(
             version=__version__,
             cluster_id=self._shown_cluster_id,
             state=self.state,
-            driver=adapter,
+            driver=served,
             off_loop=self._parts.off_loop,
-            sizes=adapter.sizes,
+            sizes=served.sizes,
             progress=self._progress,
             counts=self._counts,
             spark=self._spark.view,
-            brokers=adapter.brokers,
+            brokers=served.brokers,
             proposals=self._proposals,
             audit=None if self._audit is None else self._audit.reader,
             events=self._events,
-            hidden_brokers=lambda: adapter.relayed.hidden_brokers,
+            hidden_brokers=lambda: served.relayed.hidden_brokers,
             instances=self._parts.instances,
-            reviews=Reviews(review, adapter.bandwidth),
-            look=adapter.look,
+            reviews=Reviews(review, served.bandwidth),
+            look=served.look,
         )
 
     @cached_property
@@ -282,19 +279,19 @@ class Assembly:
         """What `/metrics` is made from."""
         from server.metrics.exposition import Metrics
 
-        adapter, settings = self.adapter, self._settings
+        served, settings = self.served, self._settings
         return Metrics(
             Sources(
                 __version__,
                 self.state,
                 self._parts.stats,
                 lambda: self._driver.queue_length,
-                adapter.traffic,
+                served.traffic,
                 lambda: self.is_serving,
-                adapter.relayed,
-                adapter.znodes,
+                served.relayed,
+                served.znodes,
                 audited={} if self._trail is None else self._parts.stats.audited,
-                upstream=adapter.upstream,
+                upstream=served.upstream,
                 instances=self._parts.instances,
                 progress=self._progress,
                 waits=self._waits,

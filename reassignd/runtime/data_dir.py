@@ -1,4 +1,4 @@
-"""The base of the runtimes that keep their records in the data directory."""
+"""The runtimes that keep their records in the data directory: their base, and that of embedded mode."""
 
 import sqlite3
 from abc import ABC, abstractmethod
@@ -11,20 +11,20 @@ from common.off_loop import WorkerThread
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.config import Settings
-from reassignd.runtime.adapter import ClusterAdapter, Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.embedded_cluster import ServedEmbedded
 from reassignd.runtime.runtime import HttpContent, Publish
-from reassignd.runtime.storage.audit_store import AuditStore, audit_retention
-from reassignd.runtime.storage.fresh_dir import is_fresh, is_worthless, remove
+from reassignd.runtime.served_cluster import Hooks, ServedCluster
 from reassignd.runtime.storage.identity import claim, cluster_id
-from reassignd.runtime.storage.records import load, open_store
+from reassignd.runtime.storage.records import is_fresh, is_worthless, load, open_store, remove
+from reassignd.runtime.storage.retention import AuditStore, audit_retention
 from reassignd.tracing.setting import open_traces
 from server.counters import Counters
 from server.driver.driver import DriverStoppedError
 
 
-class ListeningAdapter(ClusterAdapter, Protocol):
-    """A cluster adapter that opens the listeners for clients itself."""
+class ListeningCluster(ServedCluster, Protocol):
+    """A cluster that opens the listeners for clients itself."""
 
     @property
     def addresses(self) -> Sequence[Address]:
@@ -48,12 +48,12 @@ class DataDirRuntime(ABC):
         audit = AuditStore(self._store, self._audit_reader, off_loop, audit_retention(settings))
         self._parts = ProcessParts(off_loop, Counters(), audit, traces=open_traces(settings))
         self._assembly: Assembly | None = None
-        self._adapter: ListeningAdapter
+        self._served: ListeningCluster
 
     @property
     def addresses(self) -> Sequence[Address]:
         """See `Runtime.addresses`."""
-        return self._adapter.addresses
+        return self._served.addresses
 
     @property
     def records_place(self) -> str:
@@ -68,9 +68,9 @@ class DataDirRuntime(ABC):
         claim(settings.data_dir, "backend", settings.backend)
         state = await load(self._store)
 
-        def build(hooks: Hooks) -> ClusterAdapter:
-            self._adapter = self._new_adapter(state, hooks)
-            return self._adapter
+        def build(hooks: Hooks) -> ServedCluster:
+            self._served = self._new_cluster(state, hooks)
+            return self._served
 
         def show_obstacle(text: str) -> None:
             publish(HttpContent(text))
@@ -116,8 +116,21 @@ class DataDirRuntime(ABC):
         """Do nothing: what was acknowledged is on disk."""
 
     @abstractmethod
-    def _new_adapter(self, state: State, hooks: Hooks) -> ListeningAdapter: ...
+    def _new_cluster(self, state: State, hooks: Hooks) -> ListeningCluster: ...
 
     def _own_records(self, store: Store) -> Store:
         """Return the store that the driver commits to."""
         return store
+
+
+class EmbeddedRuntime(DataDirRuntime):
+    """Implements `Runtime` for embedded mode. See `ServedEmbedded` for `demo_topics`."""
+
+    kind = "brokers"
+
+    def __init__(self, settings: Settings, *, demo_topics: bool) -> None:
+        super().__init__(settings)
+        self._demo_topics = demo_topics
+
+    def _new_cluster(self, state: State, hooks: Hooks) -> ServedEmbedded:
+        return ServedEmbedded(self._settings, state, hooks, demo_topics=self._demo_topics)

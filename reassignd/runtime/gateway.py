@@ -1,41 +1,152 @@
-"""Gateway mode: a running Kafka as the upstream, and the relay in front of it."""
+"""Gateway mode: a running Kafka as the upstream, and the relay in front of it.
+
+`ServedUpstream` is what the gateway and the term of an instance share: the backend of the upstream, and the submission of
+orders.
+"""
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
-from backends.client.errors import AuthenticationError
+from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT, Security
 from backends.sqlite.datadir import StoreError
+from backends.upstream.backend import OnBrokers, UpstreamBackend, ignore_brokers
+from backends.upstream.client import UpstreamClient
 from backends.upstream.own_records import OwnRecords, import_leases
+from backends.upstream.rows import UpstreamCounters
 from common.address import Address
 from controller.cluster.brokers import holders
+from controller.messages.event import Event, Reply
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import Queue, RollBackJob
+from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigSource
+from controller.model.profile import GATEWAY
 from controller.ports import Store
+from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__
 from reassignd.config import command_config
 from reassignd.config.config import Settings
 from reassignd.config.parts import limits
 from reassignd.errors import CommandError
-from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
 from reassignd.runtime.data_dir import DataDirRuntime
-from reassignd.runtime.listeners.listener_security import listener_tls
 from reassignd.runtime.listeners.sockets import refused
-from reassignd.runtime.storage.identity import claim
-from reassignd.runtime.storage.kept_files import keep_files
-from reassignd.runtime.upstream_adapter import UpstreamAdapter, refuse_gateway
+from reassignd.runtime.listeners.tls import listener_tls
+from reassignd.runtime.served_cluster import GRACE_SECONDS, UNTHROTTLED, Hooks
+from reassignd.runtime.storage.identity import claim, keep_files
 from server.counters import Counters, RelayCounters
+from server.dispatch.authorizer import AllowAll
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
+from server.gateway.own_configs import LocalConfigs
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments
+from server.gateway.services import GatewayServices
+from server.metrics.sources import Traffic, Znodes
+
+
+class ServedUpstream:
+    """Base class of both; a subclass has the listeners. `permit` tells whether writes may be sent now."""
+
+    brokers = None
+    znodes = Znodes()
+
+    def __init__(
+        self,
+        settings: Settings,
+        state: State,
+        hooks: Hooks,
+        caller: Caller,
+        *,
+        on_brokers: OnBrokers = ignore_brokers,
+        permit: Callable[[], bool] = lambda: True,
+        counters: UpstreamCounters | None = None,
+    ) -> None:
+        state.profile = GATEWAY
+        self._settings, self._state, self._hooks = settings, state, hooks
+        self.authorizer = AllowAll()
+        servers = settings.upstream_bootstrap_servers
+        self.upstream = counters or UpstreamCounters()
+        self._client = UpstreamClient(
+            servers, caller, off_loop=hooks.off_loop, counters=self.upstream, permit=permit
+        )
+        self.backend = UpstreamBackend(
+            self._client,
+            state,
+            hooks.submit,
+            on_brokers=on_brokers,
+            on_failure=partial(hooks.report_failure, "the connection to the upstream"),
+            counters=self.upstream,
+        )
+        # Connections of their own: on shared ones the canary's requests would wait for the answers of polls.
+        self.backend.measure_pace(UpstreamClient(servers, caller, permit=permit))
+        self.sizes = self.backend.sizes
+
+    @property
+    def upstream_cluster_id(self) -> str:
+        """See `ServedCluster.upstream_cluster_id`."""
+        return self._client.cluster_id
+
+    def bandwidth(self) -> int:
+        """See `ServedCluster.bandwidth`."""
+        return UNTHROTTLED
+
+    def traffic(self) -> Mapping[int, Traffic]:
+        """Nothing: the brokers have metrics of their own."""
+        return {}
+
+    def new_topic_id(self) -> bytes:
+        """See `ServedCluster.new_topic_id`."""
+        return uuid.uuid4().bytes
+
+    def services(self, router: Router) -> GatewayServices:
+        """Return the functions that answer the gateway's clients."""
+        return GatewayServices(router.answer, router.refuse, LocalConfigs(self._state, self.submit))
+
+    async def look(self, topics: Collection[str] | None = None) -> str:
+        """See `ServedCluster.look`."""
+        if topics is not None:
+            await self.backend.refresh_topics(topics)
+            return ""
+        try:
+            await self.backend.look()
+        except BrokerError as error:
+            return f"Kafka cannot be asked: {error}"
+        return ""
+
+    async def submit(self, event: Event[Reply]) -> Reply:
+        """Submit the event; for an order, after the replicas of its topics were read from the upstream."""
+        if isinstance(event, AlterReassignments | Queue):
+            await self.backend.refresh_topics(topic for topic, _ in event.topics or ())
+        elif isinstance(event, RollBackJob):
+            await self.backend.refresh_topics(key.topic for key in self._state.finished.get(event.job, ()))
+        return await self._hooks.submit(event)
+
+
+async def refuse_gateway(client: UpstreamClient) -> None:
+    """Raise CommandError if the upstream is a gateway of reassignd.
+
+    A gateway lists unset keys of reassignd on the brokers' default, as defaults. Kafka lists only keys that were set there.
+    """
+    resource = DescribeConfigsResource(ResourceType.BROKER, CLUSTER_DEFAULT, None)
+    response = await client.ask(DescribeConfigsRequest([resource]))
+    sources = {config.config_source for row in response.results for config in row.configs}
+    if ConfigSource.DEFAULT in sources:
+        raise CommandError(
+            "bootstrap server: that is a gateway of reassignd; give Kafka's own brokers as --bootstrap-server"
+        )
+
 
 log = logging.getLogger(__name__)
 
 
-class GatewayAdapter(UpstreamAdapter):
-    """Implements `reassignd.runtime.data_dir.ListeningAdapter`."""
+class ServedGateway(ServedUpstream):
+    """Implements `reassignd.runtime.data_dir.ListeningCluster`."""
 
     _gateway: Gateway
 
@@ -55,11 +166,11 @@ class GatewayAdapter(UpstreamAdapter):
 
     @property
     def relayed(self) -> RelayCounters:
-        """See `ClusterAdapter.relayed`."""
+        """See `ServedCluster.relayed`."""
         return self._gateway.counts
 
     def serve(self, router: Router, stats: Counters) -> None:
-        """See `ClusterAdapter.serve`."""
+        """See `ServedCluster.serve`."""
         settings = self._settings
         try:
             self._ports = ports = PortAssignments(settings.data_dir, partial(holders, self._state))
@@ -78,7 +189,7 @@ class GatewayAdapter(UpstreamAdapter):
             raise CommandError(str(error)) from error
 
     async def stop(self) -> None:
-        """See `ClusterAdapter.stop`."""
+        """See `ServedCluster.stop`."""
         await self._gateway.close(GRACE_SECONDS)
         await self.backend.stop()
 
@@ -115,8 +226,8 @@ class GatewayRuntime(DataDirRuntime):
 
     kind = "gateway"
 
-    def _new_adapter(self, state: State, hooks: Hooks) -> GatewayAdapter:
-        return GatewayAdapter(self._settings, state, hooks)
+    def _new_cluster(self, state: State, hooks: Hooks) -> ServedGateway:
+        return ServedGateway(self._settings, state, hooks)
 
     def _own_records(self, store: Store) -> Store:
         return OwnRecords(store)

@@ -46,14 +46,14 @@ from reassignd.config import command_config
 from reassignd.config.config import Settings
 from reassignd.config.zookeeper_security import security as zookeeper_security
 from reassignd.errors import CommandError
-from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
-from reassignd.runtime.controller_term import ControllerCounters, ControllerTerm
-from reassignd.runtime.listeners.controller_listeners import ControllerListeners
+from reassignd.runtime.listeners.zookeeper import ControllerListeners
 from reassignd.runtime.runtime import HttpContent, Publish
+from reassignd.runtime.served_cluster import GRACE_SECONDS, Hooks
 from reassignd.runtime.storage.audit_dir import AuditDir
-from reassignd.runtime.storage.audit_store import audit_retention
+from reassignd.runtime.storage.retention import audit_retention
 from reassignd.runtime.watchdog import Watchdog
+from reassignd.runtime.zookeeper_term import ControllerCounters, ControllerTerm
 from reassignd.tracing.setting import open_traces
 from server.counters import Counters
 from server.dispatch.router import refused

@@ -8,7 +8,7 @@ import pytest
 from common.wording import as_json, counted, missing, printable, some
 from reassignd.cli import main
 from reassignd.commands.text import columns, echo, left_out_lines, reason_lines
-from reassignd.logs import JsonFormatter, PlainFormatter
+from reassignd.runtime.process import JsonFormatter, PlainFormatter
 
 
 def test_a_noun_has_a_plural_unless_there_is_one() -> None:

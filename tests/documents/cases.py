@@ -23,7 +23,7 @@ INSTALLS = "installs on the machine; tests/deploy/ does so where it can"
 LARGE_PLAN = "moves 2,000 partitions; tests/clients/test_large_plan.py does the same"
 REASSIGN = "kafka-reassign-partitions.sh --bootstrap-server 127.0.0.1:9092 --reassignment-json-file"
 
-STARTS_SPARK = "starts Spark; tests/reassignd/spark/test_planning.py does the same"
+STARTS_SPARK = "starts Spark; tests/reassignd/workers/test_spark_planning.py does the same"
 NEEDS_KUBERNETES = "needs a Kubernetes cluster; tests/deploy/test_chart.py renders the chart"
 
 NOT_RUN = {

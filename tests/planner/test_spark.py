@@ -119,7 +119,7 @@ def test_a_connect_server_out_of_reach_is_named(url: str, message: str) -> None:
 
 
 def test_pyspark_is_imported_only_when_it_is_needed() -> None:
-    code = "import sys, planner.spark, reassignd.commands.planning.plan; sys.exit('pyspark' in sys.modules)"
+    code = "import sys, planner.spark, reassignd.commands.plan; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603 - our own
 
 

@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from reassignd import __version__, cli, serve
+from reassignd import __version__, cli
 from reassignd.config.config import Settings
-from reassignd.errors import CommandError
+from reassignd.errors import CommandError, UnreachableError
+from reassignd.runtime import serve
 
 
 @pytest.fixture
@@ -156,3 +157,8 @@ def test_an_unknown_command_is_named_with_a_similar_one(
 ) -> None:
     assert cli.main([verb]) == 2
     assert capsys.readouterr().err == f"reassignd: there is no command '{verb}'; {hint}\n"
+
+
+def test_an_error_may_name_the_wrong_entries_of_a_plan() -> None:
+    assert list(CommandError("2 entries are wrong", ["a", "b"]).faults) == ["a", "b"]
+    assert not UnreachableError("nobody answers").faults

@@ -16,7 +16,7 @@ from controller.messages.job_events import AlterRow, AlterTopic
 from protocol.messages.metadata_request import MetadataRequest
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from reassignd.errors import CommandError, ConfigError
-from reassignd.runtime.listeners import renewed_certificate
+from reassignd.runtime.listeners import tls
 
 QUICK = {"embedded.partition.bytes": "1000", "embedded.tick.ms": "1"}
 PATIENCE_SECONDS = 60
@@ -89,12 +89,12 @@ async def test_with_tls_files_clients_and_brokers_speak_tls() -> None:
 
 
 async def test_brokers_accept_a_renewed_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renewed_certificate, "CHECK_SECONDS", 0)
-    tls, file = Path(__file__).parents[1] / "reassignd" / "tls", tmp_path / "tls.pem"
-    shutil.copy(tls / "server.pem", file)
+    monkeypatch.setattr(tls, "CHECK_SECONDS", 0)
+    keys, file = Path(__file__).parents[1] / "reassignd" / "tls", tmp_path / "tls.pem"
+    shutil.copy(keys / "server.pem", file)
     async with EmbeddedCluster(3, settings={**QUICK, "listener.tls.certificate.file": file}) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
-        shutil.copy(tls / "eve.pem", file)
+        shutil.copy(keys / "eve.pem", file)
         await cluster.stop_broker(3)
         await cluster.start_broker(3)
         await cluster.submit(move("orders", (3, 2)))
@@ -151,7 +151,7 @@ async def test_a_stuck_broker_delays_its_steps() -> None:
 async def test_replicas_of_a_failed_log_directory_leave_the_isr() -> None:
     async with EmbeddedCluster(2, settings={"embedded.log.dirs": "1"}) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
-        broker = cluster._adapter.cluster.brokers[2]
+        broker = cluster._served.cluster.brokers[2]
         await until(lambda: broker.replicas)
         await cluster.fail_log_dir(2, next(iter(broker.log_dirs.placed)))
         partition = cluster.state.partition("orders", 0)

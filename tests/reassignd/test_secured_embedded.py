@@ -21,7 +21,7 @@ from kafka.admin import (
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from reassignd.embedded import EmbeddedCluster
-from tests.reassignd.runtime.listeners.test_listener_security import TLS
+from tests.reassignd.runtime.listeners.test_tls import TLS_KEYS
 from tests.server.security.tokens import jwks, signed, unsecured
 
 T = TypeVar("T")
@@ -110,8 +110,8 @@ async def test_tokens_log_in(signature: str, tmp_path: Path) -> None:
 async def test_a_client_certificate_is_a_principal(tmp_path: Path) -> None:
     settings = {
         "listener": "127.0.0.1:0",
-        "listener.tls.certificate.file": str(TLS / "server.pem"),
-        "listener.tls.client.ca.file": str(TLS / "ca.pem"),
+        "listener.tls.certificate.file": str(TLS_KEYS / "server.pem"),
+        "listener.tls.client.ca.file": str(TLS_KEYS / "ca.pem"),
         "ssl.client.auth": "required",
         "ssl.principal.mapping.rules": "RULE:^CN=([a-z]*).*$/$1/U,DEFAULT",
         "authorizer.class.name": AUTHORIZER["authorizer.class.name"],
@@ -119,9 +119,9 @@ async def test_a_client_certificate_is_a_principal(tmp_path: Path) -> None:
     }
     config = {
         "security_protocol": "SSL",
-        "ssl_cafile": str(TLS / "ca.pem"),
-        "ssl_certfile": str(TLS / "ann.pem"),
-        "ssl_keyfile": str(TLS / "ann.pem"),
+        "ssl_cafile": str(TLS_KEYS / "ca.pem"),
+        "ssl_certfile": str(TLS_KEYS / "ann.pem"),
+        "ssl_keyfile": str(TLS_KEYS / "ann.pem"),
         "ssl_check_hostname": False,
     }
     async with EmbeddedCluster(2, settings=settings) as cluster:

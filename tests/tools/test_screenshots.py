@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from controller.model.plan import read_plan
-from reassignd.demo import TOPICS
+from reassignd.runtime.embedded_cluster import TOPICS
 from tools import screenshots
 
 DOCS = screenshots.FOLDER.parent

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from planner.snapshot import Snapshot, parse_snapshot
-from reassignd.commands.cluster.drained import UNREGISTER
-from reassignd.commands.planning.cluster_source import read_kafka
+from reassignd.commands.cluster_source import read_kafka
+from reassignd.commands.drained import UNREGISTER
 from reassignd.errors import CommandError
 from tests.reassignd.shell import Shell, create_topic
 from tests.reassignd.whole_server.operator_day import DRAINED, OperatorDay

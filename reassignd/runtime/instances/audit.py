@@ -21,9 +21,8 @@ from common.tasks import cancel, spawn
 from controller.model.audit import AuditEntry
 from controller.ports import Store
 from protocol.record_batch import BatchRecord
-from reassignd.runtime.storage.age_clock import AgeClock
-from reassignd.runtime.storage.audit_store import AuditRetention, AuditStore
-from reassignd.runtime.storage.fresh_dir import remove_abandoned
+from reassignd.runtime.storage.records import remove_abandoned
+from reassignd.runtime.storage.retention import AgeClock, AuditRetention, AuditStore
 
 log = logging.getLogger(__name__)
 

@@ -12,9 +12,8 @@ from reassignd.config.config import Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import WILDCARDS, SocketPath
 from reassignd.errors import SettingError
-from reassignd.runtime.listeners.listener_security import checked_server_context
-from reassignd.runtime.listeners.renewed_certificate import PinnedCertificate
 from reassignd.runtime.listeners.sockets import refused
+from reassignd.runtime.listeners.tls import PinnedCertificate, checked_server_context
 from server.api.other_instances import IdentitySigner
 from server.api.proxy import ActiveProxy
 from server.dispatch.router import Refuse

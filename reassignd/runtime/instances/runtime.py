@@ -34,20 +34,17 @@ from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.config.parts import limits
 from reassignd.errors import CommandError
-from reassignd.runtime.adapter import GRACE_SECONDS
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security
-from reassignd.runtime.instances.adapter import TermCounters
 from reassignd.runtime.instances.audit import TopicAudit
-from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection
+from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection, TopicPorts
 from reassignd.runtime.instances.peers import Peers, http_url, peer_address
-from reassignd.runtime.instances.ports import TopicPorts
-from reassignd.runtime.instances.presence import Presence
-from reassignd.runtime.instances.publication import Publication
-from reassignd.runtime.instances.term import ActiveTerm, TermContext
+from reassignd.runtime.instances.term import ActiveTerm, TermContext, TermCounters
 from reassignd.runtime.listeners.sockets import refused
-from reassignd.runtime.runtime import HttpContent, Publish
-from reassignd.runtime.storage.audit_store import audit_retention
+from reassignd.runtime.presence import Presence
+from reassignd.runtime.runtime import HttpContent, Publication, Publish
+from reassignd.runtime.served_cluster import GRACE_SECONDS
+from reassignd.runtime.storage.retention import audit_retention
 from reassignd.tracing.setting import open_traces
 from server.counters import Counters
 from server.dispatch.router import Refusals, Refuse

@@ -1,6 +1,7 @@
 """One term of this instance as the active one: from the claim to the first failure, or to a clean stop.
 
-The records are read from the history that the standby has followed, into a state and an assembly of its own.
+The records are read from the history that the standby has followed, into a state and an assembly of its own. The listeners
+outlive the term.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
+from backends.client.errors import AuthenticationError
 from backends.client.handshake import Caller
 from backends.state_topic.candidate import Term, read_during_term
 from backends.state_topic.claim import Lease, StepPermit
@@ -19,6 +21,7 @@ from backends.state_topic.log import StateLog, Timings
 from backends.state_topic.rows import Meta, read_meta
 from backends.state_topic.writer import StateTopicStore, TermWriter
 from backends.upstream.own_records import OwnRecords
+from backends.upstream.rows import UpstreamCounters
 from common.clock import Clock, wall_clock
 from common.garbage_collector import gc_paused
 from common.tasks import cancel
@@ -28,14 +31,59 @@ from controller.ports import Store, StoreLostError
 from controller.state.state import State
 from protocol.record_batch import BatchRecord
 from reassignd.config.config import Settings
-from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.assembly import Assembly, ProcessParts
-from reassignd.runtime.instances.adapter import TermAdapter, TermCounters
+from reassignd.runtime.gateway import ServedUpstream
 from reassignd.runtime.instances.audit import TopicAudit
-from reassignd.runtime.instances.ports import TopicPorts
-from reassignd.runtime.instances.presence import Presence
+from reassignd.runtime.instances.connection import TopicPorts
+from reassignd.runtime.presence import Presence
+from reassignd.runtime.served_cluster import Hooks
 from reassignd.runtime.storage.identity import new_id
+from server.counters import Counters, RelayCounters
+from server.dispatch.router import Router
 from server.instances.switch import Switch
+
+
+class TermCounters(NamedTuple):
+    """Counters that go on from term to term."""
+
+    relayed: RelayCounters
+    upstream: UpstreamCounters
+
+
+class ServedTerm(ServedUpstream):
+    """Implements `reassignd.runtime.served_cluster.ServedCluster`. `permit` tells whether steps may be sent now."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        state: State,
+        hooks: Hooks,
+        caller: Caller,
+        permit: Callable[[], bool],
+        counters: TermCounters,
+    ) -> None:
+        super().__init__(settings, state, hooks, caller, permit=permit, counters=counters.upstream)
+        self.relayed = counters.relayed
+
+    def serve(self, router: Router, stats: Counters) -> None:
+        """Do nothing: the runtime switches the gateway to this term when it has started."""
+
+    async def start(self, show_obstacle: Callable[[str], None]) -> None:
+        """Return when the upstream was polled. Raises StoreLostError if the login is refused."""
+        try:
+            await self.backend.start(show_obstacle)
+        except AuthenticationError as error:
+            raise StoreLostError(str(error)) from error
+
+    @property
+    def writes_in_flight(self) -> int:
+        """Number of writes that the upstream has not answered."""
+        return self._client.writes_in_flight
+
+    async def stop(self) -> None:
+        """See `ServedCluster.stop`."""
+        await self.backend.stop()
+
 
 log = logging.getLogger(__name__)
 
@@ -119,12 +167,12 @@ class ActiveTerm:
         context.ports.begin_term(self._write, partial(holders, state))
         stack.callback(context.ports.end_term)
         stack.callback(self._keep_late_rows, state)
-        assembly, adapter = self._assembly(state, outbox, meta.cluster_id)
+        assembly, served = self._assembly(state, outbox, meta.cluster_id)
         await assembly.start()
         stack.push_async_callback(assembly.stop)
-        stack.push_async_callback(self._drain, adapter)
+        stack.push_async_callback(self._drain, served)
         stack.callback(context.switch.nobody)
-        context.switch.serve_here(adapter.services(assembly.router), self.lease)
+        context.switch.serve_here(served.services(assembly.router), self.lease)
         on_serving(assembly)
 
     async def _load(self) -> tuple[StateTopicStore, State]:
@@ -138,22 +186,22 @@ class ActiveTerm:
         name_suspects(state, wall_clock())
         return StateTopicStore(self._history, self._writer, rows), state
 
-    def _assembly(self, state: State, store: Store, cluster_id: str) -> tuple[Assembly, TermAdapter]:
+    def _assembly(self, state: State, store: Store, cluster_id: str) -> tuple[Assembly, ServedTerm]:
         context = self._context
-        adapter: TermAdapter
+        served: ServedTerm
 
-        def build(hooks: Hooks) -> TermAdapter:
-            nonlocal adapter
-            adapter = TermAdapter(
+        def build(hooks: Hooks) -> ServedTerm:
+            nonlocal served
+            served = ServedTerm(
                 context.settings, state, hooks, context.caller, self._permit, context.counters
             )
-            return adapter
+            return served
 
         assembly = Assembly(
             context.settings, state, OwnRecords(store), cluster_id, build, context.parts, clock=context.clock
         )
         assembly.failure.add_done_callback(lambda failure: self._ended(failure.result().error))
-        return assembly, adapter
+        return assembly, served
 
     def _keep_late_rows(self, state: State) -> None:
         self._context.presence.earlier_late_rows += state.late_rows
@@ -162,11 +210,11 @@ class ActiveTerm:
         """Write a row that nobody waits for. A failure ends the term anyway."""
         self._writer.commit([row]).add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    async def _drain(self, adapter: TermAdapter) -> None:
+    async def _drain(self, served: ServedTerm) -> None:
         """Send no more steps, and wait for answers: what is answered is no suspect of the next term."""
         self._permit.end()
         until = self._context.clock.now() + DRAIN_SECONDS
-        while adapter.writes_in_flight and self.lease.valid and self._context.clock.now() < until:
+        while served.writes_in_flight and self.lease.valid and self._context.clock.now() < until:
             await self._context.clock.sleep(0.02)
 
     async def _release(self, writing: asyncio.Task[None]) -> None:

@@ -5,12 +5,12 @@ import os
 import ssl
 from typing import NamedTuple
 
-from reassignd.config.access_file import read_grants, single_token
 from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.setting_types import SocketPath
+from reassignd.config.users import read_grants, single_token
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
-from reassignd.runtime.listeners.listener_security import checked_server_context
+from reassignd.runtime.listeners.tls import checked_server_context
 from server.api.access import Access
 from server.api.shared.roles import CurrentGrants, Grants
 from server.http import peer_user

@@ -1,4 +1,4 @@
-"""The security of the embedded cluster's listeners, from the settings in `reassignd.config.listener_keys`."""
+"""The security of the embedded cluster's listeners, from the settings in `reassignd.config.keys`."""
 
 import logging
 import ssl
@@ -11,13 +11,12 @@ from controller.model.access import ScramCredential
 from controller.state.state import State
 from protocol.scram import SCRAM_MECHANISMS
 from reassignd.config.config import Settings
-from reassignd.config.listener_keys import NO_CLIENT_AUTH, REQUIRED
-from reassignd.config.sasl_jaas import plain_users, unsecured_tokens
-from reassignd.config.users_file import read_users
+from reassignd.config.keys import NO_CLIENT_AUTH, REQUIRED
+from reassignd.config.users import plain_users, read_users, unsecured_tokens
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
 from reassignd.runtime.listeners.jwks_source import JwksFile, JwksUrl, jwks_source
-from reassignd.runtime.listeners.listener_security import checked_server_context
+from reassignd.runtime.listeners.tls import checked_server_context
 from server.security.acl_authorizer import AclAuthorizer
 from server.security.gate import Gate
 from server.security.login import LoginRules

@@ -10,10 +10,9 @@ from common.off_loop import WorkerThread
 from controller.model.audit import AuditEntry
 from controller.model.cluster import Change, Record
 from controller.ports import Store
-from reassignd.runtime.storage.audit_store import AuditRetention, AuditStore
-from reassignd.runtime.storage.fresh_dir import remove
 from reassignd.runtime.storage.identity import claim, cluster_id
-from reassignd.runtime.storage.records import open_store
+from reassignd.runtime.storage.records import open_store, remove
+from reassignd.runtime.storage.retention import AuditRetention, AuditStore
 
 log = logging.getLogger(__name__)
 

@@ -1,18 +1,68 @@
-"""Opens the store in the data directory, and loads the state from its records."""
+"""Opens the store in the data directory, and loads the state from its records.
+
+A directory that this start has created is removed again if the start fails.
+"""
 
 import asyncio
+import contextlib
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from backends.sqlite.datadir import DATABASE, StoreError
+from backends.sqlite.datadir import DATABASE, LOCK, StoreError, lock
 from backends.sqlite.store import SqliteStore
 from common.garbage_collector import gc_paused
+from controller.model.cluster import Broker, ControllerEpoch, Record
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.errors import CommandError
-from reassignd.runtime.storage.fresh_dir import is_worthless
-from reassignd.runtime.storage.identity import FILE, refuse_moved
-from reassignd.runtime.storage.kept_files import keep_files, restore_files
+from reassignd.runtime.storage import identity
+from reassignd.runtime.storage.identity import FILE, keep_files, refuse_moved, restore_files
+from server.gateway import port_assignments
+
+FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", identity.FILE, port_assignments.FILE, LOCK)
+"""Files that a start writes. The lock is removed last: no other process may use the directory before."""
+
+
+def is_fresh(directory: Path) -> bool:
+    """Return whether a start on this directory would create it, or fill an empty one."""
+    return not directory.exists() or (directory.is_dir() and not any(directory.iterdir()))
+
+
+def is_worthless(records: Iterable[Record]) -> bool:
+    """Return whether the records are only those that every start writes, and none of a client."""
+    return all(isinstance(record, ControllerEpoch | Broker) for record in records)
+
+
+def remove(directory: Path) -> None:
+    """Remove the files of a start, and the directory if nothing else is in it. Failures are ignored."""
+    with contextlib.suppress(OSError):
+        for name in FILES:
+            (directory / name).unlink(missing_ok=True)
+        directory.rmdir()
+
+
+ABANDONED_SECONDS = 60.0
+"""Age of a temporary folder from which on it is certain that its process has locked it."""
+
+
+def remove_abandoned(prefix: str) -> None:
+    """Remove the temporary folders of this prefix, with databases in them, that killed processes have left.
+
+    The lock in a folder tells whether its process runs. Folders of other users stay.
+    """
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with contextlib.suppress(OSError, StoreError):
+            status = folder.lstat()
+            old = time.time() - status.st_mtime > ABANDONED_SECONDS
+            if old and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                with lock(folder):
+                    remove(folder)
+
 
 HEADER_BYTES = 100
 """The size of SQLite's file header. SQLite takes an empty file for a new database."""

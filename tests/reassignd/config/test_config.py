@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from backends.embedded.settings import Settings as EmbeddedSettings
 from reassignd.config.config import (
     KEYS,
     Assignment,
@@ -11,7 +12,12 @@ from reassignd.config.config import (
     read_file,
     resolve,
 )
+from reassignd.config.environment import VARIABLES, read_environment, variable
+from reassignd.config.initial_limits import INITIAL, checked, config_of
+from reassignd.config.keys import LISTENER_KEYS
+from reassignd.config.parts import embedded_defaults, embedded_settings, limits
 from reassignd.errors import ConfigError
+from server.connections.client_connection import ConnectionLimits
 
 
 def resolved(*pairs: tuple[str, str]) -> Settings:
@@ -172,3 +178,93 @@ def test_a_wildcard_peer_listener_needs_a_host() -> None:
     }
     with pytest.raises(ConfigError, match=r"set gateway\.peer\.host too"):
         resolve([Assignment(key, value, "--override") for key, value in given.items()])
+
+
+def test_the_keys_are_settings_of_the_server() -> None:
+    assert LISTENER_KEYS.keys() <= KEYS.keys()
+    assert {"sasl.enabled.mechanisms", "super.users", "ssl.client.auth"} <= LISTENER_KEYS.keys()
+
+
+@pytest.mark.parametrize("backend", ["upstream", "zookeeper"])
+def test_they_are_refused_where_kafka_s_brokers_authenticate_clients(backend: str) -> None:
+    given = {"backend": backend, "upstream.bootstrap.servers": "kafka:9092", "super.users": "User:a"}
+    with pytest.raises(
+        ConfigError, match=f"super.users is for the embedded cluster only; with backend={backend}"
+    ):
+        resolve(Assignment(key, value, "test") for key, value in given.items())
+
+
+P = "reassignment.max.concurrent.partition.movements"
+
+
+def test_limits_in_the_settings_are_initial_values() -> None:
+    assert resolve([Assignment(P, "20", "x")]).initial_limits == {P: "20"}
+    assert resolve([]).initial_limits == {}
+
+
+def test_names_of_kip_435_are_accepted() -> None:
+    assert config_of("reassignment.parallel.partition.count") == P
+    assert resolve([Assignment("reassignment.parallel.partition.count", "3", "x")]).initial_limits == {P: "3"}
+
+
+def test_a_value_out_of_range_is_named_with_its_source() -> None:
+    with pytest.raises(ConfigError, match=f"f:3: '0' is not valid for {P}: expected a whole number from 1"):
+        resolve([Assignment(P, "0", "f:3")])
+
+
+def test_a_similar_limit_is_suggested() -> None:
+    with pytest.raises(ConfigError, match=f"the nearest known one is '{P}'"):
+        resolve([Assignment(P[:-1], "1", "f:3")])
+
+
+def test_only_configs_of_reassignd_have_initial_values() -> None:
+    assert all(name.startswith("reassignment.") for name in INITIAL)
+    assert checked(P, "5") == "5"
+
+
+def settings_of(**values: str) -> Settings:
+    return resolve(Assignment(name.replace("_", "."), value, "test") for name, value in values.items())
+
+
+def test_the_defaults_are_those_of_the_components() -> None:
+    assert embedded_settings(settings_of()) == EmbeddedSettings()
+    assert limits(settings_of()) == ConnectionLimits()
+
+
+def test_milliseconds_are_converted_to_seconds() -> None:
+    settings = settings_of(embedded_tick_ms="5", replica_lag_time_max_ms="1500", frame_timeout_ms="2500")
+    assert embedded_settings(settings).tick_seconds == 0.005
+    assert embedded_settings(settings).replica_lag_time_seconds == 1.5
+    assert limits(settings).frame == 2.5
+
+
+def test_the_clusters_sizes_are_the_defaults_of_topics() -> None:
+    assert embedded_defaults(settings_of(embedded_partition_bytes="7")) == {
+        "embedded.partition.bytes": "7",
+        "embedded.produce.bytes.per.second": "0",
+    }
+
+
+def test_a_variable_sets_the_key_of_its_name() -> None:
+    [each] = read_environment({"REASSIGND_LOG_LEVEL": "DEBUG", "PATH": "/bin"})
+    assert each == Assignment("log.level", "DEBUG", "environment variable REASSIGND_LOG_LEVEL")
+    assert resolve([each]).log_level == "DEBUG"
+
+
+def test_limits_have_variables_too() -> None:
+    [each] = read_environment({"REASSIGND_REASSIGNMENT_MAX_CONCURRENT_PARTITION_MOVEMENTS": "7"})
+    assert each.key == "reassignment.max.concurrent.partition.movements"
+
+
+def test_variables_of_kubernetes_and_of_the_commands_are_left_alone() -> None:
+    others = {
+        "REASSIGND_SERVICE_HOST": "10.0.0.1",
+        "REASSIGND_PORT": "tcp://10.0.0.1:9092",
+        "REASSIGND_URL": "http://x",
+    }
+    assert list(read_environment(others)) == []
+
+
+def test_each_key_has_a_variable_of_its_own() -> None:
+    assert len(set(map(variable, KEYS))) == len(KEYS)
+    assert VARIABLES[variable("data.dir")] == "data.dir"

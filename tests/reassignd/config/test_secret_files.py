@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reassignd.config import command_config
-from reassignd.config.secret_files import other_readers, read_lines, warn_if_open
+from reassignd.config.secret_files import other_readers, read_lines, read_token, warn_if_open
 from reassignd.errors import CommandError
 
 LOGIN = 'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
@@ -80,3 +80,23 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "users").write_bytes(b"\xff")
     with pytest.raises(CommandError, match="users: it is not UTF-8 text"):
         read_lines(tmp_path / "users", 5)
+
+
+def test_blanks_around_the_token_are_ignored(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(" s3cret\n\n")
+    assert read_token(tmp_path / "token") == "s3cret"
+
+
+@pytest.mark.parametrize("text", ["", "two words", "one\ntwo\n"])
+def test_a_token_is_one_line_without_blanks(tmp_path: Path, text: str) -> None:
+    (tmp_path / "token").write_text(text)
+    with pytest.raises(CommandError, match="must contain one token"):
+        read_token(tmp_path / "token")
+
+
+def test_an_unreadable_token_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="No such file or directory"):
+        read_token(tmp_path / "none")
+    (tmp_path / "token").write_bytes(b"\xff")
+    with pytest.raises(CommandError, match="not ASCII"):
+        read_token(tmp_path / "token")

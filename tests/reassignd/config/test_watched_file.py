@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reassignd.config.token import read_token
+from reassignd.config.secret_files import read_token
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import CommandError
 

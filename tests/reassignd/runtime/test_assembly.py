@@ -10,11 +10,11 @@ from common.off_loop import WorkerThread
 from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Job, JobKind
 from controller.state.state import State
-from reassignd import demo
 from reassignd.config.config import Assignment, resolve
-from reassignd.runtime.adapter import Hooks
+from reassignd.runtime import embedded_cluster
 from reassignd.runtime.assembly import Assembly, ProcessParts
-from reassignd.runtime.embedded_adapter import EmbeddedAdapter
+from reassignd.runtime.embedded_cluster import ServedEmbedded
+from reassignd.runtime.served_cluster import Hooks
 from reassignd.runtime.storage.identity import new_id
 from reassignd.runtime.storage.records import load
 from server.counters import Counters
@@ -36,8 +36,8 @@ async def assembled(
     resolved = resolve(Assignment(key, value, "test") for key, value in settings.items())
     known = state or State()
 
-    def build(hooks: Hooks) -> EmbeddedAdapter:
-        return EmbeddedAdapter(resolved, known, hooks, demo_topics=demo_topics)
+    def build(hooks: Hooks) -> ServedEmbedded:
+        return ServedEmbedded(resolved, known, hooks, demo_topics=demo_topics)
 
     parts = ProcessParts(WorkerThread(), Counters())
     assembly = Assembly(resolved, known, store, new_id(), build, parts)
@@ -59,7 +59,7 @@ async def test_the_metrics_show_an_active_controller_between_start_and_stop() ->
 async def test_the_id_that_the_api_shows_is_that_of_the_cluster_whose_brokers_clients_see() -> None:
     async with assembled(MemoryStore()) as assembly:
         own = assembly.api.cluster_id()
-        assembly.adapter.upstream_cluster_id = "kafka's"  # type: ignore[misc]
+        assembly.served.upstream_cluster_id = "kafka's"  # type: ignore[misc]
         assert (own != "kafka's", assembly.api.cluster_id()) == (True, "kafka's")
         assert assembly.api.events is not None
         assert b"kafka's" in await anext(assembly.api.events.open().frames(str))
@@ -74,7 +74,7 @@ async def test_the_first_start_creates_the_demo_topics() -> None:
         assert not assembly.state.topics
     async with assembled(MemoryStore(), demo_topics=True) as assembly:
         await assembly.start()
-        assert len(assembly.state.topics) == len(demo.TOPICS)
+        assert len(assembly.state.topics) == len(embedded_cluster.TOPICS)
 
 
 async def test_an_acknowledged_topic_is_there_after_a_restart() -> None:
@@ -118,7 +118,7 @@ async def test_an_unexpected_failure_is_reported_with_its_error() -> None:
 async def test_a_failure_of_the_cluster_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async with assembled(MemoryStore()) as assembly:
         await assembly.start()
-        monkeypatch.setattr(assembly.adapter.backend, "_tick", lambda *_: 1 / 0)
+        monkeypatch.setattr(assembly.served.backend, "_tick", lambda *_: 1 / 0)
         assert (await assembly.failure).part == "the embedded cluster"
         assert not assembly.is_serving
 

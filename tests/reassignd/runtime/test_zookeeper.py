@@ -1,5 +1,7 @@
 """The pauses between terms. Whole terms are tested in tests/zookeeper."""
 
+import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -7,9 +9,13 @@ import pytest
 from backends.zookeeper.session.tree import ZookeeperError
 from backends.zookeeper.store.store import Term
 from common.clock import ManualClock
-from reassignd.config.config import resolve
+from controller.messages.event import AnyEvent
+from controller.messages.events import RebalanceLeaders
+from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.runtime import zookeeper
 from reassignd.runtime.zookeeper import ZookeeperRuntime
+from reassignd.runtime.zookeeper_term import rebalance_periodically
+from server.driver.driver import DriverStoppedError
 from tests.backends.zookeeper.trees import CANDIDATE
 
 
@@ -66,3 +72,40 @@ async def test_pauses_double_while_terms_fail(
 
 async def test_a_failed_election_is_repeated_after_a_short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await pauses(monkeypatch, *["not elected"] * 3) == [0.5, 0.5, 0.5]
+
+
+class Controller:
+    def __init__(self, *elected: int) -> None:
+        self.events: list[AnyEvent] = []
+        self.elected = list(elected)
+
+    async def submit(self, event: AnyEvent) -> Any:
+        self.events.append(event)
+        if not self.elected:
+            raise DriverStoppedError("stopped")
+        return self.elected.pop(0)
+
+
+def settings(**values: str) -> Settings:
+    return resolve([Assignment(name.replace("_", "."), value, "test") for name, value in values.items()])
+
+
+async def test_it_is_off_unless_it_is_configured() -> None:
+    controller = Controller(1)
+    await asyncio.wait_for(rebalance_periodically(controller, settings(), ManualClock()), 5)
+    assert controller.events == []
+
+
+async def test_it_elects_at_the_interval_until_the_controller_stops(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    controller, clock = Controller(7, 0), ManualClock()
+    configured = settings(auto_leader_rebalance_enable="true", leader_imbalance_per_broker_percentage="3")
+    rebalancing = asyncio.create_task(rebalance_periodically(controller, configured, clock))
+    await clock.advance(299)
+    assert controller.events == []
+    await clock.advance(1)
+    assert controller.events == [RebalanceLeaders(3)]
+    await clock.advance(600)
+    assert controller.events == [RebalanceLeaders(3)] * 3
+    assert rebalancing.done()
+    assert caplog.messages == ["elected the preferred leaders of 7 partitions"]

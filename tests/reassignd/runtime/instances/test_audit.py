@@ -15,7 +15,7 @@ from common.tasks import cancel
 from controller.model.audit import AuditFilter
 from protocol.record_batch import Producer
 from reassignd.runtime.instances.audit import RETRY_SECONDS, TopicAudit
-from reassignd.runtime.storage.audit_store import AuditRetention
+from reassignd.runtime.storage.retention import AuditRetention
 from tests.backends.audit_topic.builders import RecordedStore, an_entry
 from tests.reassignd.transfer.builders import MemoryLog
 

@@ -9,7 +9,7 @@ from common.address import Address
 from reassignd.config.config import Assignment, resolve
 from reassignd.errors import CommandError
 from reassignd.runtime.instances.peers import _tls, http_url, peer_address, read_secret
-from reassignd.runtime.listeners import renewed_certificate
+from reassignd.runtime.listeners import tls
 from tests.server.instances.sockets import Echo, linked, listening, security
 from tests.server.instances.test_links import request
 
@@ -19,7 +19,7 @@ TLS = Path(__file__).parents[3] / "reassignd" / "tls"
 async def test_new_links_use_a_renewed_certificate_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(renewed_certificate, "CHECK_SECONDS", 0)
+    monkeypatch.setattr(tls, "CHECK_SECONDS", 0)
     file = tmp_path / "peers.pem"
     shutil.copy(TLS / "server.pem", file)
     (server, client), (_, outdated) = _tls(file, None), _tls(TLS / "server.pem", None)

@@ -14,7 +14,7 @@ from reassignd.errors import CommandError
 from reassignd.runtime.instances.connection import RETRY_SECONDS
 from reassignd.runtime.instances.runtime import InstancesRuntime
 from reassignd.runtime.runtime import HttpContent
-from reassignd.runtime.storage.audit_store import AuditStore
+from reassignd.runtime.storage.retention import AuditStore
 from tests.reassignd.runtime.instances.fake_cluster import FakeCluster, fake_cluster
 
 STATE = "__reassignd_state"

@@ -9,10 +9,10 @@ from controller.model.access import ScramCredential
 from controller.state.state import State
 from reassignd.errors import CommandError
 from reassignd.runtime.listeners.listener_gate import ListenerSecurity, ScramCredentials, listener_security
-from tests.reassignd.runtime.listeners.test_listener_security import TLS, settings
+from tests.reassignd.runtime.listeners.test_tls import TLS_KEYS, settings
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-SERVER, CA = str(TLS / "server.pem"), str(TLS / "ca.pem")
+SERVER, CA = str(TLS_KEYS / "server.pem"), str(TLS_KEYS / "ca.pem")
 
 
 def security(**values: str) -> ListenerSecurity:

@@ -20,7 +20,7 @@ from controller.model.audit import AuditAction, AuditEntry, AuditFilter
 from controller.model.cluster import Change, ControllerEpoch, Record
 from reassignd.errors import CommandError
 from reassignd.runtime.storage.audit_dir import AuditDir, AuditedStore
-from reassignd.runtime.storage.audit_store import AuditRetention
+from reassignd.runtime.storage.retention import AuditRetention
 from server.audit.trail import AuditTrail
 from server.counters import Counters
 from server.driver.driver import Driver, DriverStoppedError

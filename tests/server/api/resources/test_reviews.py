@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import SCHEDULE
-from reassignd.proposals.review_worker import work
+from reassignd.workers.review_worker import work
 from server.api.resources import reviews
 from server.api.resources.reviews import MAX_BYTES
 from server.api.shared.forecasts import MAX_OPEN, Reviews

@@ -1,1 +1,0 @@
-"""Commands for the whole server and its brokers, from `status` and `limits` to the state topic."""

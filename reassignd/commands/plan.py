@@ -1,0 +1,138 @@
+"""The command `plan`: forecast a reassignment before it starts."""
+
+from pathlib import Path
+
+import click
+
+from common.plan_errors import PlanError
+from common.wording import counted, missing
+from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, PlanLimits, parse_limits
+from planner.plan import BANDWIDTH, Plan, json_lines, make_plan, moves_of, read_targets, write_plan
+from planner.snapshot import read_snapshot
+from planner.spark import MAX_INLINE_PARTITIONS, running, schedule_of
+from planner.step_table import schedule
+from reassignd.commands.forecast_text import copy_lines
+from reassignd.commands.options import Where, with_spark
+from reassignd.commands.text import echo
+from reassignd.errors import CommandError
+
+MAX_WAITING_PRINTED = 5
+"""Waiting partitions in the printed summary; summary.json has more of them."""
+
+OPTIONAL_PACKAGES = {"pyarrow", "pyspark", "py4j"}
+"""Packages that only `plan` needs; they are not dependencies of the server."""
+
+FILE = click.Path(path_type=Path)
+
+
+def _limits(_: click.Context, __: click.Parameter, text: str) -> PlanLimits:
+    try:
+        return parse_limits(",".join(map(_by_letter, text.split(","))))
+    except PlanError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _by_letter(part: str) -> str:
+    """Return `p=20` for a limit that is named by its letter, its config, or a config of KIP-435."""
+    name, equals, value = part.strip().partition("=")
+    field = CONFIGS.get(ALIASES.get(name, name))
+    return (name.lower() if field is None else LETTERS[field].lower()) + equals + value
+
+
+@click.command()
+@click.option(
+    "--reassignment-json-file",
+    "plan_file",
+    metavar="PLAN",
+    type=FILE,
+    required=True,
+    help="The plan, in the format of kafka-reassign-partitions.",
+)
+@click.option(
+    "--snapshot",
+    metavar="SNAPSHOT",
+    type=FILE,
+    required=True,
+    help="The cluster, as JSON lines or Parquet, from `reassignd snapshot`.",
+)
+@click.option(
+    "--limits",
+    metavar="r=1,p=20,…",
+    callback=_limits,
+    default="",
+    help="Limits: r replicas of one partition in a step; at once p partitions, l leader movements, c replicas,"
+    " and b replicas to and from each broker; or the names of the configs. Unlimited by default.",
+)
+@click.option(
+    "--bandwidth",
+    metavar="BYTES",
+    type=click.IntRange(min=1),
+    default=BANDWIDTH,
+    help="Bytes per second into, and out of, each broker.  [default: 104857600]",
+)
+@with_spark("Spark master.  [default: local[*] for large plans]")
+@click.option(
+    "--output",
+    metavar="DIR",
+    type=FILE,
+    required=True,
+    help="Directory for steps.parquet, waves.parquet, summary.json and report.html.",
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Output format: a summary, or one line of JSON for each step, in the order of waves.  [default: text]",
+)
+def plan(
+    plan_file: Path,
+    snapshot: Path,
+    limits: PlanLimits,
+    bandwidth: int,
+    output: Path,
+    output_format: str,
+    where: Where,
+) -> None:
+    """Forecast a reassignment: its steps, their waves, the bytes and the time.
+
+    Needs the plan and a snapshot only; it does not connect to a cluster and moves nothing. Plans of more than 50,000
+    partitions are computed with Spark, smaller ones too if --master or --remote is given.
+    """
+    try:
+        cluster = read_snapshot(snapshot)
+        moves = moves_of(read_targets(plan_file), cluster)
+        if len(moves) <= MAX_INLINE_PARTITIONS and not where.asked:
+            result = make_plan(moves, cluster, limits, bandwidth, schedule)
+        else:
+            with running(**where._asdict()) as spark:
+                result = make_plan(moves, cluster, limits, bandwidth, schedule_of(spark))
+        write_plan(result, output)
+    except PlanError as error:
+        raise CommandError(str(error), error.faults) from error
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in OPTIONAL_PACKAGES:
+            raise
+        raise CommandError(missing("plan", package, "spark")) from error
+    if output_format == "json":
+        for line in json_lines(result):
+            echo(line)
+    else:
+        echo(_summary(result, output))
+
+
+def _summary(result: Plan, output: Path) -> str:
+    forecast = result.forecast
+    moving = counted(forecast.partitions - forecast.unchanged, "partition")
+    lines = [
+        f"{moving} to move, {forecast.unchanged:,} already at the target",
+        *copy_lines(forecast),
+        *(
+            f"waits: {each['topic']}-{each['partition']}: {each['reason']}"
+            for each in forecast.waiting[:MAX_WAITING_PRINTED]
+        ),
+    ]
+    if forecast.waiting_partitions > MAX_WAITING_PRINTED:
+        lines.append(f"waits: {forecast.waiting_partitions - MAX_WAITING_PRINTED:,} more")
+    return "\n".join([*lines, f"report: {output / 'report.html'}"])

@@ -1,0 +1,200 @@
+"""Execution of a proposal as a job: checks before it, the wait for its end, and drains that are repeated."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from planner.proposals.problem.goal import Goal
+from planner.proposals.result import Proposal
+from planner.proposals.text import left_out_lines, plan_json
+from planner.proposing import GoalOptions, propose_for
+from planner.snapshot import Snapshot
+from reassignd.commands.cluster_source import Source, read_server
+from reassignd.commands.drained import held_by, report, stays_registered
+from reassignd.commands.execute import Shown, WaitOptions, finish
+from reassignd.commands.options import JSON
+from reassignd.commands.text import echo
+from reassignd.errors import CommandError, UnreachableError
+
+if TYPE_CHECKING:
+    from reassignd.client import Client
+
+WATCH_SECONDS = 5.0
+"""Pause before a drain is proposed again."""
+
+
+class Execution(NamedTuple):
+    """The options of the command that concern the execution. `timeout` is in seconds."""
+
+    dry_run: bool = False
+    execute: bool = False
+    replan: bool = False
+    throttle: int | None = None
+    wait: bool = False
+    watch: bool = False
+    timeout: float | None = None
+
+    def check_spark(self) -> None:
+        """Raise UsageError for options that cannot be used with Spark."""
+        if self.dry_run:
+            raise click.UsageError(
+                "--dry-run cannot be used with Spark: write the plan with --output, then use `reassignd plan`"
+            )
+        if self.watch:
+            raise click.UsageError("--watch cannot be used with Spark: leave out --master and --remote")
+
+    def check(self, goals: Sequence[str], source: Source, *, writes_files: bool) -> None:
+        """Raise UsageError for options that contradict each other."""
+        if self.execute and source.bootstrap_server is not None:
+            raise click.UsageError(
+                "--execute needs a running server: leave out --bootstrap-server, or write the plan with --output"
+            )
+        if self.execute and self.dry_run:
+            raise click.UsageError("--execute and --dry-run cannot be used together")
+        for option in ("replan", "wait", "watch"):
+            if getattr(self, option) and not self.execute:
+                raise click.UsageError(f"--{option} needs --execute")
+        if self.throttle is not None and not (self.execute or self.dry_run):
+            raise click.UsageError("--throttle needs --execute or --dry-run")
+        if self.timeout is not None and not (self.wait or self.watch):
+            raise click.UsageError("--timeout needs --wait or --watch")
+        if self.watch and "drain" not in goals:
+            raise click.UsageError("--watch is for drain")
+        if self.watch and (writes_files or source.snapshot is not None):
+            raise click.UsageError("--watch makes several plans of the running server: leave out files")
+
+
+def check_same_cluster(snapshot: Snapshot, now: Snapshot) -> None:
+    """Raise CommandError if the snapshot is of another cluster than the server's."""
+    if None not in (snapshot.cluster_id, now.cluster_id) and snapshot.cluster_id != now.cluster_id:
+        raise CommandError(
+            f"the snapshot is of cluster {snapshot.cluster_id}, but the server's is {now.cluster_id}"
+        )
+
+
+def not_as_in(now: Snapshot, proposal: Proposal) -> list[str]:
+    """Return a line for each partition that the proposal changes and that is not any more where it was."""
+    reasons = []
+    for row in proposal.changes:
+        name, present = f"{row.topic}-{row.partition}", now.partitions.get((row.topic, row.partition))
+        if present is None or present.replicas != row.replicas:
+            reasons.append(f"{name} has changed since the snapshot; take a new snapshot, or use --replan")
+        elif present.target is not None:
+            reasons.append(f"{name} is being reassigned or queued since the snapshot; wait for the end")
+    return reasons
+
+
+def execute(
+    client: "Client", goal_options: GoalOptions, proposal: Proposal, execution: Execution, output_format: str
+) -> int:
+    """Submit the plan, and wait for its end if asked for; return the exit code.
+
+    From now on no new partitions are placed on drained brokers.
+    """
+    goal, code = goal_options.goal, 0
+    if proposal.changes:
+        code = submit_plan(client, goal, proposal, execution, output_format)
+    else:
+        reserve(client, goal)
+    if not (execution.wait and goal.drain):
+        return code
+    held = held_by(read_server(client), goal.drain, goal_options.topics)
+    return max(code, report(held, output_format, registered=stays_registered(client)))
+
+
+def submit_plan(
+    client: "Client", goal: Goal, proposal: Proposal, execution: Execution, output_format: str
+) -> int:
+    """Submit the plan as a job, and wait for its end if asked for; return the exit code.
+
+    Brokers are reserved before, so that no new partition gets in between, and released if there is no job.
+    """
+    plan = plan_json(proposal.changes).encode()
+    undo = reserve(client, goal)
+    try:
+        answer = client.post("/v1/jobs", plan, throttle=execution.throttle)
+    except UnreachableError:
+        raise  # The plan may have been accepted.
+    except BaseException:
+        _release(client, undo)
+        raise
+    if answer["job"] is None:
+        _release(client, undo)
+    return finish(client, answer, WaitOptions(execution.wait, execution.timeout), Shown(output_format))
+
+
+class Reservation(NamedTuple):
+    """Brokers that were excluded from the placement of new partitions, and others that were allowed."""
+
+    excluded: Sequence[int] = ()
+    allowed: Sequence[int] = ()
+
+
+def _release(client: "Client", undo: Reservation) -> None:
+    if any(undo):
+        client.post("/v1/placement", {"exclude": undo.allowed, "allow": undo.excluded})
+
+
+def reserve(client: "Client", goal: Goal) -> Reservation:
+    """Exclude drained brokers from the placement of new partitions, and allow added ones. Return what has changed."""
+    if not (goal.drain or goal.add):
+        return Reservation()
+    excluded = client.get("/v1/status")["brokers"]["excluded"]
+    if excluded is not None:
+        # A failed broker may not be registered any more; then nothing is placed on it anyway.
+        known = {broker["id"] for broker in client.get("/v1/placement")["brokers"]}
+        exclude = sorted((goal.drain & known).difference(excluded))
+        allow = sorted(goal.add.intersection(excluded))
+        if exclude or allow:
+            client.post("/v1/placement", {"exclude": exclude, "allow": allow})
+            return Reservation(exclude, allow)
+    elif goal.drain:
+        echo(
+            "reassignd: Kafka places new partitions: it can place some on drained brokers until they are stopped",
+            err=True,
+        )
+    return Reservation()
+
+
+def watch(
+    client: "Client",
+    goal_options: GoalOptions,
+    execution: Execution,
+    show: Callable[[Proposal], None],
+    output_format: str,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Propose and execute again until the drained brokers are empty, or what is left cannot be moved; return the exit code.
+
+    Partitions that are being reassigned for another job are left out until they have ended.
+    """
+    deadline = None if execution.timeout is None else now() + execution.timeout
+    goal_options, goal = goal_options._replace(skip_moving=True), goal_options.goal
+    before: int | None = None
+    while True:
+        cluster = read_server(client)
+        held = held_by(cluster, goal.drain, goal_options.topics)
+        partitions = {key for each in held for key in each.partitions}
+        left = None if deadline is None else deadline - now()
+        if not partitions or (left is not None and left <= 0):
+            reserve(client, goal)
+            return report(held, output_format, registered=stays_registered(client))
+        if before is not None and len(partitions) >= before:
+            sleep(WATCH_SECONDS)
+        before = len(partitions)
+        proposal = propose_for(cluster, goal_options)
+        if proposal.changes:
+            show(proposal)
+            waiting = execution._replace(wait=True, timeout=left)
+            submit_plan(client, goal, proposal, waiting, output_format)
+        else:
+            reserve(client, goal)
+            if all(cluster.partitions[key].target is None for key in partitions):
+                echo("\n".join(left_out_lines(proposal.left_out)), err=True)
+                return report(held, output_format)
+            if output_format != JSON:
+                echo("waiting for reassignments and deletions on the drained brokers", err=True)

@@ -1,1 +1,0 @@
-"""Proposals of a running server, computed in a child process."""

@@ -1,0 +1,51 @@
+"""`serve --check-config`: check the settings and the files that they name, without starting anything."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from controller.state.state import State
+from reassignd.config import command_config
+from reassignd.config.config import EMBEDDED, KEYS, ZOOKEEPER, Assignment, Settings
+from reassignd.config.initial_limits import config_of
+from reassignd.config.keys import TOPIC
+from reassignd.runtime.instances.peers import read_secret
+from reassignd.runtime.listeners.http_access import http_access
+from reassignd.runtime.listeners.listener_gate import listener_security
+from reassignd.runtime.listeners.tls import listener_tls
+from reassignd.runtime.listeners.zookeeper import configured_listeners
+from reassignd.tracing.setting import check_traces
+
+HIDDEN = "(hidden)"
+
+_SECRET_PART = re.compile(r"(?<=;token=)[^;]+|(?<=://)[^/@]+(?=@)")
+"""What a URL may carry: the token of a Spark Connect server, or a user with a password."""
+
+
+def check(settings: Settings) -> None:
+    """Read the certificates, tokens and client properties. Raises ConfigError or CommandError for the first that is wrong."""
+    http_access(settings)
+    _check_listeners(settings)
+    check_traces(settings)
+    if settings.upstream_command_config is not None:
+        command_config.load(settings.upstream_command_config)
+
+
+def _check_listeners(settings: Settings) -> None:
+    if settings.backend == EMBEDDED:
+        listener_security(settings, State())
+        return
+    tls = listener_tls(settings)
+    if settings.backend == ZOOKEEPER:
+        configured_listeners(settings, tls)
+    elif settings.state == TOPIC:
+        read_secret(settings.gateway_peer_secret_file)
+
+
+def described(assignments: Sequence[Assignment]) -> Iterator[str]:
+    """Yield a line for each setting that is not a default: its value and where it comes from."""
+    last = {config_of(each.key): each for each in assignments}
+    for key in sorted(last):
+        _, value, source = last[key]
+        kind = "" if key in KEYS else ", until it is changed while the server runs"
+        shown = HIDDEN if key in KEYS and KEYS[key].secret else _SECRET_PART.sub(HIDDEN, value)
+        yield f"{key}={shown}  ({source}{kind})"

@@ -1,0 +1,172 @@
+"""The served cluster of ZooKeeper mode: one term as controller.
+
+Preferred leaders are elected now and then, as in a Kafka with `auto.leader.rebalance.enable`.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
+
+from backends.client.channel import connector
+from backends.client.handshake import Caller
+from backends.measuring.canary import Canary, by_controller
+from backends.measuring.flows import FlowMeter
+from backends.measuring.pace import PaceMeasurer
+from backends.measuring.sizes import ReplicaSizes, StallWatch
+from backends.zookeeper.session.tree import ZookeeperError
+from backends.zookeeper.store.shared_znodes import allocate, alter_scram_user
+from backends.zookeeper.term.brokers import TermBrokerClient, TermCanaryClient
+from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
+from common.clock import Clock, wall_clock
+from common.error_codes import ErrorCode
+from common.tasks import cancel, spawn
+from common.wording import counted
+from controller.messages.event import Event, Reply
+from controller.messages.events import RebalanceLeaders
+from controller.model.cluster import NO_ID
+from controller.ports import Submitter
+from controller.state.state import State
+from protocol.errors import ApiError
+from reassignd.config.config import Settings
+from reassignd.runtime.served_cluster import UNTHROTTLED, Hooks
+from server.counters import Counters, RelayCounters
+from server.dispatch.router import Router
+from server.driver.driver import DriverStoppedError
+from server.metrics.sources import Traffic, Znodes
+from server.zookeeper.authorization import Rights
+
+log = logging.getLogger(__name__)
+
+
+class ControllerCounters(NamedTuple):
+    """Counters that go on from term to term."""
+
+    relayed: RelayCounters
+    znodes: Znodes
+
+
+class ControllerTerm:
+    """Implements `reassignd.runtime.served_cluster.ServedCluster`. Created when the state is loaded; `start` takes over."""
+
+    brokers = None
+    upstream_cluster_id = ""
+    upstream = None
+    authorizer = Rights()
+    """Allows nothing: each request has the rights that a broker has reported for its client."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        context: TermContext,
+        state: State,
+        hooks: Hooks,
+        caller: Caller,
+        counters: ControllerCounters,
+        clock: Clock,
+    ) -> None:
+        self._settings, self._context, self._state, self._clock = settings, context, state, clock
+        self.relayed, self.znodes = counters
+        self.backend = ZookeeperCluster(
+            context,
+            state,
+            hooks.submit,
+            partial(hooks.report_failure, "the ZooKeeper session"),
+            connect=connector(caller),
+        )
+        self._client = TermBrokerClient(state, caller, clock)
+        self.sizes = ReplicaSizes(self._client, state, self.submit, clock)
+        self._stalls = StallWatch(state, self.sizes.received)
+        canary = Canary(
+            TermCanaryClient(state, caller, clock),
+            state,
+            by_controller(self.submit, self.new_topic_id),
+            clock,
+            wall_clock,
+        )
+        flows = FlowMeter(state, self.sizes)
+        self._pace = PaceMeasurer(canary, flows, state, self.submit, clock)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def bandwidth(self) -> int:
+        """See `ServedCluster.bandwidth`."""
+        return UNTHROTTLED
+
+    def traffic(self) -> Mapping[int, Traffic]:
+        """Nothing: the brokers have metrics of their own."""
+        return {}
+
+    async def look(self, topics: Collection[str] | None = None) -> str:
+        """See `ServedCluster.look`. This server is the controller: its state is that of the cluster."""
+        return ""
+
+    def new_topic_id(self) -> bytes:
+        """See `ServedCluster.new_topic_id`. Topics have ids from inter-broker protocol 2.8 on."""
+        return uuid.uuid4().bytes if self._context.protocol.topic_ids else NO_ID
+
+    def serve(self, router: Router, stats: Counters) -> None:
+        """Do nothing: `ControllerEndpoint` serves the router during the term, and refuses requests between terms."""
+
+    async def submit(self, event: Event[Reply]) -> Reply:
+        """Submit the event, after the ISRs that the decision depends on were read from ZooKeeper."""
+        try:
+            return await self.backend.submit(event)
+        except ZookeeperError as error:
+            raise DriverStoppedError(str(error)) from error
+
+    async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:
+        """Allocate a block of producer ids to a registered broker (KIP-730). Raises ApiError, ZookeeperError."""
+        known = self._state.brokers.get(broker)
+        if known is None or broker not in self._state.live or epoch != known.epoch:
+            raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
+        return await allocate(self._context.tree, self._context.store, broker)
+
+    async def alter_user(self, user: str, changes: Mapping[str, str | None]) -> None:
+        """Alter the SCRAM credentials of a user (KIP-554). Raises ApiError, ZookeeperError, ZnodeError."""
+        await alter_scram_user(self._context.tree, self._context.store, user, changes)
+        log.info("the logins of user %s were altered: %s", user, ", ".join(sorted(changes)))
+
+    async def start(self, show_obstacle: Callable[[str], None]) -> None:
+        """Take over the cluster and start the periodic tasks of a controller. Raises ZookeeperError, DriverStoppedError."""
+        await self.backend.start()
+        tasks = {
+            "preferred-leaders": rebalance_periodically(self, self._settings, self._clock),
+            "sizes": self.sizes.run(),
+            "stalls": self._stalls.run(self._clock, self.submit),
+            "pace": self._pace.run(),
+        }
+        self._tasks = [spawn(_until_stopped(work), name) for name, work in tasks.items()]
+
+    async def stop(self) -> None:
+        """Stop all communication with brokers."""
+        await cancel(*self._tasks)
+        await self._client.close()
+        await self.backend.stop()
+
+
+async def _until_stopped(work: Coroutine[Any, Any, None]) -> None:
+    """Run the work. The end of the driver ends it without an error: others report that."""
+    with suppress(DriverStoppedError):
+        await work
+
+
+async def rebalance_periodically(controller: Submitter, settings: Settings, clock: Clock) -> None:
+    """Elect preferred leaders at the configured interval, until the controller has stopped.
+
+    Returns at once when that is not configured.
+    """
+    if not settings.auto_leader_rebalance_enable:
+        return
+    while True:
+        await clock.sleep(settings.leader_imbalance_check_interval_seconds)
+        try:
+            elected = await controller.submit(
+                RebalanceLeaders(settings.leader_imbalance_per_broker_percentage)
+            )
+        except DriverStoppedError:
+            return
+        if elected:
+            log.info("elected the preferred leaders of %s", counted(elected, "partition"))

@@ -1,1 +1,0 @@
-"""Spark for a running server, in a process of its own."""

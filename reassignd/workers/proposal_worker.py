@@ -1,0 +1,76 @@
+"""Computes a proposal for a running server, as a process of its own: `python -m reassignd.workers.proposal_worker`.
+
+stdout gets a line of figures or of reasons, then the plan and its rollback, a line each.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+from common.plan_errors import PlanError
+from controller.scheduling.limits import PlanLimits
+from planner.plan import forecast
+from planner.proposals.problem.goal import MissingSolverError, ProposalError
+from planner.proposals.result import Proposal
+from planner.proposals.text import as_dict, plan_json, rollback_json, summary
+from planner.proposing import propose_for, read_goal_options
+from planner.snapshot import Snapshot, parse_snapshot
+from reassignd.workers.processes import serve, until_end
+
+LISTED = 1_000
+"""Left out partitions in the figures."""
+
+MOST_REASONS = 20
+
+
+def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
+    """Read one request and write its answer."""
+    request = json.loads(next(lines))
+    try:
+        snapshot = parse_snapshot("the cluster", until_end(lines))
+        proposal = propose_for(snapshot, read_goal_options(request["goals"], request["options"]))
+    except ProposalError as error:
+        more = len(error.reasons) - MOST_REASONS
+        reasons = error.reasons[:MOST_REASONS] + ([f"and {more:,} more reasons"] if more > 0 else [])
+        _write(answers, {"reasons": reasons})
+        return
+    except (PlanError, MissingSolverError) as error:
+        _write(answers, {"reasons": [str(error)]})
+        return
+    _write(answers, {"figures": _figures(snapshot, proposal, request)})
+    answers.writelines(
+        plan.encode() + b"\n" for plan in (plan_json(proposal.changes), rollback_json(proposal.changes))
+    )
+
+
+def _figures(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any]) -> dict[str, Any]:
+    figures = as_dict(proposal)
+    del figures["plan"]
+    left_out = figures["left_out"]
+    return figures | {
+        "summary": summary(proposal),
+        "left_out": left_out[:LISTED],
+        "left_out_partitions": len(left_out),
+        "forecast": _forecast(snapshot, proposal, request),
+    }
+
+
+def _forecast(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the forecast, or None if it cannot be computed: it is an addition to the proposal."""
+    targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
+    try:
+        result = forecast(
+            targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"], dict(request["rates"])
+        )
+    except PlanError:
+        return None
+    return result._asdict()
+
+
+def _write(answers: BinaryIO, value: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(value, separators=(",", ":")).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(serve(work))

@@ -1,0 +1,63 @@
+import io
+import json
+from typing import Any
+
+import pytest
+
+from common.plan_errors import PlanError
+from planner.snapshot import Snapshot, lines
+from reassignd.workers import proposal_worker
+from reassignd.workers.processes import END_OF_REQUEST
+from reassignd.workers.proposal_worker import MOST_REASONS, work
+from tests.planner.proposals.builders import cluster
+from tests.reassignd.shell import Shell
+
+
+def request(*goals: str, **limits: int) -> bytes:
+    asked = {"goals": goals, "options": {}, "limits": limits, "bandwidth": 10, "rates": []}
+    return json.dumps(asked).encode() + b"\n"
+
+
+def answered(snapshot: Snapshot, *goals: str, **limits: int) -> list[Any]:
+    output = io.BytesIO()
+    work(iter([request(*goals, **limits), *lines(snapshot), END_OF_REQUEST]), output)
+    return [json.loads(line) for line in output.getvalue().splitlines()]
+
+
+def test_the_answer_is_figures_plan_and_rollback() -> None:
+    [first, plan, rollback] = answered(cluster("---", (1, 2), (1, 2)), "drain", "1", partitions=1)
+    figures = first["figures"]
+    assert (figures["moves"], figures["partitions"]) == (2, 2)
+    assert figures["summary"][0] == "moves 2 replicas (2 B); no plan can do with fewer"
+    assert (figures["forecast"]["waves"], figures["forecast"]["seconds"]) == (2, 0.2)
+    assert [row["replicas"] for row in plan["partitions"]] == [[2, 3], [2, 3]]
+    assert [row["replicas"] for row in rollback["partitions"]] == [[1, 2], [1, 2]]
+
+
+def test_reasons_are_listed_up_to_a_number() -> None:
+    [answer] = answered(cluster("--", *[(1, 2)] * 30), "drain", "1")
+    assert len(answer["reasons"]) == MOST_REASONS + 1
+    assert answer["reasons"][-1] == "and 10 more reasons"
+    assert answered(cluster("--", (1,)), "drain", "9") == [{"reasons": ["broker 9 is not in the cluster"]}]
+
+
+def test_a_plan_without_forecast_is_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposal_worker, "forecast", _fail)
+    first, *_ = answered(cluster("---", (1, 2)), "drain", "1")
+    assert first["figures"]["forecast"] is None
+
+
+def _fail(*_: Any) -> Any:
+    raise PlanError("the forecast needs pyarrow")
+
+
+@pytest.mark.whole
+def test_a_server_proposes_and_executes(shell: Shell) -> None:
+    from reassignd.client import Client, Target
+
+    with Client(Target(shell.url)) as client:
+        proposal = client.post("/v1/proposals", {"drain": [6]})
+        assert (proposal["state"], proposal["figures"]["moves"]) == ("ready", 99)
+        job = client.post(f"/v1/proposals/{proposal['id']}/execute")["job"]
+    shell.until(lambda: shell.json("job", str(job))["job"]["state"] == "ended")
+    assert shell.run("drained", "6").code == 0
