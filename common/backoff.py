@@ -1,4 +1,4 @@
-"""Pause before the next term after one that failed before it served, so that another process can be active meanwhile."""
+"""Pause before the next term after one that failed, so that another process can be active meanwhile."""
 
 FIRST_SECONDS = 0.5
 MAX_SECONDS = 60.0

@@ -80,7 +80,8 @@ class ManualClock:
     async def advance(self, seconds: float) -> None:
         """Advance the clock, and wake sleepers in the order of time.
 
-        Tasks run until all of them wait, before the next is woken. Raises ValueError for a negative or endless time.
+        Tasks run until all of them wait, before the next is woken. Raises ValueError for a negative or
+        endless time.
         """
         if not 0 <= seconds < math.inf:
             raise ValueError(f"a clock is advanced by a number of seconds from 0, not {seconds}")

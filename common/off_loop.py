@@ -1,7 +1,7 @@
 """Long computations, which must not run on the event loop: the port, and a worker thread.
 
-The thread shares the interpreter lock with the loop, which needs it after every wait for sockets. There is one thread only:
-with two, the lock would be switched between them as well, and the loop would wait longer.
+The thread shares the interpreter lock with the loop, which needs it after every wait for sockets. There is
+one thread only: with two, the lock would be switched between them as well, and the loop would wait longer.
 """
 
 import asyncio
@@ -29,7 +29,8 @@ class OffLoop(Protocol):
 class InTurn:
     """Implements `OffLoop` by passing on one function at a time.
 
-    For callers with fewer rights than others: however many they are, one function of theirs is in the others' way.
+    For callers with fewer rights than others: however many they are, one function of theirs is in the others'
+    way.
     """
 
     def __init__(self, off_loop: OffLoop) -> None:

@@ -12,8 +12,8 @@ MOST_FAULTS = 1_000
 class PlanError(Exception):
     """The plan, the snapshot or the installation cannot be used.
 
-    The text is one line with the fault and the remedy. `faults` has a line for each wrong entry of a plan, if they
-    are several.
+    The text is one line with the fault and the remedy. `faults` has a line for each wrong entry of a plan, if
+    they are several.
     """
 
     def __init__(self, text: str, faults: Sequence[str] = ()) -> None:

@@ -1,7 +1,7 @@
 """Background tasks whose failures are logged, and turns on the event loop.
 
-What nobody waits for lets the work on large requests pass. All of it shares one interpreter: beside a walk over 100,000
-rows, a request with as many takes twice the time.
+What nobody waits for lets the work on large requests pass. All of it shares one interpreter: beside a walk
+over 100,000 rows, a request with as many takes twice the time.
 """
 
 import asyncio
@@ -68,7 +68,10 @@ class Turns:
 
 
 async def in_slices(rows: Iterable[T], turns: Turns | None = None) -> AsyncIterator[T]:
-    """Yield the rows. Let the event loop run after every slice of them: for background work as `turns` tell."""
+    """Yield the rows.
+
+    Let the event loop run after every slice of them: for background work as `turns` tell.
+    """
     for number, row in enumerate(rows, 1):
         yield row
         if number % ROWS_PER_SLICE == 0:

@@ -25,8 +25,8 @@ def server_context(certificate: Path, key: Path | None, client_ca: Path | None =
     if client_ca is not None:
         context.load_verify_locations(client_ca)
         context.verify_mode = ssl.CERT_OPTIONAL
-        # Sessions resumed by tickets would outlive the authority of the certificate. Those of TLS 1.2 without tickets, which
-        # Python cannot turn off, end after five minutes.
+        # Sessions resumed by tickets would outlive the authority of the certificate. Those of TLS 1.2 without
+        # tickets, which Python cannot turn off, end after five minutes.
         context.num_tickets = 0
         context.options |= ssl.OP_NO_TICKET
     return context
@@ -106,7 +106,9 @@ def pinned_client_context(certificate: Path) -> ssl.SSLContext:
 
 
 def pin(context: ssl.SSLContext, certificate: Path) -> None:
-    """Let the context trust the first certificate in the file, besides others. Raises as `pinned_client_context`.
+    """Let the context trust the first certificate in the file, besides others.
+
+    Raises as `pinned_client_context`.
 
     Authorities may follow it in the file. Trusted too, each of their certificates would be accepted.
     """

@@ -1,7 +1,7 @@
-r"""Text of messages: numbers with their nouns, cut lists, how to install an extra, and text from clients made safe.
+r"""Text of messages: numbers with their nouns, cut lists, missing extras, and text from clients made safe.
 
-A client id may have escape sequences that move the cursor, change colours or titles, or reverse the direction of text. In
-terminals and logs invisible characters are escaped, for example `\x1b` for ESC.
+A client id may have escape sequences that move the cursor, change colours or titles, or reverse the direction
+of text. In terminals and logs invisible characters are escaped, for example `\x1b` for ESC.
 """
 
 import json
@@ -26,7 +26,10 @@ def missing(what: str, needed: str, extra: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text on one line. Invisible characters other than blanks are written as in a Python string."""
+    """Return the text on one line.
+
+    Invisible characters other than blanks are written as in a Python string.
+    """
     return text if text.isprintable() else "".join(map(_visible, text))
 
 

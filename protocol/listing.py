@@ -37,7 +37,8 @@ _EMPTY = 2
 
 Numbers = tuple[int, ...]
 Lists = tuple[Numbers, Numbers, Numbers, Numbers | None, Numbers]
-"""Replicas, adding, removing; and if a step is in flight, the list after it, else None; the list before it."""
+"""Replicas, adding, removing; and if a step is in flight, the list after it, else None; the list before
+it."""
 
 
 class EncodedTopic(NamedTuple):

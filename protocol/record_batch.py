@@ -1,8 +1,8 @@
 """Record batches of format 2: what Produce carries and Fetch returns.
 
 Batches are written without compression and without headers, by an idempotent or a transactional producer. All
-formats are refused but 2. The header of each batch is read; its records are read only on demand, and those of a
-compressed batch are refused.
+formats are refused but 2. The header of each batch is read; its records are read only on demand, and those of
+a compressed batch are refused.
 """
 
 import functools
@@ -169,7 +169,10 @@ def _varint(number: int) -> bytes:
 
 
 def _read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Read a signed varint of at most 64 bits; return it and its end. Raises IndexError at the end of the data."""
+    """Read a signed varint of at most 64 bits; return it and its end.
+
+    Raises IndexError at the end of the data.
+    """
     number = data[position]
     position += 1
     if number < 0x80:

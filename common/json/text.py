@@ -98,14 +98,18 @@ def _check_rows(text: str) -> None:
         if end < 0:
             number = text.count("}", 0, start)
             raise PlanError(
-                f"row {number} (counted from 0) is longer than {ROW_LENGTH} characters; a topic's name has at most 249,"
+                f"row {number} (counted from 0) is longer than {ROW_LENGTH} characters; a topic's"
+                " name has at most 249,"
                 " and 'replicas' lists each broker once"
             )
         start += end + 1
 
 
 def _last_brace(part: str) -> int:
-    """Return the place of the last brace that ends an object; -1 if there is none. The part begins outside of strings."""
+    """Return the place of the last brace that ends an object; -1 if there is none.
+
+    The part begins outside of strings.
+    """
     end = part.rfind("}")
     before = part[: end + 1]
     if "\\" in before:

@@ -3,8 +3,8 @@
 There is one function per struct, `read_<Struct>(data, pos, count)`, which returns (tuple of `count` rows,
 next pos). Print `DecoderWriter(schema_of(MessageClass), version).source.text()` to see them. They read short
 strings, arrays of numbers and counts in place, without a call; `protocol.codec.reading` reads long ones and
-refuses invalid ones. Arrays of flat structs are given to a `RunReader`, which reads most of their rows many at
-a time, unless they have only a few rows.
+refuses invalid ones. Arrays of flat structs are given to a `RunReader`, which reads most of their rows many
+at a time, unless they have only a few rows.
 """
 
 from struct import Struct

@@ -3,8 +3,8 @@
 There is one function per struct, `write_<Struct>(rows, write)`, which calls `write` with pieces of bytes.
 Print `EncoderWriter(schema_of(MessageClass), version).source.text()` to see them. They write short strings,
 arrays of numbers and lengths in place, without a call; `protocol.codec.writing` writes long ones and refuses
-invalid ones. Arrays of flat structs are given to a `RunWriter`, which writes most of their rows many at a time,
-unless they have only a few rows.
+invalid ones. Arrays of flat structs are given to a `RunWriter`, which writes most of their rows many at a
+time, unless they have only a few rows.
 """
 
 from collections.abc import Iterator
