@@ -72,7 +72,7 @@ def configure(style: str, level: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(FORMATTERS[style]())
     logging.basicConfig(handlers=[handler], level=level, force=True)
-    for library in ("uvicorn", "asyncio", "httpx"):
+    for library in ("asyncio", "httpx"):
         logging.getLogger(library).setLevel(logging.WARNING)
 
 

@@ -1,8 +1,7 @@
-"""One HTTP connection: the time limits for its client.
+"""One HTTP connection: what the client sends, parsed by h11, and the time limits for its client.
 
-uvicorn limits neither the time in which a request must arrive nor the time in which an answer must be read, and sees a TLS
-connection only after the handshake. So a connection starts here, when it is accepted. It passes everything it receives
-to uvicorn's protocol by the public methods of `asyncio.Protocol`.
+Nothing is read ahead of the application: the client waits, as for its answers, when more than `MOST_UNREAD` bytes have
+not been asked for.
 """
 
 import asyncio
@@ -10,15 +9,17 @@ import contextlib
 import logging
 import socket
 from collections.abc import Iterator
+from http import HTTPStatus
 from ssl import SSLContext
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+import h11
+import msgspec
 
 from common.clock import Clock
+from common.repeated_warnings import RepeatedWarnings
 from common.tls import handshake_failure, peer_certificate
 from server.http.peer_user import user_of
-from server.http.uvicorn_adapter import REFUSE, current_peer, has_next_request
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ class Bounds(NamedTuple):
     handshake: float = 10
     head: float = 20
     """Time from the accept, or from the end of the last answer, to the end of a request's headers."""
+    keep_alive: float = 5
+    """Time from the end of an answer to the next byte."""
     body: float = 30
     body_rate: int = 10_000
     """Bytes per second. A body has `body` seconds, and another second for this number of received bytes."""
@@ -39,80 +42,65 @@ class Bounds(NamedTuple):
     """Time that the transport's buffer may stay full because the client does not read."""
 
 
+class Common(NamedTuple):
+    """What all connections of a server have in common."""
+
+    bounds: Bounds
+    tls: SSLContext | None
+    clock: Clock
+    warnings: RepeatedWarnings
+    open: "dict[HttpConnection, None]"
+    """The open connections in the order of the last data that each has sent, the oldest first."""
+
+
+MOST_UNREAD = 64 * 1024
+"""Received bytes that the application has not asked for, from which on reading is paused."""
+
 KEY = "reassignd.connection"
 """Key of the `HttpConnection` in the state of an ASGI scope."""
-
-BUSY = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n"
-    b'{"error":"there are too many connections already; see http.max.connections"}\n'
-)
-
-
-class ConnectionOwner(Protocol):
-    """The port to the owner of all connections (`server.http.connections.HttpConnections`)."""
-
-    @property
-    def bounds(self) -> Bounds: ...
-
-    @property
-    def tls(self) -> SSLContext | None: ...
-
-    @property
-    def clock(self) -> Clock: ...
-
-    def make_protocol(self, state: dict[str, Any], /) -> asyncio.Protocol:
-        """Return uvicorn's protocol for one connection; its requests get this state."""
-        ...
-
-    def data_received(self, connection: "HttpConnection", /) -> None:
-        """Note that the client has sent data."""
-        ...
-
-    def closed(self, connection: "HttpConnection", /) -> None:
-        """Note that the connection is closed."""
-        ...
-
-    def refused(self, peer: str, reason: str, /) -> None:
-        """Log why the connection of a client is closed. Repeated reasons are summarized."""
-        ...
 
 
 class HttpConnection(asyncio.Protocol):
     """One connection from its accept on. Tracks whether the server waits for the client, and since when."""
 
-    def __init__(self, owner: ConnectionOwner, accepted: socket.socket, *, health_only: bool) -> None:
-        self._owner, self._bounds, self._clock = owner, owner.bounds, owner.clock
+    def __init__(self, common: Common, accepted: socket.socket, *, health_only: bool) -> None:
+        self._common, self._bounds, self._now = common, common.bounds, common.clock.now
         self._socket = accepted
-        self._opening: asyncio.Task[None] | None = None
         self._loop_owns_socket = False
         """The event loop closes the socket."""
-        self._transport: asyncio.Transport | None = None
-        self._protocol: asyncio.Protocol
-        self._idle_since = self._clock.now()
-        """Time of the accept, or of the end of the last answer."""
-        self._requests = 0
-        """Requests that the application is answering."""
-        self._body_since: float | None = None
-        """Start of the request whose body the application waits for."""
-        self._received = 0
-        """Bytes received since that start."""
+        self.task: asyncio.Task[None] | None = None
+        """Opens the connection and serves it."""
+        self.transport: asyncio.Transport | None = None
+        self.http = h11.Connection(h11.SERVER)
+        self._arrived = asyncio.Event()
+        """Set by data, and by the end of the connection."""
+        self._unread, self._paused = 0, False
+        self._writable = asyncio.Event()
+        self._writable.set()
         self.lost = asyncio.Event()
         """Set when the connection is closed."""
-        self._watched = False
-        """Reading goes on during the present request only to notice the end of the connection."""
+        self._idle_since = self._now()
+        """Time of the accept, or of the end of the last answer."""
+        self._received = 0
+        """Bytes received since then."""
+        self._answers = 0
+        """Answers that have ended."""
+        self.answering = False
+        """Whether the application answers a request."""
+        self._body_since: float | None = None
+        """Start of the request whose body the application waits for."""
         self._full_since: float | None = None
         """Time since when the write buffer is full."""
+        self.last = False
+        """The connection is closed after the present answer."""
         self.health_only = health_only
         self.peer = _peer_name(accepted)
         self.certificate: bytes | None = None
         """The client's verified certificate in DER, if it presented one."""
 
-    def open(self) -> None:
-        """Start the TLS handshake, if there is TLS, and then serve."""
-        self._opening = asyncio.create_task(self._open(), name="HTTP connection")
-
-    async def _open(self) -> None:
-        tls = self._owner.tls
+    async def open(self) -> bool:
+        """Complete the TLS handshake, if there is TLS; return whether the connection is open."""
+        tls = self._common.tls
         seconds = None if tls is None else self._bounds.handshake
         self._loop_owns_socket = True
         try:
@@ -124,22 +112,18 @@ class HttpConnection(asyncio.Protocol):
             if reason is None:
                 log.debug("cannot open the HTTP connection of %s: %s", self.peer, error)
             else:
-                self._owner.refused(self.peer, reason)
+                self._common.warnings.closed(self.peer, reason)
         finally:
-            if self._transport is None:
-                self._owner.closed(self)
+            if self.transport is None:
+                self._common.open.pop(self, None)
+        return self.transport is not None
 
-    def _refuse(self, reason: str) -> None:
-        self._owner.refused(self.peer, f"not an HTTP/1.1 request: {reason}")
+    # ---- limits ---------------------------------------------------------------------------------------------
 
     @property
     def waits_for_client(self) -> bool:
         """Whether the server does nothing for this connection but wait for the client."""
-        return not self._requests or self._body_since is not None or self._full_since is not None
-
-    def user(self) -> int | None:
-        """Return the id of the user that owns the client's socket, if it is on this machine and the system tells it."""
-        return user_of(None if self._transport is None else self._transport.get_extra_info("socket"))
+        return not self.answering or self._body_since is not None or self._full_since is not None
 
     def overdue(self, now: float) -> str | None:
         """Return the reason why the connection must be closed, if there is one."""
@@ -150,36 +134,54 @@ class HttpConnection(asyncio.Protocol):
             allowed = bounds.body + self._received / bounds.body_rate
             late = now - self._body_since > allowed
             return f"the body was not complete after {allowed:.0f} s" if late else None
-        if not self._requests and now - self._idle_since > bounds.head:
+        if not self.answering and now - self._idle_since > bounds.head:
             return f"no request was complete after {bounds.head:g} s"
         return None
 
-    def abort(self, reason: str) -> None:
-        """Close the connection at once."""
-        log.debug("closed the HTTP connection of %s: %s", self.peer, reason)
-        self._owner.closed(self)
-        if self._transport is not None:
-            self._transport.abort()
-        elif self._opening is not None:
-            self._opening.cancel()
-            if not self._loop_owns_socket:
-                self._socket.close()
-
-    # ---- requests, reported by `track_requests` --------------------------------------------------------------
+    def close_if_unused(self, now: float) -> None:
+        """Close a connection that was kept for a further request when none has begun."""
+        unused = self._answers and not self.answering and not self._received
+        if unused and now - self._idle_since > self._bounds.keep_alive:
+            self.close()
 
     @contextlib.contextmanager
     def request(self) -> Iterator[None]:
         """Mark the time in which the application answers a request."""
-        self._requests += 1
-        self._idle_since, self._received, self._watched = self._clock.now(), 0, False
+        self.answering, self._idle_since, self._received = True, self._now(), 0
         try:
             yield
         finally:
-            self._requests -= 1
-            self._idle_since = self._clock.now()
+            self.answering, self._idle_since, self._received = False, self._now(), 0
+            self._answers += 1
+
+    # ---- the client -----------------------------------------------------------------------------------------
+
+    def user(self) -> int | None:
+        """Return the id of the user that owns the client's socket, if it is on this machine and the system tells it."""
+        return user_of(None if self.transport is None else self.transport.get_extra_info("socket"))
+
+    async def event(self) -> object:
+        """Return what the client sends next. Raises ConnectionError at its end, and h11.RemoteProtocolError."""
+        while not self.closed:
+            event = self._next_event()
+            if event is not h11.NEED_DATA:
+                return event
+            self._arrived.clear()
+            self._read_on()
+            await self._arrived.wait()
+        raise ConnectionResetError
+
+    async def body_part(self) -> tuple[bytes, bool]:
+        """Return what has arrived of the body, and whether more follows. Raises what `event` raises."""
+        with self._body():
+            event, body = await self.event(), bytearray()
+        while isinstance(event, h11.Data):
+            body += event.data
+            event = self._next_event()
+        return bytes(body), event is h11.NEED_DATA
 
     @contextlib.contextmanager
-    def body(self) -> Iterator[None]:
+    def _body(self) -> Iterator[None]:
         """Mark the time in which the application waits for more of the body."""
         self._body_since = self._idle_since
         try:
@@ -187,100 +189,95 @@ class HttpConnection(asyncio.Protocol):
         finally:
             self._body_since = None
 
-    async def wait_for_end(self) -> None:
-        """Return when the connection is closed.
+    def _next_event(self) -> object:
+        event = self.http.next_event()
+        if isinstance(event, h11.EndOfMessage) and not self.http.trailing_data[0]:
+            # The end of the connection is noticed while the application answers.
+            self._read_on()
+        return event
 
-        uvicorn has paused reading if more than 64 KiB of the body arrived at once. It is resumed, but for one read of a
-        further request only: a client that sends many must not fill the memory. After that read, the end is not noticed.
-        """
-        transport = self._transport
-        if transport is not None and not transport.is_reading() and not has_next_request(self._protocol):
-            self._watched = True
-            transport.resume_reading()
-        await self.lost.wait()
+    def _read_on(self) -> None:
+        self._unread = 0
+        if self._paused and self.transport is not None:
+            self._paused = False
+            self.transport.resume_reading()
 
-    # ---- asyncio.Protocol ---------------------------------------------------------------------------------------
+    async def writable(self) -> None:
+        """Wait until the client has read enough of what was written."""
+        await self._writable.wait()
+
+    def write(self, data: bytes | None) -> None:
+        """Write data, unless the connection is closed."""
+        if data and self.transport is not None and not self.transport.is_closing():
+            self.transport.write(data)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more is read or written."""
+        return self.transport is None or self.transport.is_closing()
+
+    def refuse(self, error: h11.RemoteProtocolError) -> None:
+        """Answer bytes that are not HTTP with one line of JSON, and close the connection."""
+        # h11 appends the invalid bytes, which may be a token.
+        reason = str(error).partition(": bytearray(")[0]
+        self._common.warnings.closed(self.peer, f"not an HTTP/1.1 request: {reason}")
+        # After the beginning of an answer, only its end can tell the client that something is wrong.
+        if self.http.our_state is not h11.SEND_BODY:
+            status = HTTPStatus(error.error_status_hint)
+            body = msgspec.json.encode({"error": f"not an HTTP/1.1 request: {reason}"}) + b"\n"
+            head = (
+                f"HTTP/1.1 {status} {status.phrase}\r\ncontent-type: application/json\r\n"
+                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            )
+            self.write(head.encode() + body)
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection after what was written."""
+        if self.transport is not None:
+            self.transport.close()
+
+    def abort(self, reason: str) -> None:
+        """Close the connection at once."""
+        log.debug("closed the HTTP connection of %s: %s", self.peer, reason)
+        self._common.open.pop(self, None)
+        if self.transport is not None:
+            self.transport.abort()
+        elif self.task is not None:
+            self.task.cancel()
+            if not self._loop_owns_socket:
+                self._socket.close()
+
+    # ---- asyncio.Protocol -----------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # it is one
-        self._transport = transport
+        self.transport = transport
         self.certificate = peer_certificate(transport)
-        current_peer.set(self.peer)
-        self._protocol = self._owner.make_protocol({KEY: self, REFUSE: self._refuse})
-        self._protocol.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
+        if self in self._common.open:
+            del self._common.open[self]
+            self._common.open[self] = None
         self._received += len(data)
-        self._owner.data_received(self)
-        current_peer.set(self.peer)
-        self._protocol.data_received(data)
-        if self._watched and self._transport is not None and has_next_request(self._protocol):
-            # uvicorn resumes it after the answer.
-            self._transport.pause_reading()
-
-    def eof_received(self) -> bool | None:
-        return self._protocol.eof_received()
+        self._unread += len(data)
+        self.http.receive_data(data)
+        self._arrived.set()
+        if self._unread > MOST_UNREAD and not self._paused and self.transport is not None:
+            self._paused = True
+            self.transport.pause_reading()
 
     def pause_writing(self) -> None:
-        self._full_since = self._clock.now()
-        self._protocol.pause_writing()
+        self._full_since = self._now()
+        self._writable.clear()
 
     def resume_writing(self) -> None:
         self._full_since = None
-        self._protocol.resume_writing()
+        self._writable.set()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._owner.closed(self)
-        self.lost.set()
-        self._protocol.connection_lost(exc)
-        # Break the reference cycles: the garbage collector rarely scans old objects.
-        self._protocol, self._transport, self._opening = _CLOSED, None, None
-
-
-_CLOSED = asyncio.Protocol()
-"""Replaces uvicorn's protocol once the connection is closed."""
-
-
-_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
-
-
-def track_requests(app: ASGIApp, health_paths: frozenset[str]) -> ASGIApp:
-    """Wrap the application: report each request to its connection, and refuse what `health_only` connections may not ask."""
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        connection: HttpConnection = scope["state"][KEY]
-
-        body_left = not _BODY_HEADERS.isdisjoint(name for name, _ in scope["headers"])
-        received = False
-
-        async def receive_body() -> Message:
-            # uvicorn's `receive` resumes reading, and so adds pipelined requests to its buffer. It is called for bodies only.
-            nonlocal body_left, received
-            if body_left:
-                with connection.body():
-                    message = await receive()
-                body_left = message.get("more_body", False)
-            elif received:
-                await connection.wait_for_end()
-                message = {"type": "http.disconnect"}
-            else:
-                message = {"type": "http.request", "body": b"", "more_body": False}
-            received = True
-            return message
-
-        with connection.request():
-            if connection.health_only and scope["path"] not in health_paths:
-                await _send_busy(send)
-            else:
-                await app(scope, receive_body, send)
-
-    return answer
-
-
-async def _send_busy(send: Send) -> None:
-    _, _, body = BUSY.partition(b"\r\n\r\n")
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    def connection_lost(self, _: Exception | None) -> None:
+        self._common.open.pop(self, None)
+        for event in (self.lost, self._arrived, self._writable):
+            event.set()
 
 
 def _peer_name(accepted: socket.socket) -> str:

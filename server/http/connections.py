@@ -4,13 +4,16 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Collection
 from ssl import SSLContext
-from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from common.clock import Clock
 from common.repeated_warnings import RepeatedWarnings
-from server.http.connection import BUSY, Bounds, HttpConnection
+from common.tasks import cancel
+from server.http.connection import KEY, Bounds, Common, HttpConnection
+from server.http.exchange import serve
 
 log = logging.getLogger(__name__)
 
@@ -26,38 +29,64 @@ ACCEPTS = 100
 PAUSE_SECONDS = 0.5
 """Pause after an accept that failed."""
 
-ProtocolFactory = Callable[[dict[str, Any]], asyncio.Protocol]
-"""Makes uvicorn's protocol for one connection; the argument is the state that its requests get."""
+GRACE_SECONDS = 1
+"""Time that a stop waits for answers in progress."""
 
 
 class HttpConnections:
-    """The open connections."""
+    """The open connections, and the task of each."""
 
     def __init__(
-        self, make_protocol: ProtocolFactory, bounds: Bounds, tls: SSLContext | None, clock: Clock
+        self,
+        app: ASGIApp,
+        health_paths: Collection[str],
+        bounds: Bounds,
+        tls: SSLContext | None,
+        clock: Clock,
     ) -> None:
-        self.make_protocol, self.bounds, self.tls, self.clock = make_protocol, bounds, tls, clock
+        self._app, self._bounds, self._clock = _keep_reserve(app, health_paths), bounds, clock
         self._open: dict[HttpConnection, None] = {}
-        """In the order of the last data that each has sent, the oldest first."""
+        self._common = Common(bounds, tls, clock, RepeatedWarnings(log, clock), self._open)
+        self._tasks: set[asyncio.Task[None]] = set()
         self._warned = -WARN_SECONDS
-        self._warnings = RepeatedWarnings(log, clock)
         self._listening: socket.socket | None = None
 
-    def __len__(self) -> int:
-        return len(self._open)
-
     def accept_from(self, listening: socket.socket) -> None:
-        """Accept connections until `stop_accepting`."""
+        """Accept connections until `stop`."""
         self._listening = listening
         listening.setblocking(False)
         asyncio.get_running_loop().add_reader(listening.fileno(), self._accept)
 
-    def stop_accepting(self) -> None:
-        """Close the listening socket, if it is open."""
+    async def close_overdue(self) -> None:
+        """Close connections whose client exceeds a time limit, until cancelled."""
+        while True:
+            await self._clock.sleep(CHECK_SECONDS)
+            now = self._clock.now()
+            self._common.warnings.report()
+            for connection in list(self._open):
+                connection.close_if_unused(now)
+                reason = connection.overdue(now)
+                if reason is not None:
+                    connection.abort(reason)
+
+    async def stop(self) -> None:
+        """Stop accepting. Close idle connections at once, and others after their answer or `GRACE_SECONDS`."""
         listening, self._listening = self._listening, None
         if listening is not None:
             asyncio.get_running_loop().remove_reader(listening.fileno())
             listening.close()
+        for connection in list(self._open):
+            if connection.transport is None:
+                connection.abort("the server stops")
+            elif connection.answering:
+                connection.last = True
+            else:
+                connection.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=GRACE_SECONDS)
+        for connection in list(self._open):
+            connection.abort("the server stops")
+        await cancel(*self._tasks)
 
     def _accept(self) -> None:
         # Accept many at once: under load one iteration of the loop may take long, and a probe waits in the same backlog.
@@ -84,60 +113,54 @@ class HttpConnections:
         if self._listening is not None:
             self.accept_from(self._listening)
 
-    async def close_overdue(self) -> None:
-        """Close connections whose client exceeds a time limit, until cancelled."""
-        while True:
-            await self.clock.sleep(CHECK_SECONDS)
-            now = self.clock.now()
-            self._warnings.report()
-            for connection in list(self._open):
-                reason = connection.overdue(now)
-                if reason is not None:
-                    connection.abort(reason)
-
-    def abort_all(self) -> None:
-        """Close all connections at once."""
-        for connection in list(self._open):
-            connection.abort("the server stops")
-
-    def data_received(self, connection: HttpConnection) -> None:
-        """Move the connection to the end of the order in which connections are replaced."""
-        if connection in self._open:
-            del self._open[connection]
-            self._open[connection] = None
-
-    def closed(self, connection: HttpConnection) -> None:
-        """Forget the connection. It may be forgotten already."""
-        self._open.pop(connection, None)
-
-    def refused(self, peer: str, reason: str) -> None:
-        """See `server.http.connection.ConnectionOwner`."""
-        self._warnings.closed(peer, reason)
-
     def _admit(self, accepted: socket.socket) -> None:
-        full = len(self._open) >= self.bounds.connections
+        full = len(self._open) >= self._bounds.connections
         if full:
             self._warn()
             silent = next((connection for connection in self._open if connection.waits_for_client), None)
             if silent is not None:
                 silent.abort("it made room for another connection")
                 full = False
-            elif len(self._open) >= self.bounds.connections + self.bounds.reserve:
-                _refuse(accepted, encrypted=self.tls is not None)
+            elif len(self._open) >= self._bounds.connections + self._bounds.reserve:
+                _refuse(accepted, encrypted=self._common.tls is not None)
                 return
         accepted.setblocking(False)
-        connection = HttpConnection(self, accepted, health_only=full)
+        connection = HttpConnection(self._common, accepted, health_only=full)
         self._open[connection] = None
-        connection.open()
+        connection.task = asyncio.create_task(serve(connection, self._app), name="HTTP connection")
+        self._tasks.add(connection.task)
+        connection.task.add_done_callback(self._tasks.discard)
 
     def _warn(self) -> None:
-        now = self.clock.now()
+        now = self._clock.now()
         if now - self._warned >= WARN_SECONDS:
             self._warned = now
             log.warning(
                 "%d HTTP connections are open, as many as http.max.connections allows: silent ones are closed",
                 len(self._open),
             )
+
+
+BUSY_BODY = b'{"error":"there are too many connections already; see http.max.connections"}\n'
+BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n"
+    + BUSY_BODY
+)
+
+
+def _keep_reserve(app: ASGIApp, health_paths: Collection[str]) -> ASGIApp:
+    """Wrap the application: answer 503 to what `health_only` connections may not ask."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        connection: HttpConnection = scope["state"][KEY]
+        if connection.health_only and scope["path"] not in health_paths:
+            headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": 503, "headers": headers})
+            await send({"type": "http.response.body", "body": BUSY_BODY})
+        else:
+            await app(scope, receive, send)
+
+    return answer
 
 
 def _refuse(accepted: socket.socket, *, encrypted: bool) -> None:

@@ -1,7 +1,7 @@
 """The HTTP listener: `/healthz`, `/readyz`, `/metrics`, the page at `/`, and further routes.
 
-uvicorn speaks HTTP in the server's own event loop (`server.http.uvicorn_adapter`). Connections are accepted and limited by
-`server.http.connections`.
+`server.http.connections` accepts and limits connections; `server.http.exchange` answers their requests in the server's own
+event loop.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from common.clock import Clock, RealClock
-from server.http.connection import Bounds, track_requests
+from server.http.allowed_hosts import AllowedHosts
+from server.http.connection import Bounds
 from server.http.connections import HttpConnections
-from server.http.refusals import AllowedHosts, refuse_other_sites, refuse_other_targets, refuse_two_lengths
-from server.http.uvicorn_adapter import UvicornProtocols
+from server.http.refusals import refuse_other_sites, refuse_other_targets, refuse_two_lengths
 from server.metrics.exposition import CONTENT_TYPE
 from server.page import files as page
 
@@ -102,17 +102,16 @@ class HttpServer:
     ) -> None:
         self._socket = listening
         starlette = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
-        app = refuse_other_targets(refuse_other_sites(starlette, allowed_hosts, HEALTH_PATHS))
-        app = refuse_two_lengths(app)
-        self._protocols = UvicornProtocols(track_requests(app, HEALTH_PATHS))
+        app = refuse_two_lengths(
+            refuse_other_targets(refuse_other_sites(starlette, allowed_hosts, HEALTH_PATHS))
+        )
         self._connections = HttpConnections(
-            self._protocols.make, bounds or Bounds(), tls, RealClock() if clock is None else clock
+            app, HEALTH_PATHS, bounds or Bounds(), tls, RealClock() if clock is None else clock
         )
         self._overdue_task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start to accept connections."""
-        await self._protocols.start()
         self._overdue_task = asyncio.create_task(
             self._connections.close_overdue(), name="overdue HTTP connections"
         )
@@ -120,9 +119,7 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Close idle connections at once, and others after their response or a short time."""
-        self._connections.stop_accepting()
+        await self._connections.stop()
         self._socket.close()
-        await self._protocols.stop()
         if self._overdue_task is not None:
             self._overdue_task.cancel()
-        self._connections.abort_all()

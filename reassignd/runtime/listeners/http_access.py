@@ -14,7 +14,7 @@ from reassignd.runtime.listeners.tls import checked_server_context
 from server.api.access import Access
 from server.api.shared.roles import CurrentGrants, Grants
 from server.http import peer_user
-from server.http.refusals import AllowedHosts, is_local
+from server.http.allowed_hosts import AllowedHosts, is_local
 
 log = logging.getLogger(__name__)
 

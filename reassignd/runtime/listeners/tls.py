@@ -14,7 +14,7 @@ from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
-from server.http.refusals import is_local
+from server.http.allowed_hosts import is_local
 
 CHECK_SECONDS = 10.0
 """Between two looks at the file."""

@@ -111,7 +111,7 @@ def test_a_cluster_imports_neither_http_nor_metrics(run: Run) -> None:
         import sys
 
         def test_modules(reassignd_cluster):
-            unused = {"httpx", "kazoo", "prometheus_client", "starlette", "uvicorn"}
+            unused = {"h11", "httpx", "kazoo", "prometheus_client", "starlette"}
             assert unused.isdisjoint(sys.modules)
     """)
     result.assert_outcomes(passed=1)

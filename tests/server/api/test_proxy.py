@@ -23,7 +23,7 @@ from server.api.shared.errors import HttpError
 from server.api.shared.roles import Grants, Identity, Role
 from server.events import hub as hubs
 from server.events.hub import EventHub
-from server.http.refusals import AllowedHosts
+from server.http.allowed_hosts import AllowedHosts
 from server.http.server import HttpServer
 from tests.server.api.api_client import ApiClient
 

@@ -10,7 +10,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
-from server.http.refusals import AllowedHosts, is_local, refuse_other_sites
+from server.http.allowed_hosts import AllowedHosts, is_local
+from server.http.refusals import refuse_other_sites
 from server.http.server import HttpServer
 
 LOOPBACK = AllowedHosts()
