@@ -4,9 +4,8 @@ The library PyJWT belongs to the extra `oauth`. It is imported when keys are rea
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from server.security.oauthbearer import BearerToken, TokenRefusedError, principal_in
@@ -19,39 +18,31 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 
 RSA_ALGORITHMS = ALGORITHMS[:6]
 
-Keys = Mapping[str, Sequence["PyJWK"]]
-"""Key id -> the keys with this id, one for each algorithm that they fit. Keys without an id have the empty one."""
+Keys = Sequence["PyJWK"]
+"""Keys for signatures, each with its algorithm; several may have the same id."""
 
 
 def parse_keys(document: str) -> Keys:
     """Return the keys for signatures in a JWKS document. Raises ValueError, which names the fault."""
+    import jwt
+
     try:
-        given = json.loads(document)["keys"]
-        keys = [key for each in given if _is_for_signatures(each) for key in _by_algorithm(each)]
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        given = [each for key in json.loads(document)["keys"] for each in _for_signatures(key)]
+        keys = [key for key in jwt.PyJWKSet(given) if key.algorithm_name in ALGORITHMS]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, jwt.PyJWTError) as error:
         raise ValueError(f"it is not a JWKS document: {error}") from error
     if not keys:
         raise ValueError("it is not a JWKS document: it has no key for signatures")
-    by_id: dict[str, list[PyJWK]] = {}
-    for key in keys:
-        by_id.setdefault(key.key_id or "", []).append(key)
-    return by_id
+    return keys
 
 
-def _is_for_signatures(key: Mapping[str, Any]) -> bool:
-    return key.get("use") in (None, "sig") and isinstance(key.get("kid"), str | None)
-
-
-def _by_algorithm(key: Mapping[str, Any]) -> Iterator["PyJWK"]:
-    """Yield the key for each algorithm that it fits; an RSA key that names none fits several, as in Kafka."""
-    import jwt
-
-    for algorithm in RSA_ALGORITHMS if key.get("kty") == "RSA" and not key.get("alg") else (None,):
-        # A document may hold keys of types that are not known here.
-        with suppress(jwt.PyJWTError):
-            made = jwt.PyJWK(dict(key), algorithm)
-            if made.algorithm_name in ALGORITHMS:
-                yield made
+def _for_signatures(key: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the key with each algorithm that it fits; an RSA key that names none fits several, as in Kafka."""
+    if key.get("use") not in (None, "sig") or not isinstance(key.get("kid"), str | None):
+        return []
+    if key.get("kty") == "RSA" and not key.get("alg"):
+        return [{**key, "alg": algorithm} for algorithm in RSA_ALGORITHMS]
+    return [key]
 
 
 class SignedTokens(NamedTuple):
@@ -72,13 +63,12 @@ class SignedTokens(NamedTuple):
         import jwt
 
         try:
-            *others, last = self._fitting(jwt.get_unverified_header(serialized))
-            for key in others:
+            for key in self._fitting(jwt.get_unverified_header(serialized)):
                 with suppress(jwt.InvalidSignatureError):
                     return self._checked(self._claims(serialized, key), now_ms)
-            return self._checked(self._claims(serialized, last), now_ms)
         except jwt.PyJWTError as error:
             raise TokenRefusedError(str(error)) from error
+        raise TokenRefusedError("its signature is wrong")
 
     def _claims(self, serialized: str, key: "PyJWK") -> Mapping[str, Any]:
         import jwt
@@ -117,13 +107,13 @@ class SignedTokens(NamedTuple):
             raise TokenRefusedError("it is valid (nbf) in the future")
         return BearerToken(principal, int(expires))
 
-    def _fitting(self, header: Mapping[str, Any]) -> Sequence["PyJWK"]:
+    def _fitting(self, header: Mapping[str, Any]) -> Keys:
         """Return the keys that the token may be signed by: those with its id, or all for a token without one."""
-        keys, name, algorithm = self.keys(), str(header.get("kid") or ""), header.get("alg")
+        name, algorithm = str(header.get("kid") or ""), header.get("alg")
         if algorithm not in ALGORITHMS:
             raise TokenRefusedError("its algorithm (alg) is not one with a public key")
-        known = keys.get(name, ()) if name else chain.from_iterable(keys.values())
-        if fitting := [key for key in known if key.algorithm_name == algorithm]:
-            return fitting
-        self.missing()
-        raise TokenRefusedError(f"its key {name[:80]!r} for {algorithm} is not in the JWKS document")
+        fitting = [key for key in self.keys() if key.algorithm_name == algorithm and name in ("", key.key_id)]
+        if not fitting:
+            self.missing()
+            raise TokenRefusedError(f"its key {name[:80]!r} for {algorithm} is not in the JWKS document")
+        return fitting

@@ -44,12 +44,6 @@ class JwksFile:
     def missing(self) -> None:
         """Do nothing: the next call of `keys` reads a changed file."""
 
-    async def read(self) -> None:
-        """Do nothing: the constructor has read the file."""
-
-    async def run(self) -> None:
-        """Do nothing."""
-
 
 class JwksUrl:
     """Keys of a URL. `run` reads them again periodically, and earlier when one is missing."""
@@ -57,7 +51,7 @@ class JwksUrl:
     def __init__(self, url: str, refresh_seconds: float, clock: Clock, fetch: Fetch) -> None:
         self._url, self._refresh, self._clock, self._fetch = url, refresh_seconds, clock, fetch
         self._missing = asyncio.Event()
-        self._keys: Keys = {}
+        self._keys: Keys = ()
 
     def keys(self) -> Keys:
         """Return the keys that were read last."""
@@ -100,7 +94,10 @@ def jwks_source(url: str, refresh_seconds: float, clock: Clock) -> JwksFile | Jw
 
 
 async def fetch(url: str) -> str:
-    """Return the document of the URL. Raises OSError, UnicodeDecodeError for what is no text, and errors of httpx."""
+    """Return the document of the URL. Raises OSError, UnicodeDecodeError for what is no text, and errors of httpx.
+
+    PyJWKClient blocks, follows no redirection, and has a limit neither of bytes nor of the whole time.
+    """
     try:
         async with asyncio.timeout(FETCH_SECONDS), await asyncio.to_thread(_client) as client:
             return (await _document(client, url)).decode()

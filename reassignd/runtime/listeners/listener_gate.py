@@ -15,7 +15,7 @@ from reassignd.config.keys import NO_CLIENT_AUTH, REQUIRED
 from reassignd.config.users import plain_users, read_users, unsecured_tokens
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
-from reassignd.runtime.listeners.jwks_source import JwksFile, JwksUrl, jwks_source
+from reassignd.runtime.listeners.jwks_source import JwksUrl, jwks_source
 from reassignd.runtime.listeners.tls import checked_server_context
 from server.security.acl_authorizer import AclAuthorizer
 from server.security.gate import Gate
@@ -42,7 +42,7 @@ class ListenerSecurity:
     mapping: PrincipalMapping
     mechanisms: Mapping[str, NewExchange]
     max_reauth_ms: int
-    jwks: JwksFile | JwksUrl | None = None
+    jwks: JwksUrl | None = None
     requires_certificate: bool = False
 
     @property
@@ -64,7 +64,7 @@ def listener_security(settings: Settings, state: State) -> ListenerSecurity:
         mapping = parse_rules(settings.ssl_principal_mapping_rules)
     except ValueError as error:
         raise SettingError(f"ssl.principal.mapping.rules: {error}") from error
-    jwks: JwksFile | JwksUrl | None = None
+    jwks: JwksUrl | None = None
     mechanisms: dict[str, NewExchange] = {}
     if protocol.startswith("SASL_"):
         jwks, mechanisms = _mechanisms(settings, state)
@@ -142,7 +142,7 @@ def _authorizer(settings: Settings, state: State) -> AclAuthorizer | None:
     return AclAuthorizer(state.acls, frozenset(names), settings.allow_everyone_if_no_acl_found)
 
 
-def _mechanisms(settings: Settings, state: State) -> tuple[JwksFile | JwksUrl | None, dict[str, NewExchange]]:
+def _mechanisms(settings: Settings, state: State) -> tuple[JwksUrl | None, dict[str, NewExchange]]:
     from server.security.scram import ScramExchange  # a tenth of a second
 
     passwords = _passwords(settings)
@@ -150,7 +150,7 @@ def _mechanisms(settings: Settings, state: State) -> tuple[JwksFile | JwksUrl | 
     made: dict[str, NewExchange] = {PLAIN: partial(PlainExchange, passwords)}
     for name in SCRAM_MECHANISMS:
         made[name] = partial(ScramExchange, name, credentials.find)
-    jwks: JwksFile | JwksUrl | None = None
+    jwks: JwksUrl | None = None
     if OAUTHBEARER in settings.sasl_enabled_mechanisms:
         jwks, validate = _token_validator(settings)
         made[OAUTHBEARER] = partial(BearerExchange, validate)
@@ -165,7 +165,7 @@ def _passwords(settings: Settings) -> Callable[[], Mapping[str, str]]:
     return lambda: {**fixed, **file.current()} if fixed else file.current()
 
 
-def _token_validator(settings: Settings) -> tuple[JwksFile | JwksUrl | None, Validate]:
+def _token_validator(settings: Settings) -> tuple[JwksUrl | None, Validate]:
     url = settings.sasl_oauthbearer_jwks_endpoint_url
     if not url:
         unsecured = unsecured_tokens(settings.oauthbearer_sasl_jaas_config)
@@ -181,7 +181,7 @@ def _token_validator(settings: Settings) -> tuple[JwksFile | JwksUrl | None, Val
         settings.sasl_oauthbearer_clock_skew_seconds,
         source.missing,
     )
-    return source, lambda token: signed.validate(token, wall_clock())
+    return source if isinstance(source, JwksUrl) else None, lambda token: signed.validate(token, wall_clock())
 
 
 class ScramCredentials:

@@ -44,7 +44,7 @@ def test_keys_of_the_same_id_or_without_one_are_all_tried(kid: str | None) -> No
         document({**other(), "kid": kid}, {"kid": kid}),
     ):
         assert validate(signed(kid=kid), known).principal == "anna"
-        with pytest.raises(TokenRefusedError, match="Signature verification failed"):
+        with pytest.raises(TokenRefusedError, match="its signature is wrong"):
             validate(signed("third", kid), known)
 
 
@@ -60,7 +60,7 @@ def test_keys_for_encryption_verify_no_token() -> None:
 
 
 def test_keys_whose_id_is_no_text_are_ignored() -> None:
-    assert set(document({"kid": ["x"]}, {"kid": 5}, {})) == {"one"}
+    assert [key.key_id for key in document({"kid": ["x"]}, {"kid": 5}, {})] == ["one"]
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"])
