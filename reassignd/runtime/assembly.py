@@ -27,7 +27,6 @@ from reassignd.config.config import Settings
 from reassignd.errors import CommandError
 from reassignd.runtime.served_cluster import BuildCluster, Hooks
 from reassignd.runtime.storage.retention import AgeClock, AuditStore, Retention, prune_periodically
-from reassignd.tracing.setting import Traces
 from reassignd.workers.processes import HelperProcess, compute, review, solver_obstacle
 from reassignd.workers.spark_planning import ClusterRates, SparkPlanning, SparkUse
 from reassignd.workers.spark_worker import worker
@@ -53,6 +52,7 @@ from server.security.acl_authorizer import AclAuthorizer
 if TYPE_CHECKING:
     from reassignd.runtime.presence import Presence
     from reassignd.runtime.runtime import HttpContent
+    from reassignd.tracing.job_spans import Traces
     from server.api.shared.call import ApiServices
     from server.metrics.exposition import Metrics
 

@@ -1,17 +1,26 @@
-"""The spans that the decisions of a controller give."""
+"""The spans that the decisions of a controller give, in OpenTelemetry's exporter to memory and at a receiver of OTLP."""
 
+import socket
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+
+pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry is not installed (requirements/test.txt)")
+
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterReassignments, Continue
 from controller.messages.job_events import AlterRow, AlterTopic
-from controller.model.cluster import Change, Deleted, Partition, Replicas, TopicPartition
+from controller.model.cluster import Change, Deleted, Job, JobKind, Partition, Replicas, TopicPartition
 from controller.state.decision import Decision
-from reassignd.tracing.job_spans import JOB, STEP, JobSpans
-from reassignd.tracing.span import Span
+from reassignd import __version__
+from reassignd.tracing import job_spans
+from reassignd.tracing.job_spans import JOB, STEP, JobIds, JobSpans, Traces
 from tests.builders import InMemoryController, key, partition
+from tests.reassignd.tracing.receiver import attributes, receiving
 
 SIZE = 100
 
@@ -21,8 +30,8 @@ class SpansRig:
 
     def __init__(self, controller: InMemoryController, most: int = 1000) -> None:
         self.controller = controller
-        self.found: list[Span] = []
-        self._most = most
+        self._memory = InMemorySpanExporter()
+        self._traces = Traces(most, self._memory)
         self._spans = self._follow()
         decide = controller.decide
 
@@ -34,8 +43,7 @@ class SpansRig:
         controller.decide = followed  # type: ignore[method-assign]
 
     def _follow(self) -> JobSpans:
-        now_ms = self.controller.now_ms
-        return JobSpans(self.controller.state, "c1", lambda _: SIZE, self.found.append, self._most, now_ms)
+        return self._traces.follow(self.controller.state, "c1", lambda _: SIZE, self.controller.now_ms)
 
     def follow(self, changes: list[Change]) -> None:
         decision = Decision(self.controller.state, self.controller.now_ms, changes=changes)
@@ -49,16 +57,33 @@ class SpansRig:
         rows = [AlterRow(number, replicas) for number in partitions]
         self.controller.do(AlterReassignments([AlterTopic("foo", rows)], principal="User:ann"))
 
+    def found(self) -> list["Found"]:
+        """Return the spans that have ended, with their times in milliseconds."""
+        self._traces.close()
+        return [Found(span) for span in self._memory.get_finished_spans()]
+
     def steps(self) -> list[tuple[object, ...]]:
         names = ("topic", "partition", "replicas.from", "replicas.to", "outcome")
         return [
             tuple(span.attributes[f"reassignd.{name}"] for name in names)
-            for span in self.found
+            for span in self.found()
             if span.name == STEP
         ]
 
-    def jobs(self) -> list[Span]:
-        return [span for span in self.found if span.name == JOB]
+    def jobs(self) -> list["Found"]:
+        return [span for span in self.found() if span.name == JOB]
+
+
+class Found:
+    """A span that was exported."""
+
+    def __init__(self, span: ReadableSpan) -> None:
+        assert span.context is not None
+        self.name, self.resource = span.name, span.resource.attributes
+        self.attributes: dict[str, Any] = dict(span.attributes or {})
+        self.start_ms, self.end_ms = (span.start_time or 0) // 1_000_000, (span.end_time or 0) // 1_000_000
+        self.trace, self.id = span.context.trace_id, span.context.span_id
+        self.parent = None if span.parent is None else span.parent.span_id
 
 
 Make = Callable[..., SpansRig]
@@ -79,7 +104,7 @@ def test_a_job_is_a_root_span_from_its_order_to_its_end(make: Make) -> None:
     rig.controller.now_ms += 48_000
     rig.controller.settle()
     [job] = rig.jobs()
-    assert (job.is_root, job.start_ms, job.end_ms) == (True, 1_000, 49_000)
+    assert (job.parent, job.start_ms, job.end_ms) == (None, 1_000, 49_000)
     assert job.attributes["reassignd.job.kind"] == "plan"
     assert job.attributes["reassignd.job.principal"] == "User:ann"
     assert (job.attributes["reassignd.job.partitions"], job.attributes["reassignd.job.done"]) == (2, 2)
@@ -93,8 +118,9 @@ def test_each_step_is_a_child_in_the_trace_of_its_job(make: Make) -> None:
     assert len(rig.steps()) > 1
     assert rig.steps()[0][2] == (1, 2)
     assert rig.steps()[-1][3:] == ((3, 4), "done")
-    assert {span.ids for span in rig.found} == {rig.jobs()[0].ids}
-    assert [span.is_root for span in rig.found] == [False] * len(rig.steps()) + [True]
+    [job] = rig.jobs()
+    assert {span.trace for span in rig.found()} == {job.trace}
+    assert [span.parent for span in rig.found()] == [job.id] * len(rig.steps()) + [None]
 
 
 def test_a_step_has_its_times_and_the_bytes_of_its_added_replicas(make: Make) -> None:
@@ -102,7 +128,7 @@ def test_a_step_has_its_times_and_the_bytes_of_its_added_replicas(make: Make) ->
     rig.order((3, 4), 0)
     rig.controller.now_ms += 5_000
     rig.controller.catch_up()
-    step = rig.found[0]
+    step = rig.found()[0]
     assert (step.start_ms, step.end_ms) == (1_000, 6_000)
     assert step.attributes["reassignd.bytes"] == 2 * SIZE
 
@@ -112,7 +138,7 @@ def test_a_cancelled_step_is_undone_and_has_no_bytes(make: Make) -> None:
     rig.order((3, 4), 0)
     rig.order(None, 0)
     assert rig.steps() == [("foo", 0, (1, 2), (3, 4), "undone")]
-    assert "reassignd.bytes" not in rig.found[0].attributes
+    assert "reassignd.bytes" not in rig.found()[0].attributes
     assert rig.jobs()[0].attributes["reassignd.job.rolled_back"] == 1
 
 
@@ -137,10 +163,11 @@ def test_a_step_in_flight_at_a_restart_is_marked_as_resumed(make: Make) -> None:
     rig.follow_anew()
     rig.controller.now_ms += 1_000
     rig.controller.catch_up()
-    step = rig.found[0]
+    step = rig.found()[0]
     assert (step.start_ms, step.end_ms) == (6_000, 7_000)
     assert step.attributes["reassignd.resumed"] is True
-    assert step.ids == rig.jobs()[0].ids
+    [job] = rig.jobs()
+    assert (step.trace, step.parent) == (job.trace, job.id)
 
 
 def test_a_large_job_has_spans_of_some_partitions(make: Make) -> None:
@@ -168,4 +195,92 @@ def test_what_another_client_moves_has_no_spans() -> None:
     rig = SpansRig(controller)
     controller.settle()
     assert not controller.state.partitions["foo"][key("foo-0").partition].moving
-    assert rig.found == []
+    assert rig.found() == []
+
+
+def ids(cluster: str, job: Job) -> tuple[int, int, int]:
+    """Return the ids of the job's span, and a random one after it."""
+    made = JobIds()
+    made.choose(cluster, job)
+    return made.generate_trace_id(), made.generate_span_id(), made.generate_span_id()
+
+
+ONE = Job(3, JobKind.PLAN, 1_000, "User:ann", None)
+
+
+def test_the_ids_of_a_job_are_the_same_in_each_process() -> None:
+    again = ids("c1", ONE._replace(total=5, ended_ms=2_000))
+    assert again[:2] == ids("c1", ONE)[:2]
+    assert again[2] != ids("c1", ONE)[2]
+
+
+def test_each_job_of_each_cluster_has_a_trace_of_its_own() -> None:
+    jobs = [ONE, ONE._replace(id=4), ONE._replace(created_ms=2_000)]
+    assert len({ids(cluster, job)[:2] for cluster in ("c1", "c2") for job in jobs}) == 6
+
+
+def test_a_clock_that_was_set_back_gives_no_negative_time(make: Make) -> None:
+    rig = make()
+    rig.order((3, 4), 0)
+    rig.controller.now_ms -= 500
+    rig.controller.settle()
+    assert {(span.start_ms, span.end_ms) for span in rig.found()} == {(1_000, 1_000)}
+
+
+@pytest.mark.parametrize("sampler", ["always_off", "parentbased_always_off"])
+def test_the_sampler_of_opentelemetry_applies(
+    make: Make, sampler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
+    rig = make()
+    rig.order((3, 4), 0)
+    rig.controller.settle()
+    assert rig.found() == []
+
+
+def test_a_job_and_its_steps_are_sampled_together(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
+    rig = make(partitions=20)
+    for number in range(20):
+        rig.order((3, 4), number)
+    rig.controller.settle()
+    traces = [span.trace for span in rig.found()]
+    assert 0 < len(set(traces)) < 20
+    assert {traces.count(trace) for trace in traces} == {2}
+
+
+@pytest.mark.parametrize(("name", "expected"), [(None, "reassignd"), ("moves", "moves")])
+def test_the_service_has_our_name_unless_another_is_set(
+    make: Make, name: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name is not None:
+        monkeypatch.setenv("OTEL_SERVICE_NAME", name)
+    rig = make()
+    rig.order((3, 4), 0)
+    rig.controller.settle()
+    resource = rig.jobs()[0].resource
+    assert (resource["service.name"], resource["service.version"]) == (expected, __version__)
+
+
+def test_spans_reach_a_receiver_of_otlp(monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiving() as receiver:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+        traces = Traces(1000)
+        traces.tracer.start_span("step", attributes={"replicas": (1, 2), "done": True}).end()
+        traces.close()
+        [step] = receiver.spans
+    assert attributes(step) == {"replicas": (1, 2), "done": True}
+
+
+@pytest.mark.timeout(20)  # The SDK alone would wait for 30 s.
+def test_a_receiver_that_does_not_answer_delays_the_end_for_a_limited_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setattr(job_spans, "CLOSE_SECONDS", 0.1)
+        traces = Traces(1000)
+        traces.tracer.start_span("step").end()
+        traces.close()
