@@ -26,7 +26,6 @@ from tests.upstream.traffic import Reader, Traffic
 from tools.chromium import MISSING, Browser, chromium
 from tools.kafka_cluster import running_kafka
 from tools.kafka_settings import Spec
-from tools.png import with_few_colors
 from tools.processes import Reassignd
 from tools.waiting import wait_until
 
@@ -99,7 +98,6 @@ class Trial:
                 "(document.getElementById('pace').closest('section').getBoundingClientRect())"
             )
             page.screenshot(file, page.run(area))
-            file.write_bytes(with_few_colors(file.read_bytes()))
         finally:
             browser.close()
 

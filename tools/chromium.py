@@ -8,8 +8,9 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "no Chromium: tests of the page in a browser need it (Debian: apt-get install chromium)"
 PATIENCE_SECONDS = 60.0
+COLORS = 64
+"""Of a picture. A page has about 20 colors; the others are the edges of letters. Fewer colors make a smaller file."""
 
 T = TypeVar("T")
 
@@ -24,6 +27,19 @@ T = TypeVar("T")
 def chromium() -> str | None:
     """Return the path of the browser; None if there is none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def with_few_colors(picture: bytes, colors: int = COLORS) -> bytes:
+    """Return the picture as PNG with its most frequent colors; other pixels get the nearest one of these."""
+    from PIL import Image
+
+    image = Image.open(BytesIO(picture)).convert("RGB")
+    counted = sorted(image.getcolors(image.width * image.height) or [], reverse=True)[:colors]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([channel for _, color in counted for channel in cast(tuple[int, ...], color)])
+    saved = BytesIO()
+    image.quantize(palette=palette, dither=Image.Dither.NONE).save(saved, "PNG", optimize=True)
+    return saved.getvalue()
 
 
 class Browser:
@@ -131,9 +147,9 @@ class Page:
         self._do(self._tab.set_viewport_size, {"width": width, "height": height})
         self._do(self._tab.emulate_media, color_scheme="dark" if dark else "light")
 
-    def screenshot(self, path: Path, area: Mapping[str, float] | None = None) -> None:
-        """Save a picture as PNG: of an area (`x`, `y`, `width`, `height`), or of the whole page."""
-        self._do(self._tab.screenshot, path=path, full_page=True, **({"clip": area} if area else {}))
+    def screenshot(self, path: Path, area: Mapping[str, float]) -> None:
+        """Save a picture of an area (`x`, `y`, `width`, `height`) of the page, with few colors."""
+        path.write_bytes(with_few_colors(self._do(self._tab.screenshot, full_page=True, clip=area)))
 
     def violations(self) -> list[dict[str, Any]]:
         """Return what axe-core finds in the page."""

@@ -17,7 +17,6 @@ from pathlib import Path
 import httpx
 
 from tools.chromium import MISSING, Browser, Page, chromium
-from tools.png import with_few_colors
 from tools.ports import free_port, free_ports
 from tools.processes import ServerProcess
 from tools.waiting import wait_until
@@ -75,9 +74,7 @@ class Operator:
         self._save(name, self.page.run(area))
 
     def _save(self, name: str, area: Mapping[str, float]) -> None:
-        file = self._folder / f"{name}.png"
-        self.page.screenshot(file, area)
-        file.write_bytes(with_few_colors(file.read_bytes()))
+        self.page.screenshot(self._folder / f"{name}.png", area)
 
     def press(self, label: str) -> None:
         """Press a button by its label."""
