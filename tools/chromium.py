@@ -19,7 +19,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 MISSING = "no Chromium: tests of the page in a browser need it (Debian: apt-get install chromium)"
 PATIENCE_SECONDS = 60.0
 COLORS = 64
-"""Of a picture. A page has about 20 colors; the others are the edges of letters. Fewer colors make a smaller file."""
+"""Of a picture. A page has about 20 colors; the others are the edges of letters."""
 
 T = TypeVar("T")
 

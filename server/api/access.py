@@ -13,6 +13,7 @@ from starlette.requests import Request
 from server.api.shared.errors import HttpError
 from server.api.shared.roles import CurrentGrants, Grants, Identity, Role
 from server.http.connection import KEY, HttpConnection
+from server.security.distinguished_names import distinguished_name
 
 UNKNOWN_USER = "Local:unknown"
 """The principal of a client on this machine whose user is not known."""
@@ -56,8 +57,6 @@ class Access:
         """Return the subject of the client's certificate; empty without one."""
         if not self._certificates or connection is None or not connection.certificate:
             return ""
-        from server.security.distinguished_names import distinguished_name
-
         return distinguished_name(connection.certificate)
 
     def _local(self, connection: HttpConnection | None) -> Identity:

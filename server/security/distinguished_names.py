@@ -1,14 +1,10 @@
 """The subject of a certificate as Kafka writes it in principals (RFC 2253; Java: X500Principal.getName).
 
 It is read from the certificate in DER: what Python shows of a subject lacks the types of its values. asn1crypto reads
-it, which takes a tenth of a second to import: users of this module import it when they have a certificate.
+it, and is imported with the first certificate, because that takes a tenth of a second.
 """
 
 import re
-
-from asn1crypto.core import ObjectIdentifier
-from asn1crypto.parser import parse, peek
-from asn1crypto.x509 import Certificate
 
 KEYWORDS = {
     "2.5.4.3": "CN",
@@ -32,12 +28,17 @@ _SPECIAL = re.compile(r'[,=+<>#;"\\]|^[ \r]+|[ \r]+\Z|\0')
 
 def distinguished_name(certificate: bytes) -> str:
     """Return the subject of a certificate in DER: the most specific part first. Raises ValueError."""
+    from asn1crypto.x509 import Certificate
+
     parts = reversed(list(Certificate.load(certificate, strict=True).subject.chosen))
     return ",".join("+".join(_attribute(attribute.contents) for attribute in part) for part in parts)
 
 
 def _attribute(encoded: bytes) -> str:
     """Return an attribute, of which asn1crypto would refuse types of values that Java takes."""
+    from asn1crypto.core import ObjectIdentifier
+    from asn1crypto.parser import parse, peek
+
     middle = peek(encoded)
     identifier, value = ObjectIdentifier.load(encoded[:middle]).dotted, encoded[middle:]
     *_, content, _ = parse(value, strict=True)

@@ -9,6 +9,7 @@ from common.tls import peer_certificate
 from server.dispatch.authorizer import ANONYMOUS, AllowAll
 from server.dispatch.router import Caller
 from server.security.acl_authorizer import AclAuthorizer
+from server.security.distinguished_names import distinguished_name
 from server.security.login import Login, LoginRules
 from server.security.principals import PrincipalMapping
 
@@ -38,8 +39,6 @@ class Gate:
         principal = ANONYMOUS
         certificate = peer_certificate(transport)
         if certificate and self.mapping is not None and self.login is None:
-            from server.security.distinguished_names import distinguished_name
-
             principal = f"User:{self.mapping.name(distinguished_name(certificate))}"
         if self.authorizer is None:
             return caller._replace(principal=principal)

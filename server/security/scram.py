@@ -33,11 +33,11 @@ class ScramExchange:
             if self._claimed is None:
                 self._claimed = self._begin(token)
                 return str(self._server.get_server_first()).encode()
-            self._server.set_client_final(token.decode())
+            self._server.set_client_final(token.decode(errors="replace"))
             self.user = self._claimed
             return str(self._server.get_server_final()).encode()
-        except (ScramException, UnicodeDecodeError) as error:
-            raise InvalidTokenError(str(error)) from error
+        except ScramException as error:
+            raise InvalidTokenError(str(error.args[0])) from error
 
     def _begin(self, token: bytes) -> str:
         """Return the user that the first message names."""
