@@ -14,9 +14,9 @@ from controller.messages.event import AnyEvent
 from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Broker, Config, Partition, ResourceType, Topic, TopicPartition
+from controller.modes import EMBEDDED
 from controller.scheduling.limits import CONFIGS
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 PARTITIONS_PER_TOPIC = 1_000
 BROKERS = 100
@@ -45,7 +45,7 @@ def milliseconds_per_step(waiting: int, rounds: int = 1_000) -> tuple[float, flo
 
 def cluster(partitions: int) -> State:
     """Return a cluster of three replicas per partition, distributed evenly. All brokers are live."""
-    state = State()
+    state = State(mode=EMBEDDED)
     for number in range(BROKERS):
         state.put(Broker(number, "localhost", 9092, None, number))
     state.live.update(range(BROKERS))

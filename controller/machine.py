@@ -29,11 +29,11 @@ from controller.cluster.isr import alter_partition
 from controller.cluster.leaders import elect_leaders, rebalance_leaders
 from controller.cluster.topics import create_partitions, create_topics
 from controller.execution.pacing import pace_measured
-from controller.execution.throttle import adjust_direct, broker_rates_seen
+from controller.execution.throttle import adjust_throttle
 from controller.gateway import events as gateway_events
 from controller.gateway.polled import measured, topic_configs_seen, unreachable, upstream_polled
 from controller.gateway.reconciliation import submitted
-from controller.gateway.throttle import adjust_delegated, leases_imported, throttle_read
+from controller.gateway.throttle import broker_rates_seen, leases_imported, request_throttle, throttle_read
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.pace.readings import PaceMeasured
@@ -42,7 +42,7 @@ from controller.reassignment.orders import alter_reassignments, queue_plan
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.reassignment.planning import is_stopped
 from controller.scheduling.limits import LEADS
-from controller.state.decision import Decision
+from controller.state.state import Decision
 
 E = TypeVar("E", bound=AnyEvent)
 Handler = Callable[[Decision, E], Iterator[None] | None]
@@ -54,10 +54,10 @@ def decide(d: Decision, event: AnyEvent) -> Iterator[None]:
     if slices is not None:
         yield from slices
     fill(d)
-    if d.state.profile.has_upstream:
-        adjust_delegated(d)
+    if d.state.mode.is_gateway:
+        request_throttle(d)
     else:
-        adjust_direct(d)
+        adjust_throttle(d)
 
 
 def _stalled(d: Decision, event: events.Stalled) -> None:

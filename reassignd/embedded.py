@@ -19,6 +19,7 @@ from typing import Self, TypeVar
 from backends.memory import MemoryStore
 from common.clock import Clock, ManualClock, RealClock
 from common.off_loop import WorkerThread
+from controller import modes
 from controller.messages.event import Event, Reply
 from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Partition, TopicPartition
@@ -26,6 +27,7 @@ from controller.ports import Store
 from controller.state.state import State
 from reassignd import expectations
 from reassignd.config.config import EMBEDDED, Assignment, resolve
+from reassignd.config.parts import embedded_defaults
 from reassignd.errors import ConfigError
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded_cluster import ServedEmbedded
@@ -187,11 +189,13 @@ class EmbeddedCluster:
         return self._served
 
     async def _assemble(self, stack: AsyncExitStack) -> Assembly:
-        state, identity = State(), new_id()
+        state = State(mode=modes.EMBEDDED, config_defaults=embedded_defaults(self._settings))
+        identity = new_id()
         store: Store = MemoryStore()
         if self._data_dir is not None:
             store = stack.enter_context(closing(open_store(self._data_dir)))
-            state, identity = await load(store), cluster_id(self._data_dir)
+            identity = cluster_id(self._data_dir)
+            await load(store, state)
 
         def build(hooks: Hooks) -> ServedEmbedded:
             self._served = ServedEmbedded(self._settings, state, hooks, clock=self.clock)

@@ -39,10 +39,10 @@ from controller.model.cluster import (
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
 from controller.model.jobs import PlannedStep
+from controller.modes import EMBEDDED
 from controller.reassignment.phases import Phase, phase_of
 from controller.scheduling.limits import CONFIGS
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from planner.step_table import Move, steps_of
 
 
@@ -95,13 +95,13 @@ class InMemoryController:
     """
 
     def __init__(self, brokers: Iterable[int] = range(1, 7), live: Iterable[int] | None = None) -> None:
-        self.state = State()
+        self.state = State(mode=EMBEDDED)
         self.now_ms = 1_000
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self.wakes: list[int] = []
         """When the controller asked to be woken, in milliseconds."""
-        self._replayed = State()
+        self._replayed = State(mode=EMBEDDED)
         self._seen = 0
         ids = list(brokers)
         for epoch, broker in enumerate(ids, 1):
@@ -236,7 +236,7 @@ class InMemoryController:
         """Start another controller on the records of this one. By default the same brokers are live."""
         other = InMemoryController(())
         other.now_ms = self.now_ms
-        other.state.profile = self.state.profile
+        other.state.mode = self.state.mode
         other.put(*records(self.state))
         brokers = sorted(self.state.live) if live is None else live
         other.do(ControllerStarted([registration(broker) for broker in brokers]))

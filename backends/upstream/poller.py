@@ -208,12 +208,12 @@ class UpstreamPoller:
 
     def _settling(self) -> bool:
         steps = self._state.upstream_steps
-        return any(steps[key].stage in SETTLING for key in self._state.in_flight.delegated())
+        return any(steps[key].stage in SETTLING for key in self._state.in_flight.at_upstream())
 
     def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
         """Return the partitions whose Metadata is needed in addition to the list of reassignments."""
         state = self._state
-        in_flight = state.in_flight.delegated()
+        in_flight = state.in_flight.at_upstream()
         steps = {
             key for key in in_flight if key not in moves or state.upstream_steps[key].stage is Stage.ENDED
         }

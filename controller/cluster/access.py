@@ -6,7 +6,7 @@ from controller.model.access import CLUSTER_NAME, Acl, Operation, PatternType, P
 from controller.model.cluster import ScramCredential
 from controller.model.errors import DONE, Outcome
 from controller.model.replicas import display_name
-from controller.state.decision import Decision
+from controller.state.state import Decision
 
 NO_CREDENTIAL = "Attempt to delete a user credential that does not exist"
 

@@ -32,8 +32,7 @@ from controller.model.election import after_loss, keep_or_elect, with_leader
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.phases import Trigger, fire, fire_at
 from controller.reassignment.planning import charge
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 PARTITIONS_PER_SLICE = 500
 

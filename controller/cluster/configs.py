@@ -26,9 +26,8 @@ from controller.model.errors import DONE, Outcome
 from controller.model.replicas import display_name
 from controller.reassignment.phases import Trigger, fire_at
 from controller.scheduling.limits import ALIASES
-from controller.state.decision import Decision
 from controller.state.settings import CLUSTER_DEFAULT
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 KEYS: dict[ResourceType, dict[str, ConfigKey]] = {
     ResourceType.TOPIC: TOPIC_KEYS,
@@ -104,7 +103,7 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
         outcomes.append(outcome)
         if outcome is DONE and not event.validate_only:
             _write(d, resource, values)
-            if d.state.profile.has_upstream and HEALTH_GUARD in values:
+            if d.state.mode.is_gateway and HEALTH_GUARD in values:
                 evaluate_health(d)
             if DECIDES_STEPS & values.keys():
                 for _ in retry(d):

@@ -25,8 +25,7 @@ from controller.model.cluster import (
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.planning import release
 from controller.reassignment.reassignments import end_reassignment, forget_queued, mark_gone
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 PARTITIONS_PER_SLICE = 500
 
@@ -60,7 +59,7 @@ def is_held_back(state: State, name: str) -> bool:
     if name in state.reassigning:
         return True
     staying = state.live - state.shutting_down
-    return not state.profile.drops_when_back and any(
+    return not state.mode.drops_when_back and any(
         not staying.issuperset(partition.replicas) for partition in state.partitions[name]
     )
 
@@ -118,7 +117,7 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
         left.update((partition.partition, broker) for broker in partition.replicas)
         if partition.partition % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
-    if state.profile.drops_when_back or not left:
+    if state.mode.drops_when_back or not left:
         for _ in _remove(d, name):
             yield
         return

@@ -14,7 +14,7 @@ from controller.model.election import after_loss
 from controller.model.errors import DONE
 from controller.reassignment.phases import Trigger, fire
 from controller.scheduling.limits import ALIASES
-from controller.state.decision import Decision
+from controller.state.state import Decision
 
 ROWS_PER_SLICE = 500
 

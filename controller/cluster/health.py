@@ -6,9 +6,8 @@ from itertools import chain, islice
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.model.cluster import NO_LEADER, Partition, ResourceType, TopicPartition
 from controller.model.configs import HEALTH_GUARD
-from controller.state.decision import Decision
 from controller.state.settings import CLUSTER_DEFAULT
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 _STEPS = {"hold": 0, "slow": 1, "off": None}
 SCANNED = 20_000

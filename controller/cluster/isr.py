@@ -8,8 +8,7 @@ from controller.messages.events import AlterPartition, AlterPartitionReply, IsrC
 from controller.model.cluster import Partition
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 CHANGES_PER_SLICE = 200
 

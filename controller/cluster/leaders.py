@@ -11,7 +11,7 @@ from controller.model.cluster import NO_LEADER, Partition, TopicPartition
 from controller.model.election import with_leader
 from controller.model.errors import DONE, Outcome
 from controller.model.replicas import display_name
-from controller.state.decision import Decision
+from controller.state.state import Decision
 
 PARTITIONS_PER_SLICE = 1_000
 

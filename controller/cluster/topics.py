@@ -24,9 +24,8 @@ from controller.model.election import first_eligible
 from controller.model.errors import DONE, Outcome
 from controller.model.replicas import display_name
 from controller.reassignment.validation import check_replicas
-from controller.state.decision import Decision
 from controller.state.settings import CLUSTER_DEFAULT
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 PARTITIONS_PER_SLICE = 500
 TOPICS_PER_SLICE = 50
@@ -184,7 +183,7 @@ def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _
     # none.
     if known is None or known.deleting or not state.partitions[wanted.topic]:
         return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
-    if wanted.topic in state.reassigning and not state.profile.grows_while_moving:
+    if wanted.topic in state.reassigning and not state.mode.grows_while_moving:
         return _refuse(
             ErrorCode.REASSIGNMENT_IN_PROGRESS,
             f"A partition reassignment is in progress for the topic '{wanted.topic}'.",

@@ -12,8 +12,7 @@ from controller.model.cluster import NO_LEADER, Partition, Replicas, TopicPartit
 from controller.model.election import keep_or_elect
 from controller.model.replicas import step_lists, without
 from controller.scheduling.steps import leader_after, may_drop
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 ELECTS = True
 

@@ -12,8 +12,7 @@ from controller.model.cluster import TopicPartition
 from controller.pace.readings import FIRST_WINDOW, Load, Moves, PaceMeasured
 from controller.scheduling.limits import Capacity, LimitKind, Windows
 from controller.scheduling.steps import UNLIMITED
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 MOST_SHRUNK = 10_000
 """Partitions out of sync that are examined in a decision. With more of them the health guard holds the move anyway."""

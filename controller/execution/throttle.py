@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from controller.gateway.events import BrokerRatesSeen
 from controller.messages.effects import ConfigsChanged
 from controller.model.configs import (
     FOLLOWER_REPLICAS,
@@ -23,9 +22,8 @@ from controller.model.configs import (
     fitting,
     list_items,
 )
-from controller.state.decision import Decision
 from controller.state.settings import CLUSTER_DEFAULT
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 
 class Throttle(NamedTuple):
@@ -184,7 +182,7 @@ def _room(value: str | None) -> int:
     return MAX_VALUE_BYTES - len(value) - 1 if value else MAX_VALUE_BYTES
 
 
-def adjust_direct(d: Decision) -> None:
+def adjust_throttle(d: Decision) -> None:
     """Set and restore throttle configs according to the steps in flight after this decision."""
     state = d.state
     touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
@@ -207,7 +205,7 @@ def adjust_direct(d: Decision) -> None:
 
 def throttled_by_others(state: State) -> list[int] | None:
     """Return the brokers with a rate that no lease owns, such as of --throttle; None with an upstream."""
-    if state.profile.has_upstream:
+    if state.mode.is_gateway:
         return None
     brokers = {
         int(name)
@@ -286,12 +284,6 @@ def _restore(d: Decision, lease: Lease) -> None:
         d.delete(Config, lease.key)
 
 
-def broker_rates_seen(d: Decision, event: BrokerRatesSeen) -> None:
-    """Remember the rates of others, in place of those that were seen before."""
-    found = ((broker, _lowest(d.state, broker, values)) for broker, values in event.rates.items())
-    d.state.others_rates = {broker: rate for broker, rate in found if rate is not None}
-
-
 def rates_of_others(state: State) -> dict[int, int]:
     """Return by broker the lowest rate of others in bytes per second."""
     found = ((broker, rate_of_others(state, broker)) for broker in state.brokers)
@@ -300,10 +292,12 @@ def rates_of_others(state: State) -> dict[int, int]:
 
 def rate_of_others(state: State, broker: int) -> int | None:
     """Return the lowest rate of others at the broker; None for none. With an upstream, the one that was seen last."""
-    if state.profile.has_upstream:
+    if state.mode.is_gateway:
         return state.others_rates.get(broker)
     values = {rate: _configured(state, str(broker), rate) for rate in RATES}
-    return _lowest(state, broker, {rate: value for rate, value in values.items() if value is not None})
+    return lowest_of_others(
+        state, broker, {rate: value for rate, value in values.items() if value is not None}
+    )
 
 
 def _configured(state: State, broker: str, rate: str) -> str | None:
@@ -311,7 +305,7 @@ def _configured(state: State, broker: str, rate: str) -> str | None:
     return state.config(ResourceType.BROKER, CLUSTER_DEFAULT, rate) if own is None else own
 
 
-def _lowest(state: State, broker: int, values: Mapping[str, str]) -> int | None:
+def lowest_of_others(state: State, broker: int, values: Mapping[str, str]) -> int | None:
     """Return the lowest of these rates that no lease owns."""
     rates = (
         int(value)

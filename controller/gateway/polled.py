@@ -33,8 +33,7 @@ from controller.model.cluster import (
 from controller.reassignment.phases import Trigger, fire, fire_at
 from controller.reassignment.planning import charge, charge_external, counted_size, release
 from controller.reassignment.reassignments import enqueue
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 RETRIES = 1_000
 """Waiting partitions that are retried in one decision."""
@@ -84,7 +83,7 @@ def _note_offline(state: State, event: UpstreamPolled, before: set[int]) -> Iter
 def active_topics(state: State) -> set[str]:
     """Return the topics with a reassignment, a step in flight or a queued plan."""
     return state.reassigning.keys() | {
-        key.topic for keys in (state.in_flight.delegated(), state.pending) for key in keys
+        key.topic for keys in (state.in_flight.at_upstream(), state.pending) for key in keys
     }
 
 

@@ -33,7 +33,7 @@ from controller.model.upstream_step import Stage
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.planning import charge_external, release
 from controller.reassignment.reassignments import after_step, start_queued
-from controller.state.decision import Decision
+from controller.state.state import Decision
 
 LAG_MS = 2_000
 """How long Metadata must show the replicas of before a step: a broker that lags shows them for a moment."""

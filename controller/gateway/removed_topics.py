@@ -12,8 +12,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.thresholds import TOPIC_REMOVED_MS
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 PARTITIONS_PER_SLICE = 1_000
 

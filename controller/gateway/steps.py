@@ -25,10 +25,9 @@ from controller.model.configs import MAX_DISK_USAGE
 from controller.model.replicas import NO_LEADER, never_ends, step_lists
 from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage
-from controller.state.decision import Decision
 from controller.state.gateway import Suspect
 from controller.state.settings import CLUSTER_DEFAULT
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 ELECTS = False
 

@@ -13,11 +13,12 @@ from controller.execution.throttle import (
     change_list,
     desired_throttle,
     lower_rates,
+    lowest_of_others,
     owned_by,
     set_by_others,
     throttle_rate,
 )
-from controller.gateway.events import LeasesImported, ThrottleRead
+from controller.gateway.events import BrokerRatesSeen, LeasesImported, ThrottleRead
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.model.configs import (
     RATES,
@@ -28,13 +29,12 @@ from controller.model.configs import (
     Resource,
     list_items,
 )
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 RESOURCES_PER_SLICE = 500
 
 
-def adjust_delegated(d: Decision) -> None:
+def request_throttle(d: Decision) -> None:
     """Request a read of the throttle if the rate or the steps in flight have changed."""
     state = d.state
     rate, paced = throttle_rate(state), lower_rates(state)
@@ -148,3 +148,9 @@ def _own(d: Decision, key: ConfigName, owned: Sequence[str]) -> None:
 def _disown(d: Decision, key: ConfigName) -> None:
     if key in d.state.leases:
         d.delete(Lease, key)
+
+
+def broker_rates_seen(d: Decision, event: BrokerRatesSeen) -> None:
+    """Remember the rates of others, in place of those that were seen before."""
+    found = ((broker, lowest_of_others(d.state, broker, values)) for broker, values in event.rates.items())
+    d.state.others_rates = {broker: rate for broker, rate in found if rate is not None}

@@ -20,8 +20,7 @@ from controller.model.cluster import (
 )
 from controller.reassignment.reassignments import close_job
 from controller.scheduling import steps
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 FirstOrders = dict[TopicPartition, Reassignment]
 """First orders of one job for one topic. The result of `accept_all` is that of `phases.fire` for each."""
@@ -148,7 +147,7 @@ def _end_of(state: State, partition: Partition, reassignment: Reassignment) -> _
 def _end_of_step(state: State, partition: Partition, reassignment: Reassignment) -> _End | None:
     """Return how a cancel ends the step in flight and the reassignment; None if it may not do both at once."""
     back = reassignment.original
-    if state.profile.has_upstream or reassignment.current_of(partition) != back:
+    if state.mode.is_gateway or reassignment.current_of(partition) != back:
         return None
     preferred = steps.preferred_leader(back, state.backlog.usage.step)
     if preferred not in {NO_LEADER, partition.leader} or not direct_steps.keeps_data(partition, back):

@@ -36,8 +36,7 @@ from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order, enqueue, withdraw
 from controller.reassignment.validation import check_replicas
 from controller.scheduling.buckets import Planned
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 ROWS_PER_SLICE = 500
 _GONE = "the topic was deleted"

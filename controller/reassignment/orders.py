@@ -21,8 +21,7 @@ from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.reassignment.reassignments import NOTHING_TO_CANCEL, Order, follow, withdraw
 from controller.reassignment.validation import check_factor, check_replicas
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 NUMBERS_PER_SLICE = 20_000
 WORK_OF_TOPIC = 10

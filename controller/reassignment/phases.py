@@ -24,8 +24,7 @@ from controller.model.cluster import Partition, Reassignment, TopicPartition
 from controller.model.errors import Outcome
 from controller.reassignment import reassignments
 from controller.reassignment.reassignments import Order
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 
 class Phase(StrEnum):

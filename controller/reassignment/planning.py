@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from common.wording import some
 from controller.execution import direct_steps
-from controller.execution.executor import executor_of
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
 from controller.model.configs import MAX_VALUE_BYTES
 from controller.model.replicas import step_lists
@@ -14,8 +13,7 @@ from controller.schedule.openings import opening_at
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
 from controller.scheduling.limits import LEADS, Cost, capacities_of, shared_cost
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 
 class Plan(NamedTuple):
@@ -42,7 +40,7 @@ def plan_step(state: State, partition: Partition, reassignment: Reassignment) ->
     elif following is None:
         waits_for = _why_no_step(state, partition, target)
     else:
-        waits_for = executor_of(state).obstacle(state, partition, following)
+        waits_for = state.mode.executor.obstacle(state, partition, following)
     return Plan(following or partition.replicas, rank, cost, waits_for)
 
 
@@ -93,7 +91,7 @@ def following_step(
         limit=state.backlog.usage.step,
     )
     following = step_led_by(leader=partition.leader)
-    if following == current != target and not executor_of(state).ELECTS:
+    if following == current != target and not state.mode.executor.ELECTS:
         # The list has the new leader first already, and its election was requested: do not wait for it.
         return step_led_by(leader=target[0])
     return following
@@ -138,7 +136,7 @@ def _step_cost(state: State, partition: Partition, following: Replicas, target: 
         partition.leader,
         leader != partition.leader,
         counted_size(state, key),
-        not (state.profile.has_upstream and healthy),
+        not (state.mode.is_gateway and healthy),
         key.topic if listed else "",
         listed,
     )

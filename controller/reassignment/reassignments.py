@@ -9,7 +9,6 @@ changes nothing.
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from controller.execution.executor import executor_of
 from controller.model.cluster import (
     NO_LEADER,
     Ending,
@@ -35,8 +34,7 @@ from controller.reassignment.planning import (
 )
 from controller.scheduling.buckets import Planned
 from controller.scheduling.limits import LEADS, Cost, capacities_of
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 
 NOTHING_TO_CANCEL = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
 
@@ -81,7 +79,7 @@ def undo_external(d: Decision, partition: Partition, _: Reassignment, __: Order)
         return NOTHING_TO_CANCEL
     withdraw(d, partition.key)
     back = partition.current
-    executor_of(d.state).begin(d, partition, back, back, NO_LEADER)
+    d.state.mode.executor.begin(d, partition, back, back, NO_LEADER)
     return DONE
 
 
@@ -147,7 +145,7 @@ def stall(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     if state.moved_by_others(reassignment.key):
         return DONE
     kept = planning.kept(partition, reassignment.current_of(partition), reassignment.target)
-    if executor_of(state).can_turn(state, partition, kept):
+    if state.mode.executor.can_turn(state, partition, kept):
         _begin(d, partition, kept, reassignment)
     else:
         state.backlog.release_in_sync(partition.key, partition.isr)
@@ -187,7 +185,7 @@ def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: O
 def advance(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """Complete the step in flight if the changed ISR, leader or brokers allow it."""
     preferred = preferred_leader(d.state, partition, reassignment)
-    if executor_of(d.state).advance(d, partition, reassignment.target, preferred):
+    if d.state.mode.executor.advance(d, partition, reassignment.target, preferred):
         _step_ended(d, partition)
     return DONE
 
@@ -219,7 +217,7 @@ def end_reassignment(d: Decision, key: TopicPartition, reassignment: Reassignmen
     """Delete the reassignment and record its ending. Start a target that was queued for the partition."""
     state = d.state
     d.delete(Reassignment, key)
-    executor_of(state).ended(d, key)
+    state.mode.executor.ended(d, key)
     _record_finished(d, reassignment, ending, 0)
     if key in state.pending:
         start_queued(d, key)
@@ -333,7 +331,7 @@ def _begin(
     if key in state.external:
         state.discard_external(key)
     preferred = preferred_leader(state, partition, reassignment)
-    if executor_of(d.state).begin(d, partition, following, reassignment.target, preferred):
+    if d.state.mode.executor.begin(d, partition, following, reassignment.target, preferred):
         _step_ended(d, partition)
         return
     after = state.partitions[partition.topic][partition.partition]
@@ -394,7 +392,7 @@ def _turn(
             "because it would require an unclean leader election.",
         )
     taken = _take_over(d, reassignment, order)
-    if not unclean or (state.profile.has_upstream and set(reassignment.original) <= set(partition.replicas)):
+    if not unclean or (state.mode.is_gateway and set(reassignment.original) <= set(partition.replicas)):
         _begin(d, partition, following, taken)
     return DONE
 
@@ -407,10 +405,10 @@ def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outc
     """
     added = tuple(r for r in partition.adding if r in partition.isr)
     arrived = reassignment.current_of(partition) + added
-    if d.state.profile.has_upstream:
+    if d.state.mode.is_gateway:
         arrived = partition.current
     if partition.key in d.state.in_flight:
-        executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
+        d.state.mode.executor.begin(d, partition, arrived, arrived, NO_LEADER)
     if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:
         release(d.state, partition.key)
     end_reassignment(d, partition.key, reassignment._replace(target=arrived), Ending.STOPPED)

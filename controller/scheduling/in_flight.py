@@ -7,7 +7,7 @@ from controller.model.replicas import TopicPartition
 
 MOVING = 1
 """The partition has replicas that are being added or removed."""
-DELEGATED = 2
+AT_UPSTREAM = 2
 """The upstream carries out a step of ours. If the step only reorders replicas, the partition is not `MOVING`.
 """
 
@@ -20,7 +20,7 @@ class StepsInFlight:
 
     def __init__(self) -> None:
         self.by_topic: dict[str, dict[int, int]] = {}
-        """Topic -> partition -> why its step is in flight (MOVING, DELEGATED). Topics without a step are
+        """Topic -> partition -> why its step is in flight (MOVING, AT_UPSTREAM). Topics without a step are
         absent."""
         self.changed_topics: set[str] = set()
         """Topics in which a step began, changed or ended, or configs changed, since the throttle was adjusted."""
@@ -75,7 +75,9 @@ class StepsInFlight:
         if not held:
             del self.by_topic[topic]
 
-    def delegated(self) -> list[TopicPartition]:
+    def at_upstream(self) -> list[TopicPartition]:
         """Return the partitions whose step the upstream carries out for us."""
         topics = self.by_topic.items()
-        return [TopicPartition(topic, n) for topic, ns in topics for n, why in ns.items() if why & DELEGATED]
+        return [
+            TopicPartition(topic, n) for topic, ns in topics for n, why in ns.items() if why & AT_UPSTREAM
+        ]

@@ -23,7 +23,7 @@ from controller.model.thresholds import (
     Discrepancy,
 )
 from controller.model.upstream_step import UpstreamStep
-from controller.scheduling.in_flight import DELEGATED, StepsInFlight
+from controller.scheduling.in_flight import AT_UPSTREAM, StepsInFlight
 from controller.state.settings import ConfigValues
 
 
@@ -328,11 +328,11 @@ class UpstreamState(ConfigValues):
 
     def _put_upstream_step(self, record: UpstreamStep) -> None:
         self.upstream_steps[record.key] = record
-        self.in_flight.note(record.topic, record.partition, DELEGATED, record.in_flight)
+        self.in_flight.note(record.topic, record.partition, AT_UPSTREAM, record.in_flight)
 
     def _delete_upstream_step(self, key: TopicPartition) -> None:
         del self.upstream_steps[key]
-        self.in_flight.note(*key, DELEGATED, False)
+        self.in_flight.note(*key, AT_UPSTREAM, False)
         self.forget_sighting(key)
 
 

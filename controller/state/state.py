@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
+from controller.messages.effects import Effect
+from controller.messages.event import Event, Reply
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
     NO_ID,
@@ -39,7 +41,6 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.configs import MIN_ISR, PACE, RATES, SCHEDULE, THROTTLE
-from controller.model.profile import EMBEDDED, ClusterProfile
 from controller.pace.history import History
 from controller.pace.pacer import Pacer
 from controller.pace.readings import FIRST_WINDOW, PaceSettings, pace_settings
@@ -60,11 +61,65 @@ Handler = Callable[[Any], None]
 """Takes a record, or the key of a deleted one, of the class that it is registered for."""
 
 
+class StepExecutor(Protocol):
+    """Carries out the steps of partitions.
+
+    `preferred` is the broker that should lead as soon as it can (KIP-435).
+    """
+
+    ELECTS: bool
+    """Whether it changes leaders itself, at once, or requests elections."""
+
+    def begin(
+        self, d: "Decision", partition: Partition, following: Replicas, target: Replicas, preferred: int
+    ) -> bool:
+        """Start the step to `following`, or replace the step in flight; True when it is complete already."""
+        ...
+
+    def advance(self, d: "Decision", partition: Partition, target: Replicas, preferred: int) -> bool:
+        """Complete the step in flight if possible; True if so."""
+        ...
+
+    def can_turn(self, state: "State", partition: Partition, kept: Replicas) -> bool:
+        """Whether the step in flight can end at `kept`, the list before it with some of the added replicas.
+
+        The end must not drop a replica that is in sync.
+        """
+        ...
+
+    def obstacle(self, state: "State", partition: Partition, following: Replicas) -> str:
+        """Return why the next step, to `following`, cannot start now; empty when it can."""
+        ...
+
+    def ended(self, d: "Decision", key: TopicPartition) -> None:
+        """Clean up after the partition's reassignment has ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What a mode differs in. The composition root chooses one of `controller.modes`."""
+
+    executor: StepExecutor
+
+    is_gateway: bool = False
+    """A running Kafka carries out the steps and owns topics, partitions and brokers; its health counts."""
+    grows_while_moving: bool = True
+    """A topic that moves may get more partitions. Kafka's ZooKeeper controller refuses that."""
+    drops_when_back: bool = True
+    """A broker that was down drops its replicas of deleted topics when it is back. Where nothing makes it do
+    so, a deletion waits for the answers of all brokers: a topic of that name would get the old logs."""
+    measures_sizes: bool = False
+    """The sizes of replicas are measured, soon after the start."""
+    keeps_topics: bool = True
+    """Topics, or at least their ids, are records of reassignd: a topic that was made anew meanwhile is noticed."""
+
+
 @dataclass(eq=False, slots=True)
 class State(UpstreamState):
     """The records by key, with counters and indexes over them."""
 
-    profile: ClusterProfile = EMBEDDED
+    mode: Mode = field(kw_only=True)
     controller_epoch: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict)
     valid_lists: set[Replicas] = field(default_factory=set)
@@ -230,7 +285,7 @@ class State(UpstreamState):
         count_down(self.reassigning, topic, len(keys))
         self.reassigning_revision += 1
         self.listed_at[topic] = self.reassigning_revision
-        for key in keys if self.profile.has_upstream else ():
+        for key in keys if self.mode.is_gateway else ():
             self.forget_sighting(key)
             self._weigh(self.partitions[topic][key.partition], False)
         for job, rows in ended.items():
@@ -247,7 +302,7 @@ class State(UpstreamState):
 
     def topic_id(self, topic: str) -> str:
         """Return the topic's id as the records of its reassignments keep it; empty where they need none."""
-        known = None if self.profile.keeps_topics else self.topics.get(topic)
+        known = None if self.mode.keeps_topics else self.topics.get(topic)
         return "" if known is None or known.id == NO_ID else known.id.hex()
 
     def all_partitions(self) -> Iterator[Partition]:
@@ -258,9 +313,7 @@ class State(UpstreamState):
     @property
     def awaits_sizes(self) -> bool:
         """Whether bytes are limited, and the sizes are still to be measured."""
-        return (
-            not self.measured and self.profile.measures_sizes and self.backlog.usage.bytes != UNLIMITED_BYTES
-        )
+        return not self.measured and self.mode.measures_sizes and self.backlog.usage.bytes != UNLIMITED_BYTES
 
     def stop_pace(self) -> None:
         """Forget what pace has measured, and what it permits. If it is on, little moves until it has measured.
@@ -321,7 +374,7 @@ class State(UpstreamState):
             self.under_replicated.add(key)
         else:
             self.under_replicated.discard(key)
-        if self.profile.has_upstream:
+        if self.mode.is_gateway:
             self._weigh(record, key in self.reassignments)
 
     def _load_partitions(self, records: Iterable[Partition]) -> None:
@@ -331,7 +384,7 @@ class State(UpstreamState):
             if name != topic:
                 topic, partitions = name, self.partitions[name]
             is_calm = isr == replicas and leader != NO_LEADER and not adding and not removing
-            if is_calm and number == len(partitions) and not self.profile.has_upstream:
+            if is_calm and number == len(partitions) and not self.mode.is_gateway:
                 partitions.append(record)
             else:
                 self._put_partition(record)
@@ -456,7 +509,7 @@ class State(UpstreamState):
         count_down(self.reassigning, key.topic)
         self.reassigning_revision += 1
         self.listed_at[key.topic] = self.reassigning_revision
-        if self.profile.has_upstream and (partition := self.partition(*key)) is not None:
+        if self.mode.is_gateway and (partition := self.partition(*key)) is not None:
             self._weigh(partition, False)
 
     def _delete_job(self, key: int) -> None:
@@ -502,7 +555,7 @@ class State(UpstreamState):
             self.topic_min_isr.pop(name, None)
             if MIN_ISR in configs:
                 self.topic_min_isr[name] = int(configs[MIN_ISR])
-            for partition in self.partitions.get(name, ()) if self.profile.has_upstream else ():
+            for partition in self.partitions.get(name, ()) if self.mode.is_gateway else ():
                 self._weigh(partition, partition.key in self.reassignments)
         elif name == CLUSTER_DEFAULT:
             configs = {**self.static_configs, **configs}
@@ -531,3 +584,44 @@ def count_down(counts: Counter[K], key: K, by: int = 1) -> None:
         counts[key] = left
     else:
         del counts[key]
+
+
+@dataclass(eq=False, slots=True)
+class Decision:
+    """Collects records, effects and the reply.
+
+    Each record changes the state at once, so that later rows see it.
+    """
+
+    state: State
+    now_ms: int = 0
+    rows: int = 0
+    """Number of requested rows so far. The more there are, the fewer steps the decision starts."""
+    cancelled: int = 0
+    """Number of partitions that a request has cancelled."""
+    leader_changes: int = 0
+    """Number of leader movements that this decision has completed. They count against limit L until its end, so
+    that a decision changes at most L leaders."""
+    changes: list[Change] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    """The driver carries them out in order, after the records are durable."""
+    more: bool = False
+    """Other steps can start, or topics can be deleted: the driver submits `Continue` as background work."""
+    wake_at_ms: int | None = None
+    """When the driver submits `PeriodChanged`; replaces an earlier time. None leaves that as it is."""
+    reply: Any = None
+    """Set by `answer`, which checks its type; None when the event has no reply."""
+
+    def put(self, record: Record) -> None:
+        """Insert or replace the record."""
+        self.state.put_by_class[type(record)](record)
+        self.changes.append(record)
+
+    def delete(self, kind: type[Record], key: object) -> None:
+        """Remove the record, which exists."""
+        self.state.delete_by_class[kind](key)
+        self.changes.append(Deleted(kind, key))
+
+    def answer(self, event: Event[Reply], reply: Reply) -> None:
+        """Set the reply to the event that this decision is about."""
+        self.reply = reply

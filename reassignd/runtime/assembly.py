@@ -19,8 +19,7 @@ from controller.machine import decide
 from controller.messages.event import AnyEvent, Event, Reply
 from controller.model.cluster import TopicPartition
 from controller.ports import Store
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config.config import Settings

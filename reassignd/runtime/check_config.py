@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from controller import modes
 from controller.state.state import State
 from reassignd.config import command_config
 from reassignd.config.config import EMBEDDED, KEYS, ZOOKEEPER, Assignment, Settings
@@ -32,7 +33,7 @@ def check(settings: Settings) -> None:
 
 def _check_listeners(settings: Settings) -> None:
     if settings.backend == EMBEDDED:
-        listener_security(settings, State())
+        listener_security(settings, State(mode=modes.EMBEDDED))
         return
     tls = listener_tls(settings)
     if settings.backend == ZOOKEEPER:

@@ -8,9 +8,11 @@ from typing import Protocol
 from backends.sqlite.datadir import StoreError
 from common.address import Address
 from common.off_loop import WorkerThread
+from controller.modes import EMBEDDED
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.config import Settings
+from reassignd.config.parts import embedded_defaults
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded_cluster import ServedEmbedded
 from reassignd.runtime.runtime import HttpContent, Publish
@@ -66,7 +68,8 @@ class DataDirRuntime(ABC):
         publish(HttpContent("records are being loaded"))
         identity = cluster_id(settings.data_dir)
         claim(settings.data_dir, "backend", settings.backend)
-        state = await load(self._store)
+        state = self._new_state()
+        await load(self._store, state)
 
         def build(hooks: Hooks) -> ServedCluster:
             self._served = self._new_cluster(state, hooks)
@@ -116,6 +119,9 @@ class DataDirRuntime(ABC):
         """Do nothing: what was acknowledged is on disk."""
 
     @abstractmethod
+    def _new_state(self) -> State: ...
+
+    @abstractmethod
     def _new_cluster(self, state: State, hooks: Hooks) -> ListeningCluster: ...
 
     def _own_records(self, store: Store) -> Store:
@@ -131,6 +137,9 @@ class EmbeddedRuntime(DataDirRuntime):
     def __init__(self, settings: Settings, *, demo_topics: bool) -> None:
         super().__init__(settings)
         self._demo_topics = demo_topics
+
+    def _new_state(self) -> State:
+        return State(mode=EMBEDDED, config_defaults=embedded_defaults(self._settings))
 
     def _new_cluster(self, state: State, hooks: Hooks) -> ServedEmbedded:
         return ServedEmbedded(self._settings, state, hooks, demo_topics=self._demo_topics)

@@ -27,7 +27,7 @@ from controller.ports import SubmitEvent, Submitter
 from controller.state.state import State
 from reassignd import __version__
 from reassignd.config.config import Settings
-from reassignd.config.parts import embedded_defaults, embedded_settings, limits
+from reassignd.config.parts import embedded_settings, limits
 from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.listeners.tls import PinnedCertificate
@@ -159,7 +159,6 @@ class ServedEmbedded:
         self.relayed = RelayCounters()
         self.submit: SubmitEvent = hooks.submit
         """See `ServedCluster.submit`. The state needs no update: it is the only truth about the cluster."""
-        state.config_defaults = embedded_defaults(settings)
         self.cluster = SimulatedCluster(
             embedded_settings(settings),
             state,

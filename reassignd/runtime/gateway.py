@@ -25,7 +25,7 @@ from controller.messages.events import AlterReassignments
 from controller.messages.job_events import Queue, RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigSource
-from controller.model.profile import GATEWAY
+from controller.modes import GATEWAY
 from controller.ports import Store
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
@@ -67,7 +67,6 @@ class ServedUpstream:
         permit: Callable[[], bool] = lambda: True,
         counters: UpstreamCounters | None = None,
     ) -> None:
-        state.profile = GATEWAY
         self._settings, self._state, self._hooks = settings, state, hooks
         self.authorizer = AllowAll()
         servers = settings.upstream_bootstrap_servers
@@ -225,6 +224,9 @@ class GatewayRuntime(DataDirRuntime):
     """Implements `Runtime` for gateway mode."""
 
     kind = "gateway"
+
+    def _new_state(self) -> State:
+        return State(mode=GATEWAY)
 
     def _new_cluster(self, state: State, hooks: Hooks) -> ServedGateway:
         return ServedGateway(self._settings, state, hooks)

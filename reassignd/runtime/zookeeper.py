@@ -38,7 +38,7 @@ from common.backoff import Backoff
 from common.clock import Clock, RealClock, wall_clock
 from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
-from controller.model.profile import ZOOKEEPER
+from controller.modes import ZOOKEEPER
 from controller.ports import StoreLostError
 from controller.state.state import State
 from reassignd import __version__
@@ -248,7 +248,7 @@ class ZookeeperRuntime:
         stack.push_async_callback(store.close)
         if protocol.topic_ids and (identified := loaded.assign_topic_ids(lambda: uuid.uuid4().bytes)):
             await store.commit(identified)
-        state = State(profile=ZOOKEEPER, fits_topic=fits_topic, controller_id=self._settings.node_id)
+        state = State(mode=ZOOKEEPER, fits_topic=fits_topic, controller_id=self._settings.node_id)
         state.apply(store.load())
         context = TermContext(
             self._tree,

@@ -26,8 +26,7 @@ from common.clock import wall_clock
 from controller.messages.event import AnyEvent
 from controller.model.cluster import Deleted, Ending, Job, Partition, Reassignment, Replicas, TopicPartition
 from controller.model.replicas import without
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from reassignd import __version__
 
 JOB, STEP = "reassignment job", "reassignment step"

@@ -17,8 +17,7 @@ from controller.model.cluster import Change, Deleted, ResourceType
 from controller.model.configs import THROTTLE, ConfigOp
 from controller.model.errors import Outcome
 from controller.scheduling.limits import ALIASES
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from server.audit.detail import LENGTH, NAMED, AuditDetail
 
 Decide = Callable[[Decision, AnyEvent], Iterator[None]]

@@ -22,8 +22,7 @@ from controller.messages.effects import Effect
 from controller.messages.event import AnyEvent, Event, Reply
 from controller.messages.events import Continue, PeriodChanged
 from controller.ports import AnyBackend, Backend, Store, StoreLostError
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from server.counters import Counters
 from server.driver.event_queue import Alarm, EventQueue, QueuedEvent
 

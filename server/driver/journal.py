@@ -23,8 +23,7 @@ from controller.model.cluster import Config, Deleted, Ending, Job, JobKind, Reas
 from controller.model.configs import ConfigName
 from controller.model.errors import Outcome
 from controller.pace.readings import PaceMeasured
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from controller.views.jobs import PartState, totals
 from server.events.hub import EventHub
 

@@ -18,9 +18,8 @@ from controller.model.cluster import (
 )
 from controller.model.configs import SCHEDULE, ResourceType
 from controller.schedule.openings import closed_reason
-from controller.state.decision import Decision
 from controller.state.settings import CLUSTER_DEFAULT
-from controller.state.state import State
+from controller.state.state import Decision, State
 from controller.views.jobs import PartState, job_state, state_at_rest
 from server.events.models import (
     KINDS,

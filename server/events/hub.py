@@ -7,8 +7,7 @@ from contextlib import suppress
 
 import msgspec
 
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from server.events.changes import events_of
 from server.events.models import End, Event, Start
 

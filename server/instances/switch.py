@@ -23,6 +23,7 @@ from controller.messages.events import ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.frames import RequestFrame, exceeds
 from server.dispatch.context import RowError
@@ -259,7 +260,11 @@ class Switch:
         active = self._role.active
         if isinstance(active, ThisInstance):
             return active.services.configs.check(broker, changes)
-        state = State(controller_id=int(broker)) if BROKER_ID.fullmatch(broker) else State()
+        state = (
+            State(mode=EMBEDDED, controller_id=int(broker))
+            if BROKER_ID.fullmatch(broker)
+            else State(mode=EMBEDDED)
+        )
         return check_changes(state, ResourceChanges(ResourceType.BROKER, broker, changes))
 
 

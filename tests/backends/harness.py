@@ -24,6 +24,7 @@ from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import Partition, Reassignment, Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from server.counters import Counters
 from server.driver.driver import Driver
@@ -128,7 +129,7 @@ class EmbeddedHarness(Harness):
         self.clock = ManualClock()
         self.store = store or MemoryStore()
         self.settings = settings
-        self.state = State()
+        self.state = State(mode=EMBEDDED)
         self.state.apply(self.store.load())
         self.failures: list[BaseException] = []
         self.driver = Driver(

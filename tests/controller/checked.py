@@ -22,7 +22,7 @@ from controller.messages.job_events import Queue
 from controller.model.cluster import NO_LEADER, Deleted, Partition, Reassignment, TopicPartition
 from controller.scheduling.limits import Capacity, LimitKind
 from controller.scheduling.steps import keeps_up
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, records, registration
 
 ELECTING_EVENTS = (

@@ -15,7 +15,7 @@ from controller.gateway.events import (
 from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Broker, Partition, Record, Replicas, TopicPartition
 from controller.model.errors import DONE, Outcome
-from controller.model.profile import GATEWAY
+from controller.modes import GATEWAY
 from controller.state.state import State
 from tests.builders import InMemoryController, key, records
 
@@ -192,7 +192,7 @@ class Gateway(InMemoryController):
         self.kafka = kafka or KraftModel(waits_for_added)
         for name, replicas in partitions:
             self.kafka.create(name, replicas)
-        self.state.profile = GATEWAY
+        self.state.mode = GATEWAY
         self._sent_count = 0
         if kafka is None:
             self.poll()
@@ -255,7 +255,7 @@ class Gateway(InMemoryController):
 
     def _awaits_metadata(self) -> bool:
         """Whether a step has ended in Kafka and the controller does not know how."""
-        steps = self.state.in_flight.delegated()
+        steps = self.state.in_flight.at_upstream()
         return any(each in self.kafka.replicas and not self.kafka.moves(each) for each in steps)
 
     def successor(self) -> "Gateway":

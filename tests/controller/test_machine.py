@@ -12,7 +12,7 @@ from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
 from controller.pace import readings
 from controller.reassignment.reassignments import enqueue
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 
 

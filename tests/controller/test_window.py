@@ -10,7 +10,7 @@ from controller.model.configs import SCHEDULE
 from controller.reassignment.phases import Phase
 from controller.scheduling.buckets import Rank
 from controller.scheduling.limits import Capacity, Cost, LimitKind
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 from tests.examples import examples
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from common.off_loop import WorkerThread
 from controller.messages.event import AnyEvent
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.codec.wire import codec
 from protocol.connection import ClientConnection
@@ -189,7 +190,7 @@ def services(
     off_loop = WorkerThread()
     return Services(
         "cluster-1",
-        State() if state is None else state,
+        State(mode=EMBEDDED) if state is None else state,
         FakeDriver() if driver is None else driver,
         AllowAll() if authorizer is None else authorizer,
         off_loop,

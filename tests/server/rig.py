@@ -10,8 +10,8 @@ from controller.messages.effects import BrokerLeft, Effect
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped
 from controller.model.cluster import ControllerEpoch
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.modes import EMBEDDED
+from controller.state.state import Decision, State
 from server.counters import Counters
 from server.driver.driver import Driver
 
@@ -21,7 +21,7 @@ class Rig:
 
     def __init__(self) -> None:
         self.store = MemoryStore()
-        self.state = State()
+        self.state = State(mode=EMBEDDED)
         self.stats = Counters()
         self.log: list[Any] = []
         self.backend_failure: Exception | None = None

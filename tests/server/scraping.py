@@ -6,6 +6,7 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from controller.model.cluster import Broker, Partition, Reassignment, Topic
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from server.counters import Counters
 from server.metrics.exposition import Metrics
@@ -16,7 +17,7 @@ Labels = frozenset[tuple[str, str]]
 
 def cluster() -> State:
     """Return a state of three partitions: healthy, without leader and ISR, and with an adding replica."""
-    state = State()
+    state = State(mode=EMBEDDED)
     state.apply(
         [
             *(Broker(id_, "127.0.0.1", 9092 + id_, None, 1) for id_ in range(3)),
@@ -44,7 +45,7 @@ def scrape(
     """Return all samples by name and labels. `more` are further fields of `Sources`."""
     sources = Sources(
         "1.2.3",
-        state or State(),
+        state or State(mode=EMBEDDED),
         stats or Counters(),
         lambda: queue_length,
         lambda: traffic or {},

@@ -26,6 +26,7 @@ from common.clock import BootClock, Clock, within
 from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
 from common.wording import counted
+from controller.modes import GATEWAY
 from controller.ports import StoreLostError
 from controller.state.state import State
 from protocol.errors import DecodeError
@@ -175,7 +176,7 @@ class InstancesRuntime:
         stats = self._parts.stats
         sources = Sources(
             __version__,
-            State(),
+            State(mode=GATEWAY),
             stats,
             lambda: 0,
             dict,

@@ -27,6 +27,7 @@ from common.garbage_collector import gc_paused
 from common.tasks import cancel
 from controller.cluster.brokers import holders
 from controller.gateway.steps import name_suspects
+from controller.modes import GATEWAY
 from controller.ports import Store, StoreLostError
 from controller.state.state import State
 from protocol.record_batch import BatchRecord
@@ -177,7 +178,7 @@ class ActiveTerm:
 
     async def _load(self) -> tuple[StateTopicStore, State]:
         """Return the store and the state after all records. Raises DecodeError."""
-        state = State()
+        state = State(mode=GATEWAY)
         with gc_paused:
             rows, records = await self._rows.take()
             while loaded := list(islice(records, RECORDS_PER_SLICE)):

@@ -105,9 +105,8 @@ def open_store(data_dir: Path) -> SqliteStore:
     return store
 
 
-async def load(store: Store) -> State:
-    """Return the state after all records. Raises CommandError if they are damaged."""
-    state = State()
+async def load(store: Store, state: State) -> None:
+    """Put all records into the state, which is new. Raises CommandError if they are damaged."""
     try:
         with gc_paused:
             records = iter(store.load())
@@ -118,4 +117,3 @@ async def load(store: Store) -> State:
         raise CommandError(str(error)) from error
     except (LookupError, ValueError) as error:
         raise CommandError(f"the records contradict each other ({error!r}); {REMEDY}") from error
-    return state

@@ -48,7 +48,7 @@ async def placement(call: Call) -> Placement:
 async def change(call: Call) -> Placement:
     """Exclude brokers, or end their exclusion. It is durable, and applies to partitions that are created later."""
     body, state = await call.body(PlacementChange), call.state
-    if state.profile.has_upstream:
+    if state.mode.is_gateway:
         raise HttpError(409, "Kafka places new partitions in this cluster: brokers cannot be excluded here.")
     for broker in body.exclude:
         if broker not in state.brokers:

@@ -107,7 +107,7 @@ async def execute(call: Call, options: JobOptions) -> Response:
         await call.look()
         entries = await call.off_loop.run(_checked, state, kept)
         exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
-        if state.profile.has_upstream:
+        if state.mode.is_gateway:
             exclude = allow = frozenset()
         await alter_excluded(call, exclude, allow)
         try:

@@ -230,7 +230,7 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
 
 def _broker_counts(call: Call) -> BrokerCounts:
     brokers, live = call.state.brokers, call.state.live
-    excluded = None if call.state.profile.has_upstream else sorted(call.state.excluded_brokers)
+    excluded = None if call.state.mode.is_gateway else sorted(call.state.excluded_brokers)
     hidden = sorted(call.services.hidden_brokers())
     offline, missing = offline_brokers(call.state), missing_brokers(call.state)
     idle = [broker for broker in offline if broker not in missing]

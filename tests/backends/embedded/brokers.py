@@ -19,6 +19,7 @@ from backends.embedded.replication import Replication, Throttles, Volume
 from common.clock import ManualClock
 from controller.messages.effects import DropReplica
 from controller.model.cluster import Partition, Topic, TopicPartition
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
 from tests.builders import InMemoryController, key
@@ -38,7 +39,9 @@ class BrokerRig:
         self.now = 0.0
         self.volume = Volume(SIZE, 0.0, 0.0)
         self.caught_up_again: list[tuple[TopicPartition, int]] = []
-        self.replication = Replication(1_000.0, Throttles(State()), lambda _: self.volume, lambda _: True)
+        self.replication = Replication(
+            1_000.0, Throttles(State(mode=EMBEDDED)), lambda _: self.volume, lambda _: True
+        )
         for broker in range(1, 7):
             self.replication.add_broker(broker)
         self.broker = EmbeddedBroker(

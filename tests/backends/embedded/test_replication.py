@@ -7,6 +7,7 @@ from backends.embedded.replication import SERVED, Fetch, Log, Replication, Throt
 from controller.cluster.config_keys import throttled_replicas
 from controller.model.cluster import Config, Deleted, ResourceType
 from controller.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from tests.builders import key
 
@@ -18,7 +19,7 @@ class Flow:
     """Four brokers that replicate."""
 
     def __init__(self, *configs: tuple[str, str, str]) -> None:
-        state = State()
+        state = State(mode=EMBEDDED)
         for name, config, value in configs:
             resource = ResourceType.BROKER if name == "" or name.isdigit() else ResourceType.TOPIC
             state.put(Config(resource, name, config, value))
@@ -204,7 +205,7 @@ def test_a_tick_serves_a_bounded_number_of_replicas_in_turn() -> None:
 
 @pytest.fixture
 def state() -> State:
-    return State()
+    return State(mode=EMBEDDED)
 
 
 def put(state: State, resource: ResourceType, name: str, config: str, value: str) -> None:

@@ -30,6 +30,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.configs import STEP_TIMEOUT
+from controller.modes import EMBEDDED
 from controller.state.gateway import Disk
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
@@ -47,7 +48,12 @@ class Rig:
     """`held` are the bytes of replicas by broker and name; all brokers have one log directory."""
 
     def __init__(self) -> None:
-        self.client, self.events, self.clock, self.state = Scripted(), Events(), ManualClock(), State()
+        self.client, self.events, self.clock, self.state = (
+            Scripted(),
+            Events(),
+            ManualClock(),
+            State(mode=EMBEDDED),
+        )
         self.client.answers[DescribeLogDirsRequest] = self._describe
         self.state.live.update((1, 2, 3))
         self.held: dict[tuple[int, str], int] = {}

@@ -8,7 +8,7 @@ from backends.upstream.backend import UpstreamBackend
 from backends.upstream.own_records import OwnRecords
 from controller.machine import decide
 from controller.messages.event import Event, Reply
-from controller.model.profile import GATEWAY
+from controller.modes import GATEWAY
 from controller.state.state import State
 from server.counters import Counters
 from server.driver.driver import Driver
@@ -29,7 +29,7 @@ class GatewayHarness(Harness):
     def __init__(self, inner: EmbeddedHarness, store: MemoryStore | None = None) -> None:
         self.inner, self.clock, self.settings = inner, inner.clock, inner.settings
         self.store = store or MemoryStore()
-        self.state = State(profile=GATEWAY)
+        self.state = State(mode=GATEWAY)
         own = OwnRecords(self.store)
         self.state.apply(own.load())
         self.failures: list[BaseException] = []

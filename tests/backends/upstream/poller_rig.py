@@ -9,6 +9,7 @@ from common.clock import ManualClock, settle
 from controller.gateway.events import UpstreamMove
 from controller.model.cluster import Partition, Replicas, Topic, UpstreamStep
 from controller.model.upstream_step import Stage
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import (
@@ -32,7 +33,12 @@ class Rig:
     """An upstream with two partitions per topic. A request for all topics leaves out those in `hidden`."""
 
     def __init__(self, intervals: PollIntervals | None = None) -> None:
-        self.client, self.events, self.clock, self.state = Scripted(), Events(), ManualClock(), State()
+        self.client, self.events, self.clock, self.state = (
+            Scripted(),
+            Events(),
+            ManualClock(),
+            State(mode=EMBEDDED),
+        )
         self.topics: dict[str, list[Replicas]] = {"foo": [(1,), (1,)], "bar": [(1,), (1,)]}
         self.moves: dict[str, UpstreamMove] = {}
         self.errors: dict[str, int] = {}

@@ -12,6 +12,7 @@ from common.tasks import cancel, spawn
 from controller.gateway.events import BrokerRatesSeen
 from controller.model.configs import FOLLOWER_RATE, LEADER_RATE, Lease, ResourceType
 from controller.model.replicas import TopicPartition
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from tests.backends.upstream.configured import Configured
@@ -24,7 +25,12 @@ class Rig:
     """A state in which one partition moves until `end`, and an upstream in memory."""
 
     def __init__(self) -> None:
-        self.upstream, self.events, self.clock, self.state = Configured(), Events(), ManualClock(), State()
+        self.upstream, self.events, self.clock, self.state = (
+            Configured(),
+            Events(),
+            ManualClock(),
+            State(mode=EMBEDDED),
+        )
         self.state.live.update(self.upstream.brokers)
         self.rates = BrokerRates(self.upstream, self.state, self.events.submit, self.clock)
         self.begin()

@@ -22,9 +22,8 @@ from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.messages.event import Event, Reply
 from controller.model.cluster import Broker, Deleted
 from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Lease, ResourceType
-from controller.model.profile import GATEWAY
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.modes import GATEWAY
+from controller.state.state import Decision, State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -44,7 +43,7 @@ class Rig:
     def __init__(self, upstream: Configured | None = None, store: MemoryStore | None = None) -> None:
         self.upstream = upstream or Configured()
         self.store = store or MemoryStore()
-        self.clock, self.state = ManualClock(), State(profile=GATEWAY)
+        self.clock, self.state = ManualClock(), State(mode=GATEWAY)
         for broker in self.upstream.brokers:
             self.state.put(Broker(broker, "localhost", 9000 + broker, None, 0))
             self.state.live.add(broker)

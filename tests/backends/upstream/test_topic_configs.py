@@ -5,6 +5,7 @@ from backends.upstream.topic_configs import SELDOM_SECONDS, TOPICS, TopicConfigs
 from common.clock import ManualClock
 from controller.gateway.events import TopicConfigsSeen
 from controller.model.cluster import Partition, Reassignment, Topic
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from tests.backends.upstream.configured import Configured
@@ -15,7 +16,12 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 class Rig:
     def __init__(self) -> None:
-        self.upstream, self.events, self.clock, self.state = Configured(), Events(), ManualClock(), State()
+        self.upstream, self.events, self.clock, self.state = (
+            Configured(),
+            Events(),
+            ManualClock(),
+            State(mode=EMBEDDED),
+        )
         self.configs = TopicConfigs(self.upstream, self.state, self.events.submit, self.clock)
 
     def having(self, topic: str, *, isr: tuple[int, ...] = (1, 2), wanted: bool = True) -> None:

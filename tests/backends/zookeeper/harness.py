@@ -33,7 +33,7 @@ from controller.messages.effects import ConfigsChanged, TopicDeleted
 from controller.messages.event import Event
 from controller.messages.events import BrokerRegistration, BrokerStarted, BrokerStopped, ControllerStarted
 from controller.model.cluster import Partition
-from controller.model.profile import ZOOKEEPER
+from controller.modes import ZOOKEEPER
 from controller.state.state import State
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
@@ -78,7 +78,7 @@ class ZookeeperHarness(EmbeddedHarness):
         protocol = parse_protocol(self.version)
         loaded = await load(self.tree, self.rejections, OWN_ID)
         self.zk_store = ZkStore(self.tree, term, loaded, with_topic_ids=protocol.topic_ids)
-        self.state = State(profile=ZOOKEEPER, fits_topic=fits_topic, controller_id=OWN_ID)
+        self.state = State(mode=ZOOKEEPER, fits_topic=fits_topic, controller_id=OWN_ID)
         self.state.apply(self.zk_store.load())
         self._wire(
             TermContext(self.tree, self.zk_store, CANDIDATE, protocol, self.rejections, plan_format=self.form)

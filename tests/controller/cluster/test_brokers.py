@@ -18,9 +18,9 @@ from controller.messages.events import (
 )
 from controller.model.cluster import NO_LEADER, Partition
 from controller.model.errors import DONE, Outcome
+from controller.modes import EMBEDDED
 from controller.reassignment.phases import Phase
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from tests.builders import InMemoryController, key, partition, records, registration
 
 TARGET = (4, 5, 6)
@@ -277,4 +277,4 @@ def test_brokers_with_replicas_and_targets_are_holders() -> None:
 
 
 def test_the_holders_of_a_cluster_that_is_not_known_yet_are_not_known() -> None:
-    assert holders(State()) is None
+    assert holders(State(mode=EMBEDDED)) is None

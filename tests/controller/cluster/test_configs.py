@@ -15,7 +15,7 @@ from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import NO_LEADER, Config, Reassignment, ResourceType
 from controller.model.configs import EXCLUDED_BROKERS, LEADER_REPLICAS, ConfigChange, ConfigOp, ConfigSource
 from controller.model.errors import DONE, Outcome
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 
 TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER

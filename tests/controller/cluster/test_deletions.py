@@ -15,7 +15,7 @@ from controller.messages.events import (
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import NO_LEADER, Ending
 from controller.model.errors import DONE
-from controller.model.profile import ZOOKEEPER
+from controller.modes import ZOOKEEPER
 from tests.builders import InMemoryController, key, partition
 from tests.controller.topic_requests import ID, create, delete, grow
 
@@ -125,7 +125,7 @@ def confirm(controller: InMemoryController, *brokers: int, topic: str = "foo") -
 
 def test_a_deletion_waits_until_all_brokers_have_confirmed_it() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("foo-1", [2, 3]))
-    controller.state.profile = ZOOKEEPER
+    controller.state.mode = ZOOKEEPER
     assert [delete(controller), delete(controller)] == [DONE, DONE]
     drops = [DropReplica("foo", 1, (2, 3), -2), DropReplica("foo", 0, (1, 2), -2)]
     assert controller.effects == drops
@@ -141,7 +141,7 @@ def test_a_deletion_waits_until_all_brokers_have_confirmed_it() -> None:
 
 def test_a_deletion_waits_for_a_broker_that_stops_before_it_has_confirmed() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
-    controller.state.profile = ZOOKEEPER
+    controller.state.mode = ZOOKEEPER
     delete(controller)
     controller.do(BrokerStopped(2))
     confirm(controller, 1)
@@ -153,7 +153,7 @@ def test_a_deletion_waits_for_a_broker_that_stops_before_it_has_confirmed() -> N
 
 def test_the_next_controller_asks_all_brokers_again() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
-    controller.state.profile = ZOOKEEPER
+    controller.state.mode = ZOOKEEPER
     delete(controller)
     confirm(controller, 1)
     again = controller.restart()
@@ -163,7 +163,7 @@ def test_the_next_controller_asks_all_brokers_again() -> None:
 
 def test_a_deletion_waits_for_offline_brokers_that_would_keep_replicas() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 3]))
-    controller.state.profile = ZOOKEEPER
+    controller.state.mode = ZOOKEEPER
     controller.do(BrokerStopped(2))
     assert [delete(controller), delete(controller, "bar")] == [DONE, DONE]
     confirm(controller, 1, 3, topic="bar")
@@ -176,7 +176,7 @@ def test_a_deletion_waits_for_offline_brokers_that_would_keep_replicas() -> None
 
 def test_a_returning_broker_without_replicas_does_not_resume_a_deletion() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
-    controller.state.profile = ZOOKEEPER
+    controller.state.mode = ZOOKEEPER
     for broker in (2, 3):
         controller.do(BrokerStopped(broker))
     delete(controller)
@@ -186,7 +186,7 @@ def test_a_returning_broker_without_replicas_does_not_resume_a_deletion() -> Non
 
 def test_a_deletion_also_waits_for_a_broker_in_controlled_shutdown() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
-    controller.state.profile = ZOOKEEPER
+    controller.state.mode = ZOOKEEPER
     controller.do(ControlledShutdown(2, -1))
     delete(controller)
     controller.do(BrokerStopped(2))

@@ -24,7 +24,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, THROTTLE
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, partition, registration
 
 FOO = TopicPartition("foo", 0)

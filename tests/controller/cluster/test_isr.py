@@ -8,7 +8,7 @@ from controller.machine import decide
 from controller.messages.effects import Publish
 from controller.messages.events import AlterPartition, IsrChange
 from controller.model.errors import DONE
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 
 HEALTHY = partition("foo-0", (1, 2, 3), isr=(1, 2), leader_epoch=5, partition_epoch=9)

@@ -6,7 +6,7 @@ from controller.machine import decide
 from controller.messages.events import ElectionType, ElectLeaders, RebalanceLeaders
 from controller.model.cluster import NO_LEADER, TopicPartition
 from controller.model.errors import DONE
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, key, partition
 
 

@@ -30,8 +30,8 @@ from controller.messages.events import (
 )
 from controller.model.cluster import Config, ResourceType
 from controller.model.errors import DONE
-from controller.model.profile import EMBEDDED, ZOOKEEPER
-from controller.state.decision import Decision
+from controller.modes import EMBEDDED, ZOOKEEPER
+from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 from tests.controller.topic_requests import ID, create, delete, grow
 
@@ -218,11 +218,11 @@ def test_topic_names_are_kafkas(name: str, legal: bool) -> None:
 def test_the_backend_decides_whether_a_moving_topic_grows() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 2]))
     controller.alter({"foo-0": [3, 2]})
-    controller.state.profile = ZOOKEEPER
+    controller.state.mode = ZOOKEEPER
     text = "A partition reassignment is in progress for the topic 'foo'."
     assert grow(controller, 2) == (ErrorCode.REASSIGNMENT_IN_PROGRESS, text)
     assert grow(controller, 2, topic="bar").ok
-    controller.state.profile = EMBEDDED
+    controller.state.mode = EMBEDDED
     assert grow(controller, 2).ok
 
 

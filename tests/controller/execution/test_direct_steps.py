@@ -3,7 +3,7 @@ import pytest
 from controller.execution import direct_steps
 from controller.messages.effects import DropReplica, Publish
 from controller.model.cluster import NO_LEADER, Partition, Replicas
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 
 HEALTHY = partition("foo-0", (1, 2, 3))

@@ -179,10 +179,10 @@ def test_a_step_that_has_just_ended_can_be_cancelled() -> None:
 def test_steps_in_flight_are_found_without_scanning_waiting_reassignments() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    assert gateway.state.in_flight.delegated() == [key("foo-0")]
+    assert gateway.state.in_flight.at_upstream() == [key("foo-0")]
     assert active_topics(gateway.state) == {"foo"}
     gateway.settle()
-    assert not gateway.state.in_flight.delegated()
+    assert not gateway.state.in_flight.at_upstream()
     assert not active_topics(gateway.state)
 
 

@@ -18,8 +18,8 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.configs import THROTTLE
-from controller.model.profile import ZOOKEEPER
 from controller.model.thresholds import TOPIC_REMOVED_MS
+from controller.modes import ZOOKEEPER
 from controller.reassignment.phases import Phase
 from tests.builders import InMemoryController, key, partition, records, registration
 from tests.controller.kraft import Gateway
@@ -248,14 +248,14 @@ def test_a_topic_that_another_controller_has_made_anew_is_not_moved_by_the_plan_
     moving: bool,
 ) -> None:
     controller = InMemoryController(range(1, 7))
-    controller.state.profile = ZOOKEEPER
+    controller.state.mode = ZOOKEEPER
     controller.with_partitions(*(partition(name, (1, 2)) for name in ("foo-0", "bar-0", "baz-0")))
     controller.with_limits(partitions=1)
     controller.alter({"foo-0": (3, 4), "bar-0": (3, 4)})
     controller.do(Queue([AlterTopic("baz", [AlterRow(0, (5, 6))])]))
     new = partition("bar-0", (5, 6, 1), adding=(5,) if moving else (), removing=(1,) if moving else ())
     other = InMemoryController(())
-    other.state.profile = ZOOKEEPER
+    other.state.mode = ZOOKEEPER
     other.put(*(_made_anew(each, new) for each in records(controller.state)))
     other.do(ControllerStarted([registration(broker) for broker in range(1, 7)]))
     other.settle()

@@ -2,7 +2,6 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller.execution import direct_steps
-from controller.execution.executor import executor_of
 from controller.gateway import steps
 from controller.gateway.events import Measured
 from controller.messages.effects import Elect, Submit
@@ -10,11 +9,10 @@ from controller.messages.events import Stalled
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE, Outcome
-from controller.model.profile import EMBEDDED, GATEWAY, ZOOKEEPER, ClusterProfile
+from controller.modes import EMBEDDED, GATEWAY, ZOOKEEPER
 from controller.reassignment.phases import Phase
 from controller.scheduling.limits import Capacity, LimitKind
 from controller.state.gateway import Disk
-from controller.state.state import State
 from tests.builders import key
 from tests.controller.kraft import Gateway
 
@@ -227,10 +225,5 @@ def test_a_stalled_step_that_the_upstream_cannot_end_only_releases_its_capacity(
     assert gateway.state.backlog.usage.taken(Capacity(LimitKind.REPLICAS)) == len(set(target) - {1, 2, 3, 4})
 
 
-@pytest.mark.parametrize("profile", [EMBEDDED, ZOOKEEPER])
-def test_the_clusters_own_controller_executes_steps_directly(profile: ClusterProfile) -> None:
-    assert executor_of(State(profile=profile)) is direct_steps
-
-
-def test_a_gateway_delegates_steps_to_the_upstream() -> None:
-    assert executor_of(State(profile=GATEWAY)) is steps
+def test_only_a_gateway_leaves_steps_to_the_upstream() -> None:
+    assert (EMBEDDED.executor, ZOOKEEPER.executor, GATEWAY.executor) == (direct_steps, direct_steps, steps)

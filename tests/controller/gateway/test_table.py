@@ -26,11 +26,11 @@ from controller.messages.effects import Submit
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue
 from controller.model.cluster import Partition, Reassignment, Replicas, UpstreamStep
 from controller.model.errors import DONE, Outcome
-from controller.model.profile import GATEWAY
 from controller.model.replicas import TopicPartition
 from controller.model.thresholds import CONFIRMED_AFTER, METADATA_LAG, Discrepancy, Threshold
 from controller.model.upstream_step import Stage
-from controller.state.decision import Decision
+from controller.modes import GATEWAY
+from controller.state.state import Decision
 from tests.builders import InMemoryController, key, partition
 
 FOO = key("foo-0")
@@ -61,7 +61,7 @@ class Walk:
             InMemoryController().with_partitions(partition("foo-0", (1, 2))),
         )
         self.state = self.controller.state
-        self.state.profile = GATEWAY
+        self.state.mode = GATEWAY
         self.rows: list[Submit] = []
         self.reached: dict[tuple[Stage, Observation], set[Stage]] = defaultdict(set)
         self.counts: Counter[tuple[Stage, Observation]] = Counter()

@@ -8,7 +8,7 @@ from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Deleted, Ending, Finished, Partition, Reassignment
 from controller.reassignment.bulk import BulkCancels
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, key, partition, records
 
 ORIGINALS = [(1, 2), (2, 3), (3, 1, 4)]

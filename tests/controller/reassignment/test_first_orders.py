@@ -8,7 +8,7 @@ from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
 from controller.reassignment.bulk import accept_all
 from controller.reassignment.phases import Phase
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, key, partition
 
 ORIGINALS = [(1, 2), (2, 3), (3, 1)]

@@ -16,7 +16,7 @@ from controller.model.cluster import Ending, JobKind, ResourceType
 from controller.model.configs import FOLLOWER_RATE
 from controller.model.jobs import PlannedStep
 from controller.reassignment.jobs import ROWS_PER_SLICE
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, key, partition, planned_steps
 
 

@@ -8,7 +8,7 @@ from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Pause, TopicOutcomes
 from controller.model.errors import DONE, Outcome
 from controller.reassignment.orders import ROWS_PER_SLICE
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 
 

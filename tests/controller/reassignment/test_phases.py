@@ -1,8 +1,8 @@
 from collections import defaultdict
+from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 from typing import cast
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from common.error_codes import ErrorCode
 from controller.execution import direct_steps
-from controller.execution.executor import StepExecutor
 from controller.model.cluster import NO_LEADER, Reassignment, Replicas
 from controller.model.errors import DONE
-from controller.reassignment import reassignments
+from controller.modes import EMBEDDED
 from controller.reassignment.phases import TABLE, Phase, Trigger, fire
 from controller.reassignment.reassignments import Order
 from controller.scheduling.limits import Cost, PlanLimits
-from controller.state.decision import Decision
+from controller.state.state import Decision, StepExecutor
 from tests.builders import InMemoryController, key, partition
 
 TO = (4, 5, 6)
@@ -95,8 +94,8 @@ class Walk:
 
     def fire(self, trigger: Trigger, target: Replicas = ()) -> None:
         before = self.controller.phase("foo-0")
-        with patch.object(reassignments, "executor_of", lambda _: self.executor):
-            fire(Decision(self.controller.state, 1), self.controller["foo-0"], trigger, Order(target, 1))
+        self.controller.state.mode = replace(EMBEDDED, executor=self.executor)
+        fire(Decision(self.controller.state, 1), self.controller["foo-0"], trigger, Order(target, 1))
         self.reached[before, trigger].add(self.controller.phase("foo-0"))
 
     def order_again(self) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.model.cluster import NO_LEADER, Reassignment, Replicas
-from controller.model.profile import EMBEDDED, GATEWAY, ZOOKEEPER, ClusterProfile
+from controller.modes import EMBEDDED, GATEWAY, ZOOKEEPER
 from controller.reassignment.planning import (
     Plan,
     charge_external,
@@ -15,7 +15,7 @@ from controller.reassignment.planning import (
     step_waits,
 )
 from controller.scheduling.steps import UNLIMITED
-from controller.state.state import State
+from controller.state.state import Mode, State
 from planner.step_table import Move, steps_of
 from tests.builders import InMemoryController, partition
 
@@ -81,12 +81,10 @@ def test_the_planner_and_the_controller_count_the_same_leader_movements(target: 
 ADDED, KEPT, DROPPED = 4, 2, 1
 
 
-def waits(
-    profile: ClusterProfile, *, isr: tuple[int, ...], dead: int | None = None, leader: int = KEPT
-) -> str:
+def waits(profile: Mode, *, isr: tuple[int, ...], dead: int | None = None, leader: int = KEPT) -> str:
     """Return what a step from (1, 2) to (4, 2) waits for."""
     state: State = InMemoryController(broker for broker in range(1, 5) if broker != dead).state
-    state.profile = profile
+    state.mode = profile
     moving = partition("foo-0", (ADDED, KEPT, DROPPED), isr=isr, leader=leader)
     return step_waits(state, moving._replace(adding=(ADDED,), removing=(DROPPED,)))
 
@@ -120,7 +118,7 @@ def waits(
     ],
 )
 def test_the_reason_names_the_broker_that_the_step_waits_for(
-    profile: ClusterProfile, isr: tuple[int, ...], dead: int | None, leader: int, reason: str
+    profile: Mode, isr: tuple[int, ...], dead: int | None, leader: int, reason: str
 ) -> None:
     assert waits(profile, isr=isr, dead=dead, leader=leader) == reason
 

@@ -1,5 +1,5 @@
 from controller.model.cluster import TopicPartition
-from controller.scheduling.in_flight import DELEGATED, MOVING, StepsInFlight
+from controller.scheduling.in_flight import AT_UPSTREAM, MOVING, StepsInFlight
 from tests.builders import key
 
 
@@ -28,11 +28,11 @@ def test_a_topic_is_removed_with_its_last_step() -> None:
 
 def test_a_step_is_in_flight_while_one_reason_applies() -> None:
     steps = two_steps()
-    steps.note("foo", 0, DELEGATED, True)
+    steps.note("foo", 0, AT_UPSTREAM, True)
     steps.note("foo", 0, MOVING, False)
-    assert (key("foo-0") in steps, len(steps), steps.delegated()) == (True, 2, [key("foo-0")])
-    steps.note("foo", 0, DELEGATED, False)
-    assert (key("foo-0") in steps, len(steps), steps.delegated()) == (False, 1, [])
+    assert (key("foo-0") in steps, len(steps), steps.at_upstream()) == (True, 2, [key("foo-0")])
+    steps.note("foo", 0, AT_UPSTREAM, False)
+    assert (key("foo-0") in steps, len(steps), steps.at_upstream()) == (False, 1, [])
 
 
 def test_topics_whose_steps_begin_change_or_end_are_noted() -> None:
@@ -53,7 +53,7 @@ def test_a_partition_without_a_step_changes_no_topic() -> None:
 
 def test_moves_that_end_together_leave_what_the_upstream_carries_out() -> None:
     steps = two_steps()
-    steps.note("foo", 1, DELEGATED, True)
+    steps.note("foo", 1, AT_UPSTREAM, True)
     steps.changed_topics.clear()
     steps.end_moves("foo", [0, 1, 2])
     assert (list(steps), len(steps), steps.changed_topics) == ([key("foo-1")], 1, {"foo"})

@@ -1,12 +1,13 @@
 from controller.model.cluster import Deleted, UpstreamStep
 from controller.model.thresholds import EXTERNAL_MOVE, METADATA_LAG, Discrepancy
+from controller.modes import EMBEDDED
 from controller.state.gateway import PastLists
 from controller.state.state import State
 from tests.builders import key
 
 
 def test_the_end_of_a_submission_removes_its_sightings() -> None:
-    state = State()
+    state = State(mode=EMBEDDED)
     state.put(UpstreamStep("foo", 0, (1,), (2,)))
     state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, 0)
     state.delete(Deleted(UpstreamStep, key("foo-0")))
@@ -14,7 +15,7 @@ def test_the_end_of_a_submission_removes_its_sightings() -> None:
 
 
 def test_consecutive_polls_with_the_same_discrepancy_are_counted() -> None:
-    state = State()
+    state = State(mode=EMBEDDED)
     shown = (
         Discrepancy.EXTERNAL_CHANGE,
         Discrepancy.EXTERNAL_CHANGE,
@@ -26,7 +27,7 @@ def test_consecutive_polls_with_the_same_discrepancy_are_counted() -> None:
 
 
 def test_moves_of_others_raise_the_revision_of_what_is_listed_when_they_change() -> None:
-    state, revisions = State(), []
+    state, revisions = State(mode=EMBEDDED), []
     for change in (state.add_external, state.add_external, state.discard_external, state.discard_external):
         change(key("foo-0"))
         revisions.append(state.reassigning_revision)
@@ -34,7 +35,7 @@ def test_moves_of_others_raise_the_revision_of_what_is_listed_when_they_change()
 
 
 def test_a_discrepancy_is_confirmed_by_enough_polls_over_enough_time() -> None:
-    state, (polls, ms, _) = State(), EXTERNAL_MOVE
+    state, (polls, ms, _) = State(mode=EMBEDDED), EXTERNAL_MOVE
     too_few = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, 0) for _ in range(polls)]
     late = state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, 1_000)
     later = state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, ms)
@@ -44,7 +45,7 @@ def test_a_discrepancy_is_confirmed_by_enough_polls_over_enough_time() -> None:
 
 
 def test_an_outage_ends_the_sightings_that_need_little_time() -> None:
-    state = State()
+    state = State(mode=EMBEDDED)
     for name, discrepancy in (
         ("foo-0", Discrepancy.EXTERNAL_MOVE),
         ("foo-1", Discrepancy.NOT_STARTED),
@@ -56,7 +57,7 @@ def test_an_outage_ends_the_sightings_that_need_little_time() -> None:
 
 
 def test_a_row_is_outstanding_until_it_is_answered() -> None:
-    state, foo = State(), key("foo-0")
+    state, foo = State(mode=EMBEDDED), key("foo-0")
     state.request_answered(foo)  # the row of a process before a restart
     state.request_sent(foo)
     state.request_sent(foo)
@@ -70,13 +71,13 @@ def test_a_row_is_outstanding_until_it_is_answered() -> None:
 
 
 def test_time_without_polls_counts_for_one_second_at_most() -> None:
-    state = State()
+    state = State(mode=EMBEDDED)
     seen = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in (0, 60_000, 60_400)]
     assert [each.lasted_ms for each in seen] == [0, 1_000, 1_400]
 
 
 def test_a_clock_that_is_set_back_costs_one_gap() -> None:
-    state = State()
+    state = State(mode=EMBEDDED)
     times = (3_600_000, 3_600_500, 0, 500, 1_000)
     seen = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in times]
     assert [each.lasted_ms for each in seen] == [0, 500, 500, 1_000, 1_500]
@@ -84,7 +85,7 @@ def test_a_clock_that_is_set_back_costs_one_gap() -> None:
 
 def sent_at(every_ms: int, until_ms: int) -> list[int]:
     """The times at which a row is sent again that is never accepted, with polls at this interval."""
-    state, foo = State(), key("foo-0")
+    state, foo = State(mode=EMBEDDED), key("foo-0")
     times = range(0, until_ms + 1, every_ms)
     return [now for now in times if state.resend_is_due(foo, Discrepancy.NOT_STARTED, now)]
 
@@ -99,7 +100,7 @@ def test_slow_polls_do_not_make_the_pause_between_two_rows_longer() -> None:
 
 
 def test_a_clock_that_is_set_back_does_not_keep_a_row_from_being_sent() -> None:
-    state = State()
+    state = State(mode=EMBEDDED)
     times = (3_600_000, 3_600_100, 0, 100)
     assert [state.resend_is_due(key("foo-0"), Discrepancy.NOT_STARTED, now) for now in times] == [
         True,

@@ -4,13 +4,14 @@ from controller.cluster.configs import describe_configs
 from controller.execution.throttle import throttle_rate
 from controller.model.cluster import Config, Deleted
 from controller.model.configs import SCHEDULE, THROTTLE, ConfigSource, ResourceType
+from controller.modes import EMBEDDED
 from controller.scheduling.limits import PREFIX
 from controller.state.state import State
 from tests.builders import InMemoryController, partition
 
 
 def having(*configs: Config) -> State:
-    state = State()
+    state = State(mode=EMBEDDED)
     state.apply(configs)
     return state
 
@@ -24,7 +25,7 @@ def own(key: str, value: str) -> Config:
 
 
 def test_without_values_the_defaults_of_kafka_are_in_effect() -> None:
-    state = State()
+    state = State(mode=EMBEDDED)
     assert (state.min_isr("foo"), state.unclean_allowed("foo"), state.cancel_stops) == (1, False, False)
 
 

@@ -1,5 +1,4 @@
 from collections import Counter
-from copy import deepcopy
 from dataclasses import fields
 
 import pytest
@@ -22,22 +21,25 @@ from controller.model.cluster import (
     ResourceType,
     Topic,
 )
-from controller.model.profile import EMBEDDED, GATEWAY, ClusterProfile
-from controller.state.decision import Decision
-from controller.state.state import State, count_down
+from controller.modes import EMBEDDED, GATEWAY
+from controller.state.state import Decision, Mode, State, count_down
 from tests.builders import InMemoryController, key, partition
 
 TOPIC = Topic("foo", bytes(range(16)))
 MOVE = Reassignment("foo", 0, (1, 2), (3, 4))
 
 
-@pytest.fixture
-def state() -> State:
-    result = State()
+def new_state() -> State:
+    result = State(mode=EMBEDDED)
     result.apply(
         [Broker(1, "localhost", 9092, None, 1), TOPIC, partition("foo-0", (1, 2)), partition("foo-1", (2,))]
     )
     return result
+
+
+@pytest.fixture
+def state() -> State:
+    return new_state()
 
 
 def test_records_are_found_under_their_keys(state: State) -> None:
@@ -126,10 +128,10 @@ def test_a_change_raises_the_revision_of_each_listing_that_shows_it(state: State
     assert state.metadata_revision > shown
 
 
-def test_ends_recorded_together_leave_the_state_of_one_after_the_other(state: State) -> None:
+def test_ends_recorded_together_leave_the_state_of_one_after_the_other() -> None:
     ended = Finished(7, "foo", 0, (1, 2), (1, 2), Ending.ROLLED_BACK, 0)
     moving = partition("foo-0", (1, 2, 3), isr=(1, 2), adding=(3,))
-    states = [deepcopy(state), deepcopy(state)]
+    states = [new_state(), new_state()]
     for each in states:
         each.apply([moving, MOVE._replace(job=7), ended._replace(ending=Ending.TAKEN)])
     states[0].apply([partition("foo-0", (1, 2)), Deleted(Reassignment, MOVE.key), ended])
@@ -174,13 +176,9 @@ loaded = st.lists(
 
 
 @given(loaded, st.sampled_from([EMBEDDED, GATEWAY]))
-def test_loaded_records_leave_the_state_of_one_after_the_other(
-    rows: list[Record], profile: ClusterProfile
-) -> None:
-    states = [State(), State()]
+def test_loaded_records_leave_the_state_of_one_after_the_other(rows: list[Record], mode: Mode) -> None:
+    states = [State(mode=mode), State(mode=mode)]
     first: list[Record] = [TOPIC, *(partition(f"foo-{number}", (1, 2)) for number in range(4))]
-    for each in states:
-        each.profile = profile
     for record in [*first, *rows]:
         states[0].put(record)
     states[1].load([*first, *rows])
@@ -193,7 +191,7 @@ def test_loaded_records_leave_the_state_of_one_after_the_other(
 
 def test_loaded_partitions_without_their_topic_are_an_error() -> None:
     with pytest.raises(KeyError):
-        State().load([partition("foo-0", (1, 2))])
+        State(mode=EMBEDDED).load([partition("foo-0", (1, 2))])
 
 
 def test_a_key_whose_count_is_0_is_absent() -> None:

@@ -9,6 +9,8 @@ from backends.sqlite.datadir import StoreError
 from common.off_loop import WorkerThread
 from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Job, JobKind
+from controller.modes import EMBEDDED
+from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.config import Assignment, resolve
 from reassignd.runtime import embedded_cluster
@@ -34,7 +36,7 @@ async def assembled(
 ) -> AsyncIterator[Assembly]:
     """An embedded cluster, before its start; it is stopped at the end."""
     resolved = resolve(Assignment(key, value, "test") for key, value in settings.items())
-    known = state or State()
+    known = state or State(mode=EMBEDDED)
 
     def build(hooks: Hooks) -> ServedEmbedded:
         return ServedEmbedded(resolved, known, hooks, demo_topics=demo_topics)
@@ -65,11 +67,17 @@ async def test_the_id_that_the_api_shows_is_that_of_the_cluster_whose_brokers_cl
         assert b"kafka's" in await anext(assembly.api.events.open().frames(str))
 
 
+async def loaded(store: Store) -> State:
+    state = State(mode=EMBEDDED)
+    await load(store, state)
+    return state
+
+
 async def test_the_first_start_creates_the_demo_topics() -> None:
     store = MemoryStore()
     async with assembled(store) as assembly:
         await assembly.start()
-    async with assembled(store, await load(store), demo_topics=True) as assembly:
+    async with assembled(store, await loaded(store), demo_topics=True) as assembly:
         await assembly.start()
         assert not assembly.state.topics
     async with assembled(MemoryStore(), demo_topics=True) as assembly:
@@ -82,7 +90,7 @@ async def test_an_acknowledged_topic_is_there_after_a_restart() -> None:
     async with assembled(store) as assembly:
         await assembly.start()
         await assembly.submit(TOPIC)
-    assert "orders" in (await load(store)).topics
+    assert "orders" in (await loaded(store)).topics
 
 
 async def test_traffic_is_shown_for_every_broker() -> None:
@@ -136,7 +144,7 @@ async def test_jobs_beyond_their_number_are_deleted_at_the_next_start() -> None:
     store = MemoryStore()
     await store.commit([Job(number, JobKind.PLAN, 1, "User:ann", None, ended_ms=2) for number in (1, 2, 3)])
     kept = {**SMALL, "jobs.retention.count": "1", "jobs.retention.ms": str(2**53)}
-    async with assembled(store, await load(store), kept) as assembly:
+    async with assembled(store, await loaded(store), kept) as assembly:
         await assembly.start()
         async with asyncio.timeout(30):
             while 1 in assembly.state.jobs:

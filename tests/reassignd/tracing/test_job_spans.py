@@ -15,7 +15,7 @@ from controller.messages.event import AnyEvent
 from controller.messages.events import AlterReassignments, Continue
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Change, Deleted, Job, JobKind, Partition, Replicas, TopicPartition
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from reassignd import __version__
 from reassignd.tracing import job_spans
 from reassignd.tracing.job_spans import JOB, STEP, JobIds, JobSpans, Traces

@@ -10,7 +10,7 @@ from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import AlterScramCredentials, CreateAcls, DeleteAcls, UserChange
 from controller.model.access import AclFilter, ScramCredential
 from controller.model.audit import AuditEntry
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from server.audit.trail import AuditTrail
 from tests.builders import InMemoryController
 from tests.controller.acls import acl

@@ -22,7 +22,7 @@ from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import Paused, ResourceType
 from controller.model.configs import THROTTLE, ConfigChange, ConfigOp
 from controller.model.errors import Outcome
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from server.audit.trail import AuditTrail
 from tests.builders import InMemoryController, partition
 

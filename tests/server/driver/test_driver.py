@@ -15,9 +15,9 @@ from controller.messages.effects import BrokerLeft
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, PeriodChanged, RebalanceLeaders
 from controller.model.cluster import ControllerEpoch
+from controller.modes import EMBEDDED
 from controller.ports import StoreLostError
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.state.state import Decision, State
 from server.driver.driver import Driver, DriverStoppedError
 from tests.server.rig import Rig, settle
 
@@ -323,7 +323,7 @@ async def test_a_crash_loses_nothing_that_was_acknowledged(survived: int) -> Non
         rig.store.release(survived)
         await settle()
         acknowledged = [reply.result() for reply in replies if reply.done()]
-        after = State()
+        after = State(mode=EMBEDDED)
         after.apply(rig.store.survived(survived).load())
         assert after.controller_epoch == max(acknowledged, default=0)
         assert rig.log == [BrokerLeft(number) for number in acknowledged]

@@ -9,7 +9,7 @@ import pytest
 from common.tasks import POLL_SECONDS
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, Continue
-from controller.state.decision import Decision
+from controller.state.state import Decision
 from server.driver import event_queue
 from server.driver.event_queue import PASSES, Alarm, EventQueue, QueuedEvent
 from tests.server.rig import Rig, settle

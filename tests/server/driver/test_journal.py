@@ -31,8 +31,8 @@ from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioriti
 from controller.model.cluster import Reassignment, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.modes import EMBEDDED, GATEWAY
+from controller.state.state import Decision, State
 from server.driver.journal import (
     PROGRESS_SECONDS,
     Journal,
@@ -281,7 +281,7 @@ def test_every_event_is_documented() -> None:
 
 def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    state = State()
+    state = State(mode=EMBEDDED)
     journal = UpstreamJournal(state)
     for trouble in ("missing: broker 5", "missing: broker 5", ""):
         state.health_problem = trouble
@@ -293,13 +293,13 @@ def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture)
 
 
 def test_an_upstream_that_cannot_be_polled_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    state = State(health_problem="connection refused", unreachable="connection refused")
+    state = State(mode=GATEWAY, health_problem="connection refused", unreachable="connection refused")
     UpstreamJournal(state).trouble()
     assert caplog.messages == ["nothing starts, the upstream cannot be polled: connection refused"]
 
 
 def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
-    decision = Decision(State())
+    decision = Decision(State(mode=EMBEDDED))
     decision.changes += [
         Reassignment("foo", n, (1,), (2,), 1, "cancelled by another client") for n in range(7)
     ]
@@ -312,7 +312,7 @@ def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureF
 
 def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) -> None:
     refused = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no such broker")
-    UpstreamJournal(State()).submitted(
+    UpstreamJournal(State(mode=EMBEDDED)).submitted(
         Submitted([(key("foo-0"), (1,), refused), (key("foo-1"), (1,), Outcome())])
     )
     assert caplog.messages == ["the upstream refused 1 of 2 rows: no such broker"]
@@ -321,7 +321,7 @@ def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) ->
 def test_rows_without_an_answer_are_not_logged_as_refused(caplog: pytest.LogCaptureFixture) -> None:
     lost = Outcome(ErrorCode.REQUEST_TIMED_OUT, "kafka1:9092 did not answer")
     refused = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no such broker")
-    UpstreamJournal(State()).submitted(
+    UpstreamJournal(State(mode=EMBEDDED)).submitted(
         Submitted([(key("foo-0"), (1,), lost), (key("foo-1"), None, lost), (key("foo-2"), (1,), refused)])
     )
     assert caplog.messages == ["the upstream refused 1 of 3 rows: no such broker"]
@@ -331,5 +331,5 @@ def test_a_step_that_completed_before_its_undo_is_not_logged_as_refused(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     over = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
-    UpstreamJournal(State()).submitted(Submitted([(key("foo-0"), None, over)]))
+    UpstreamJournal(State(mode=EMBEDDED)).submitted(Submitted([(key("foo-0"), None, over)]))
     assert caplog.messages == []

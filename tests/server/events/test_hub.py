@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator
 import pytest
 
 from controller.model.cluster import Paused
-from controller.state.decision import Decision
-from controller.state.state import State
+from controller.modes import EMBEDDED
+from controller.state.state import Decision, State
 from server.events import hub as hubs
 from server.events.hub import COMMENT, EventHub, Reader, TooManyReadersError
 
 
 @pytest.fixture
 def hub() -> EventHub:
-    return EventHub(State(), lambda: "cluster-1")
+    return EventHub(State(mode=EMBEDDED), lambda: "cluster-1")
 
 
 def pause(hub: EventHub, *, paused: bool = True) -> None:
-    decision = Decision(State())
+    decision = Decision(State(mode=EMBEDDED))
     decision.put(Paused(paused))
     hub.publish(decision)
 

@@ -4,6 +4,7 @@ from common.error_codes import ErrorCode
 from controller.messages.events import AlterScramCredentials
 from controller.model.access import ScramCredential
 from controller.model.errors import DONE, Outcome
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -20,7 +21,7 @@ REQUEST = AlterUserScramCredentialsRequest(
 
 async def test_valid_users_are_submitted_and_the_others_refused() -> None:
     driver = FakeDriver([Outcome(ErrorCode.RESOURCE_NOT_FOUND, "none"), DONE])
-    state = State()
+    state = State(mode=EMBEDDED)
     state.put_by_class[ScramCredential](ScramCredential("bob", "SCRAM-SHA-256", b"", b"", b"", 4096))
     response = encodable(await answer(handle, REQUEST, context(0, state, driver=driver)), 51)
     (event,) = driver.events

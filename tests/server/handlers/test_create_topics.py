@@ -4,6 +4,7 @@ from common.error_codes import ErrorCode
 from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
 from controller.model.cluster import Topic
 from controller.model.errors import DONE, Outcome
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
@@ -19,7 +20,7 @@ FOO = CreatableTopic("foo", 3, 2, configs=[CreatableTopicConfig("min.insync.repl
 
 
 def created() -> State:
-    state = State()
+    state = State(mode=EMBEDDED)
     state.put(Topic("foo", NEW_ID))
     return state
 

@@ -4,6 +4,7 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller.model.access import AclFilter, PatternType
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.errors import ApiError
 from protocol.messages.describe_acls_request import DescribeAclsRequest
@@ -16,7 +17,7 @@ ALL = DescribeAclsRequest(*AclFilter())
 
 
 async def described(request: DescribeAclsRequest) -> list[tuple[str, list[str]]]:
-    state = State()
+    state = State(mode=EMBEDDED)
     for each in (acl("orders"), acl("orders", "User:bob"), acl("pay", pattern=PatternType.PREFIXED)):
         state.acls.add(each)
     response = encodable(

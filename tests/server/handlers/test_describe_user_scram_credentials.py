@@ -2,6 +2,7 @@
 
 from common.error_codes import ErrorCode
 from controller.model.access import ScramCredential
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.messages.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
@@ -14,7 +15,7 @@ BOTH = [(1, 4096), (2, 8192)]
 
 
 async def described(*names: str, null: bool = False) -> dict[str, tuple[int, list[tuple[int, int]]]]:
-    state = State()
+    state = State(mode=EMBEDDED)
     for user, mechanism, iterations in (("bob", 1, 4096), ("ann", 2, 8192), ("ann", 1, 4096)):
         name = f"SCRAM-SHA-{(256, 512)[mechanism - 1]}"
         state.put(ScramCredential(user, name, b"salt", b"stored", b"server", iterations))

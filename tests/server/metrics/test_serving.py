@@ -1,5 +1,6 @@
 import pytest
 
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from server.counters import Counters, RelayCounters
 from server.metrics.exposition import METRICS, Metrics, MetricsWithoutCluster
@@ -63,7 +64,9 @@ def test_the_process_has_metrics() -> None:
 def test_every_row_of_the_table_is_exposed_under_its_name_once() -> None:
     names = [exposed_name(metric) for metric in METRICS]
     assert len(set(names)) == len(names)
-    families = Metrics(Sources("1", State(), Counters(), lambda: 0, dict, lambda: True)).page().decode()
+    families = (
+        Metrics(Sources("1", State(mode=EMBEDDED), Counters(), lambda: 0, dict, lambda: True)).page().decode()
+    )
     assert all(f"# TYPE {name} " in families for name in names)
 
 

@@ -22,6 +22,7 @@ from controller.model.cluster import (
 )
 from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigOp
 from controller.model.errors import Outcome
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from tests.builders import partition
 
@@ -30,7 +31,7 @@ FOO_0, FOO_1 = TopicPartition("foo", 0), TopicPartition("foo", 1)
 
 def having(*records: object, principal: str = orders.PRINCIPAL, kind: JobKind = JobKind.PLAN) -> State:
     """Return a state with foo-0 on 1, 2 and foo-1 on 2, 1; job 1 is from ZooKeeper, job 2 from a client."""
-    state = State()
+    state = State(mode=EMBEDDED)
     jobs = [Job(1, kind, 0, principal, None), Job(2, JobKind.PLAN, 0, "User:ANONYMOUS", None)]
     state.apply([Topic("foo", b"x" * 16), partition("foo-0", [1, 2]), partition("foo-1", [2, 1]), *jobs])
     state.apply(records)  # type: ignore[arg-type]

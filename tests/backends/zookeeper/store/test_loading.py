@@ -14,6 +14,7 @@ from controller.model.cluster import (
     ResourceType,
     Topic,
 )
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.trees import open_store, read_json, tree_with, write_json
@@ -93,7 +94,7 @@ async def test_reassignments_of_a_deleted_topic_are_loaded() -> None:
     tree = await tree_with(foo=[[1]])
     written = await open_store(tree)
     await written.commit([Reassignment("foo", 0, (1,), (2,), 1), Reassignment("gone", 0, (1,), (2,), 1)])
-    state = State()
+    state = State(mode=EMBEDDED)
     state.apply((await load(tree)).records(1))
     assert state.open == {1: 2}
     await written.close()

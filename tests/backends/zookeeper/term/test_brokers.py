@@ -21,6 +21,7 @@ from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
 from controller.messages.events import BrokerRegistration
 from controller.model.cluster import Broker, Partition
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from tests.backends.client.fake import FakeBroker, broker
@@ -159,7 +160,7 @@ async def brokers() -> AsyncIterator[list[FakeBroker]]:
 @pytest.fixture
 async def asker(brokers: list[FakeBroker]) -> AsyncIterator[TermBrokerClient]:
     """Return a client whose state contains brokers 1 and 2."""
-    state = State()
+    state = State(mode=EMBEDDED)
     for number, each in enumerate(brokers, 1):
         state.put(Broker(number, *each.address, None, 1))
         state.live.add(number)

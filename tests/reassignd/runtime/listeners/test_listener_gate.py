@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from controller.model.access import ScramCredential
+from controller.modes import EMBEDDED
 from controller.state.state import State
 from reassignd.errors import CommandError
 from reassignd.runtime.listeners.listener_gate import ListenerSecurity, ScramCredentials, listener_security
@@ -16,7 +17,7 @@ SERVER, CA = str(TLS_KEYS / "server.pem"), str(TLS_KEYS / "ca.pem")
 
 
 def security(**values: str) -> ListenerSecurity:
-    return listener_security(settings(**values), State())
+    return listener_security(settings(**values), State(mode=EMBEDDED))
 
 
 def test_the_default_is_open() -> None:
@@ -101,7 +102,7 @@ def test_users_come_from_a_file_and_from_the_jaas_setting(tmp_path: Path) -> Non
 
 
 def test_a_stored_credential_takes_precedence_over_a_password_in_the_file() -> None:
-    state, users = State(), {"anna": "one"}
+    state, users = State(mode=EMBEDDED), {"anna": "one"}
     credentials = ScramCredentials(state, lambda: users)
     made = credentials.find("anna", "SCRAM-SHA-256")
     assert made is not None

@@ -11,6 +11,8 @@ from backends.memory import MemoryStore
 from backends.sqlite.datadir import StoreError, lock
 from backends.sqlite.store import SqliteStore
 from controller.model.cluster import Broker, Change, Config, ControllerEpoch, Record, ResourceType, Topic
+from controller.modes import EMBEDDED
+from controller.state.state import State
 from reassignd.errors import CommandError
 from reassignd.runtime.storage.identity import cluster_id
 from reassignd.runtime.storage.records import (
@@ -38,13 +40,14 @@ class Damaged(MemoryStore):
 
 async def test_any_number_of_records_is_loaded() -> None:
     commit: Sequence[Change] = list(topics(2 * RECORDS_PER_SLICE + 1))
-    state = await load(MemoryStore([commit]))
+    state = State(mode=EMBEDDED)
+    await load(MemoryStore([commit]), state)
     assert len(state.topics) == 2 * RECORDS_PER_SLICE + 1
 
 
 async def test_damaged_records_are_refused() -> None:
     with pytest.raises(CommandError, match="records are damaged"):
-        await load(Damaged())
+        await load(Damaged(), State(mode=EMBEDDED))
 
 
 class Contradicting(MemoryStore):
@@ -54,7 +57,7 @@ class Contradicting(MemoryStore):
 
 async def test_records_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(CommandError, match=r"contradict each other \(KeyError\('foo'\)\); restore"):
-        await load(Contradicting())
+        await load(Contradicting(), State(mode=EMBEDDED))
 
 
 @pytest.mark.parametrize("left", [b"", b"S"])

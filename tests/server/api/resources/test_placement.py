@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from controller.messages.events import AlterConfigs
-from controller.model.profile import GATEWAY
+from controller.modes import GATEWAY
 from tests.server.api.api_client import ApiClient
 
 
@@ -42,7 +42,7 @@ async def test_bad_changes_are_refused(body: object, error: tuple[int, str]) -> 
 
 async def test_a_gateway_does_not_place_partitions() -> None:
     client = ApiClient()
-    client.controller.state.profile = GATEWAY
+    client.controller.state.mode = GATEWAY
     status, text = await client.refusal("POST", "/v1/placement", {"exclude": [1]})
     assert (status, text.startswith("Kafka places new partitions")) == (409, True)
     assert (await client.get("/v1/status"))["brokers"]["excluded"] is None

@@ -9,7 +9,7 @@ import pytest
 
 from controller.messages.event import AnyEvent
 from controller.model.configs import SCHEDULE
-from controller.model.profile import GATEWAY
+from controller.modes import GATEWAY
 from server.api.resources import proposals
 from server.api.shared.proposals import MAX_KEPT, MAX_OPEN, ProposalStore
 from tests.server.api.api_client import MOVE
@@ -227,7 +227,7 @@ async def test_a_refused_execution_excludes_nothing(client: ProposalClient) -> N
 
 async def test_a_gateway_executes_without_excluding(client: ProposalClient) -> None:
     await client.post("/v1/proposals", DRAIN)
-    client.controller.state.profile = GATEWAY
+    client.controller.state.mode = GATEWAY
     await client.post("/v1/proposals/1/execute")
     assert (await client.get("/v1/placement"))["excluded"] == []
 
