@@ -6,7 +6,8 @@ import pytest
 
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.configs import SCHEDULE, THROTTLE
-from server.progress.progress import CopyRate, pause_after
+from server.progress.measurement import Remembered
+from server.progress.progress import CopyRate, Progress, pause_after
 from server.progress.rates import SAMPLE_SECONDS, WINDOW_SECONDS
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
@@ -325,33 +326,33 @@ async def test_the_throttle_of_a_sample_is_that_of_its_end() -> None:
     assert [each.throttle for each in client.progress.throughput.samples()] == [7_000]
 
 
-async def test_sources_of_ended_reassignments_are_forgotten() -> None:
-    client = ApiClient()
-    await client.post("/v1/jobs", MOVE)
-    await measure(client)
-    assert len(client.progress._sources) == 6
-    client.controller.settle()
-    for _ in range(2):
-        await measure(client)
-    assert client.progress._sources == {}
+def test_values_that_a_round_does_not_ask_for_are_forgotten() -> None:
+    remembered = Remembered[str, int]()
+    for key in ("a", "b"):
+        remembered.value(key, lambda: 1)
+    remembered.end_round()
+    assert remembered.value("a", lambda: 2) == 1
+    remembered.end_round()
+    assert len(remembered) == 1
 
 
 async def test_the_time_left_of_queued_steps_contains_the_time_outside_of_the_schedule() -> None:
     client = ApiClient(three_partitions(partitions=1))
-    client.progress._now_ms = lambda: client.controller.now_ms
+    controller = client.controller
+    client.progress = Progress(controller.state, client.sizes, client.clock, lambda: controller.now_ms)
     client.controller.now_ms = 0
     await client.post("/v1/jobs", MOVE)
     await measure(client)
     await copy(client, 10, 5, (4, 5, 6))
     before = client.progress.of_job(1)
     client.controller.default(SCHEDULE, "00:00-00:01")
-    client.progress._mean = {}
+    await measure(client)
     now = client.progress.of_job(1)
     assert before is not None
     assert now is not None
     assert (before.seconds_left, now.seconds_left) == (31, 31)
     client.controller.now_ms = 50_000
-    client.progress._mean = {}
+    await measure(client)
     later = client.progress.of_job(1)
     assert later is not None
     assert later.seconds_left == 24 * 3600 - 50 + 31 - 10
