@@ -15,6 +15,8 @@ from planner.proposals.problem.arrays import Flags, Ints, group_codes
 from planner.proposals.problem.nodes import Node, own_rack, rack_bounds
 from planner.proposals.problem.table import OFFLINE, Table
 
+MOST_RANK = 2**40
+"""More than the replicas of any broker, so that their number decides only between replicas of equal urgency and state."""
 CELLS = 2**22
 """Most cells of a matrix of lists and racks that is built at once."""
 
@@ -121,7 +123,7 @@ def first_to_drop(layout: Layout, sets: Ints, among: Flags, state: Ints, factor:
         urgency = 2 * (held > most) + (held > least)
     follower = np.ones(sets.shape, np.int64)
     follower[:, 0] = 0
-    score = ((urgency * 4 + state) * 2**40 + _ranks(counts, layout.weights)[sets]) * 2 + follower
+    score = ((urgency * 4 + state) * MOST_RANK + _ranks(counts, layout.weights)[sets]) * 2 + follower
     slots: Ints = np.where(among, score, -1).argmax(axis=1)
     return slots
 

@@ -17,7 +17,7 @@ from planner.proposals.problem.goal import ProposalError
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.class_flow import Input, new_replicas
 from planner.proposals.solver.placement import Placement
-from planner.proposals.solver.quotas import Shares
+from planner.proposals.solver.remainder import Shares
 from planner.units import in_bytes
 
 PARTNERS = 24

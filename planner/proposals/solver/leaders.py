@@ -18,6 +18,7 @@ from planner.proposals.problem.table import IN_SYNC
 from planner.proposals.solver.network import Network
 
 UNBOUNDED = 2**40
+"""More leaders than a broker can have. The flow adds up one for each broker, which 2**60 would not leave room for."""
 NEW = 1
 """The rank of a new replica as a leader: 0 is one in sync, and those that are not in sync are behind both."""
 MANY = 50_000

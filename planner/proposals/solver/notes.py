@@ -11,7 +11,7 @@ from planner.proposals.problem.goal import CountRange, Problem, ProposalError
 from planner.proposals.problem.layout import Layout
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.class_flow import Input, moves_of
-from planner.proposals.solver.quotas import Shares
+from planner.proposals.solver.remainder import Shares
 from planner.units import in_bytes
 
 MUCH = 2

@@ -95,6 +95,7 @@ class Placement:
 
 
 LAST = 2**40
+"""A key behind those of all brokers."""
 
 
 def ordered(lists: Ints, sets: Ints, leaders: Ints) -> Ints:

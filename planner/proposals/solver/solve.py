@@ -34,7 +34,8 @@ from planner.proposals.solver.notes import (
     share_notes,
 )
 from planner.proposals.solver.placement import ordered
-from planner.proposals.solver.quotas import QuotaPlan, Shares, by_quotas, count_bound
+from planner.proposals.solver.quotas import QuotaPlan, by_quotas, count_bound
+from planner.proposals.solver.remainder import Shares
 from planner.proposals.solver.topic_spread import Topics, spread_topics, unbounded
 
 EXACT_ARCS = 400_000
@@ -46,6 +47,7 @@ LEAST_STEPS = 16
 SIZED_ARCS = 1_000_000
 """Largest network in which partitions of different sizes are told apart."""
 UNLIMITED = 2**62
+"""A budget of moves or bytes that no plan reaches. It is multiplied by nothing but Python's integers, which do not overflow."""
 
 
 class Placed(NamedTuple):
@@ -75,6 +77,11 @@ def solve(problem: Problem) -> Solution:
 
 
 class _Solver:
+    """Sets of replicas pass through the phases of `_moved`, each of which returns new ones; `_finish` makes lists of them.
+
+    The other fields are facts of the problem. `_notes` alone grows on the way.
+    """
+
     def __init__(self, problem: Problem) -> None:
         self._problem, self._goal = problem, problem.goal
         self._layout = layout_of(problem.nodes, problem.table)
@@ -82,6 +89,7 @@ class _Solver:
         self._counted = self._goal.even_counts and self._goal.by != "bytes"
         self._ranges = count_ranges(problem, self._rule) if self._counted else {}
         self._shares = self._wanted_bytes(problem)
+        """The wanted bytes of each broker as far as they follow from the problem alone; see `_even_bytes`."""
         self._notes: list[str] = []
 
     def solve(self) -> Solution:
@@ -93,24 +101,22 @@ class _Solver:
     def _moved(self, given: Input) -> tuple[Placed, int]:
         """Return the new sets of replicas, and by how much a budget widened the ranges."""
         placed, widened = self._within_budget(given)
-        if self._shares is not None:
-            sets, self._shares = self._even_bytes(given, self._shares, placed.sets, widened)
-            placed = placed._replace(sets=sets)
-        sets = within_disks(given, placed.sets, self._problem.table.brokers)
+        sets, shares = placed.sets, self._shares
+        if shares is not None:
+            sets, shares = self._even_bytes(given, shares, sets, widened)
+        sets = within_disks(given, sets, self._problem.table.brokers)
         self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
         self._notes += share_notes(self._problem, self._ranges)[:MOST_NOTES] if given.layout.shared else []
-        if self._shares is not None:
-            self._notes += byte_notes(
-                self._problem, given, self._shares, sets, (placed.bound, placed.bytes_bound)
-            )
-        sets = self._spread(given, sets)
-        if self._goal.minimize == "bytes" and self._shares is None:
+        if shares is not None:
+            self._notes += byte_notes(self._problem, given, shares, sets, (placed.bound, placed.bytes_bound))
+        sets = self._spread(given, sets, shares)
+        if self._goal.minimize == "bytes" and shares is None:
             _, copied = self._cost(given, sets)
             self._notes += [least_bytes_note(copied, placed.bytes_bound)] if copied else []
         return placed._replace(sets=sets), widened
 
     def _as_arrays(self, ranges: dict[int, CountRange]) -> Ranges:
-        """Return ranges by position. Brokers that are not usable have none, and are never asked."""
+        """Return ranges by position. Brokers that are not usable have 0 to 0, which nothing reads."""
         every = [ranges.get(broker, CountRange(0, 0)) for broker in self._problem.table.brokers.tolist()]
         return Ranges(
             np.array([each.least for each in every], np.int64),
@@ -332,14 +338,14 @@ class _Solver:
         """Whether a broker keeps what it has and gets nothing new, so that wanted bytes depend on what it keeps."""
         return bool((self._layout.usable & ~self._layout.receives).any())
 
-    def _spread(self, given: Input, sets: Ints) -> Ints:
+    def _spread(self, given: Input, sets: Ints, shares: Shares | None) -> Ints:
         """Return sets in which topics are spread more evenly; with further moves only if the goal asks for it.
 
         Without even counts, too few replicas move to be worth the time.
         """
         if not self._goal.even_counts:
             return sets
-        table, shares = self._problem.table, self._shares
+        table = self._problem.table
         topics = Topics(table.topic[table.free], table.topic[~table.free], table.replicas[~table.free])
         bounds = unbounded(self._layout.size)
         if shares is not None:

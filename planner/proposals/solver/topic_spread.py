@@ -30,6 +30,8 @@ MOST_CELLS = 2**26
 """Most topics times brokers that are counted at once; smaller topics beyond are left as they are."""
 MOST_BYTES = 2**48
 """Replicas above this size count as of this size where sizes are compared."""
+DRAWS = 1_024
+"""Replicas are drawn with a chance of so many parts."""
 MULTIPLIER = 2_654_435_761
 """Knuth's multiplicative hash: partners differ from round to round, and are the same in each run."""
 
@@ -72,7 +74,21 @@ def spread_topics(given: Input, sets: Ints, topics: Topics, bounds: Bounds) -> I
 
 
 class _Spread:
-    """Replicas are numbered by their position in the flattened matrix of sets (*entries*)."""
+    """Replicas are numbered by their position in the flattened matrix of sets (*entries*).
+
+    Brokers are positions in the layout; -1 stands for no replica. Facts, which nothing changes, are `_old` (the present lists,
+    in the shape of the sets), `_home` (its flat view: the broker that an entry has, or had, its replica on), `_behind` (by
+    entry: 1 or more if the present replica is not in sync), `_topic` (by row of the sets: the row in `_counts`), `_share`
+    (by row of `_counts`: the even share of a broker) and `_rack` (by broker; all 0 without a rack rule).
+
+    The plan changes in `_apply` alone, all of it together: `_sets` with `_flat`, its flat view; `_counts` (topics by brokers:
+    replicas), `_held` (by broker: bytes, fixed ones included), `_room` (by broker: bytes that may still arrive), and
+    `_moves_left` and `_bytes_left`, the rest of the budget.
+
+    Candidates are collected by `_sorted`, before the first round: `_over`, of which `solve` leaves out those that are not above
+    the share any more; `_by_rack`, in order of rack and size, and `_by_home`, in order of home and size. Exchanges change
+    neither the rack nor the home of an entry, so both stay in order.
+    """
 
     def __init__(self, given: Input, sets: Ints, topics: Topics, bounds: Bounds) -> None:
         self._given, self._layout, self._bounds = given, given.layout, bounds
@@ -167,10 +183,9 @@ class _Spread:
         over = self._over
         # Of each topic on a broker, about as many as are too many.
         surplus = self._surplus(over)
-        luck = _hashed(over, number) % 1024
-        over = over[luck * (surplus + self._share[self._topic[over // self._width]]) < surplus * 1024][
-            :MOST_TRIED
-        ]
+        present = surplus + self._share[self._topic[over // self._width]]
+        drawn = _hashed(over, number) % DRAWS * present < surplus * DRAWS
+        over = over[drawn][:MOST_TRIED]
         moving = self._moves(over)
         in_rack = self._by_rack
         if not self._bounds.further_moves:
@@ -357,5 +372,6 @@ def _rank(keys: Ints) -> Ints:
 
 
 def _hashed(entries: Ints, number: int) -> Ints:
+    """Return numbers that look random, the same in each run: the upper bits of the product, which change most."""
     hashed: Ints = ((entries * MULTIPLIER + number * 40_503) & 0xFFFF_FFFF) >> 7
     return hashed

@@ -5,7 +5,8 @@ from planner.proposals.problem.counts import count_ranges
 from planner.proposals.problem.goal import Goal, Problem, problem_of
 from planner.proposals.problem.nodes import RackRule
 from planner.proposals.solver.class_flow import Input, Ranges, moves_of, place
-from planner.proposals.solver.quotas import QuotaPlan, Shares, by_quotas, count_bound
+from planner.proposals.solver.quotas import QuotaPlan, by_quotas, count_bound
+from planner.proposals.solver.remainder import Shares
 from planner.proposals.solver.solve import input_of
 from tests.examples import examples
 from tests.planner.proposals.builders import cluster, problems
