@@ -5,6 +5,8 @@
 
 import argparse
 import contextlib
+import hashlib
+import os
 import shutil
 import signal
 import socket
@@ -31,7 +33,7 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.schema import Request, Response
 from tools import certificates
-from tools.java import QUICK_START, java_command
+from tools.java import BROKER, QUICK_START, class_archive, is_complete, java_command, own_files
 from tools.kafka_settings import (
     CLUSTER_ID,
     MECHANISMS,
@@ -56,6 +58,7 @@ class KafkaCluster:
         self.brokers = spec.broker_ids
         self.folder = folder
         self._layout = ClusterLayout(spec, folder, first_port)
+        self._jars = f"broker-{spec.version}"
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     @property
@@ -87,6 +90,8 @@ class KafkaCluster:
 
         Raises RuntimeError if a node ends.
         """
+        if len(self.spec.node_ids) > 1 and not self.spec.measured:
+            _archive_classes(self.spec.version)
         if self.spec.secured:
             certificates.make(self.folder, ("broker", *PRINCIPALS))
         for node in self.spec.node_ids:
@@ -105,8 +110,8 @@ class KafkaCluster:
         with self._layout.log(node).open("ab") as log:
             self._processes[node] = subprocess.Popen(
                 java_command(
-                    f"broker-{self.spec.version}",
-                    "kafka.Kafka",
+                    self._jars,
+                    BROKER,
                     str(self._layout.properties(node)),
                     heap_mb=1024 if measured else 320,
                     options=(QUIET,) if measured else (*QUICK_START, QUIET),
@@ -193,31 +198,45 @@ class KafkaCluster:
             self.kill_node(node)
 
     def _format(self) -> None:
-        first = self.spec.controller_ids[0]
-        scram = [
-            f"{mechanism}=[name={name},password={name}-secret]"
-            for mechanism in MECHANISMS
-            for name in PRINCIPALS
-            if self.spec.secured and mechanism != "PLAIN"
-        ]
-        users = [part for entry in scram for part in ("--add-scram", entry)]
-        tool = ("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, *users)
-        config = ("--config", str(self._layout.properties(first)))
-        command = java_command(f"broker-{self.spec.version}", *tool, *config)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"Kafka's storage tool failed: {done.stdout}{done.stderr}")
-        # The other nodes get copies of the formatted files, since the storage tool takes a JVM per node.
+        """Write what Kafka's storage tool writes, which would take a JVM for each node."""
+        bootstrap = self._bootstrap()
         for node in self.spec.node_ids:
-            if node == first:
-                continue
             for folder in self._layout.data(node):
                 folder.mkdir()
                 identity = f"version=1\ncluster.id={CLUSTER_ID}\nnode.id={node}\n"
                 (folder / "meta.properties").write_text(identity)
             if node in self.spec.controller_ids:
-                start = self._layout.data(first)[0] / "bootstrap.checkpoint"
-                shutil.copy(start, self._layout.data(node)[0])
+                shutil.copy(bootstrap, self._layout.data(node)[0] / bootstrap.name)
+
+    def _bootstrap(self) -> Path:
+        """Return the first records of a cluster, made once for a version and its users."""
+        users = [
+            f"{mechanism}=[name={name},password={name}-secret]"
+            for mechanism in MECHANISMS
+            for name in PRINCIPALS
+            if self.spec.secured and mechanism != "PLAIN"
+        ]
+        name = hashlib.sha256("".join(users).encode()).hexdigest()[:12]
+        made = own_files(self._jars) / f"formatted-{name}" / "bootstrap.checkpoint"
+        if made.exists():
+            return made
+        first = self.spec.controller_ids[0]
+        options = [part for user in users for part in ("--add-scram", user)]
+        tool = ("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, *options)
+        config = ("--config", str(self._layout.properties(first)))
+        done = subprocess.run(
+            java_command(self._jars, *tool, *config), capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"Kafka's storage tool failed: {done.stdout}{done.stderr}")
+        formatted, *others = self._layout.data(first)
+        made.parent.mkdir(exist_ok=True)
+        copied = made.with_name(f"{made.name}-{os.getpid()}")
+        shutil.copy(formatted / made.name, copied)
+        copied.replace(made)
+        for folder in (formatted, *others):
+            shutil.rmtree(folder)
+        return made
 
     def _grant(self) -> None:
         cluster = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
@@ -233,6 +252,14 @@ class KafkaCluster:
             failed = admin.create_acls(granted)["failed"]
         if failed:
             raise RuntimeError(f"Kafka refused the ACLs: {failed}")
+
+
+def _archive_classes(version: str) -> None:
+    """Let the broker of a smaller cluster write the archive of its classes, once: tests kill theirs."""
+    if is_complete(class_archive(f"broker-{version}", BROKER)):
+        return
+    with running_kafka(Spec(1, version)) as smaller:
+        smaller.stop_node(1)
 
 
 def _ask(connected: socket.socket, request: Request[Response], version: int = 0) -> Response:

@@ -10,8 +10,8 @@ from threading import Timer
 
 from tools.ports import free_port, free_ports
 
-READY_SECONDS = 60
-STOP_SECONDS = 30
+READY_SECONDS = 180
+STOP_SECONDS = 120
 
 WITHOUT_SPARK = {"planner.spark.min.partitions": "0"}
 """Spark takes all cores for some seconds: a server of a test or benchmark plans with it only if that asks for

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
-from tools.java import QUICK_START, find_java, java_command
+from tools.java import BROKER, QUICK_START, class_archive, find_java, is_complete, java_command
 from tools.ports import free_ports
 
 BOOT_SECONDS = 120
-STOP_SECONDS = 30
+STOP_SECONDS = 120
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
 
 ZOOKEEPER_JARS = (
@@ -79,6 +79,7 @@ class ZookeeperCluster:
         self.zookeeper = f"127.0.0.1:{first}/kafka"
         self.bootstrap = f"127.0.0.1:{self._first_port}"
         self.release, self._measured = release, measured
+        self._jars = f"broker-{release}"
         self._settings: Mapping[str, str] = {
             **SETTINGS,
             "inter.broker.protocol.version": protocol,
@@ -104,6 +105,8 @@ class ZookeeperCluster:
 
         Raises RuntimeError if one ends.
         """
+        if len(self.brokers) > 1 and not self._measured:
+            _archive_classes(self.release)
         self.start_zookeeper()
         for broker in self.brokers:
             self.start_broker(broker)
@@ -155,8 +158,8 @@ class ZookeeperCluster:
         properties = self.folder / f"broker-{broker}.properties"
         _write_properties(properties, self.properties(broker))
         command = java_command(
-            f"broker-{self.release}",
-            "kafka.Kafka",
+            self._jars,
+            BROKER,
             str(properties),
             heap_mb=1024 if self._measured else 160,
             options=(*(() if self._measured else QUICK_START), QUIET, *self.java_options()),
@@ -233,6 +236,13 @@ def _zookeeper_class_path() -> str:
         raise RuntimeError("PySpark, which includes ZooKeeper's jars, is not installed: run `make setup`")
     jars = Path(spark.origin).parent / "jars"
     return ":".join(str(next(jars.glob(f"{name}-[0-9]*.jar"))) for name in ZOOKEEPER_JARS)
+
+
+def _archive_classes(release: str) -> None:
+    """Let the broker of a smaller cluster write the archive of its classes, once: tests kill theirs."""
+    if not is_complete(class_archive(f"broker-{release}", BROKER)):
+        with running_cluster(1, release=release, settings={"controlled.shutdown.enable": "false"}) as smaller:
+            smaller.stop_broker(1)
 
 
 def _wait_for_port(port: int, process: subprocess.Popen[bytes], name: str) -> None:
