@@ -16,7 +16,7 @@ from reassignd.config import jaas
 from reassignd.config.secret_files import read_lines, read_token
 from reassignd.errors import SettingError
 from server.api.shared.roles import Grants, Identity, Role
-from server.security.unsecured_tokens import UnsecuredTokens
+from server.security.tokens import UnsecuredTokens
 
 PLAIN_MODULE = "PlainLoginModule"
 BEARER_MODULE = "OAuthBearerLoginModule"

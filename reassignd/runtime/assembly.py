@@ -45,7 +45,7 @@ from server.metrics.sources import Sources
 from server.metrics.waiting_ages import WaitingAges
 from server.progress.counts import JobCounts
 from server.progress.progress import Progress
-from server.security.acl_authorizer import AclAuthorizer
+from server.security.acls import AclAuthorizer
 
 # What only HTTP and several instances need is imported when it is used: tests start clusters without it.
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from server.dispatch.authorizer import AllowAll, Authorizer
 from server.dispatch.context import BrokerPort
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic, Znodes
-from server.security.gate import TRUSTED
+from server.security.login import TRUSTED
 
 Serve = Callable[[int, socket.socket, Callable[[BrokerPort, Host], ServedConnection]], None]
 """Serves a socket as a connection to the broker with this port; see `BrokerPorts.serve`."""

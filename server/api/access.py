@@ -13,7 +13,7 @@ from starlette.requests import Request
 from server.api.shared.errors import HttpError
 from server.api.shared.roles import CurrentGrants, Grants, Identity, Role
 from server.http.connection import KEY, HttpConnection
-from server.security.distinguished_names import distinguished_name
+from server.security.subjects import distinguished_name
 
 UNKNOWN_USER = "Local:unknown"
 """The principal of a client on this machine whose user is not known."""

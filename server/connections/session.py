@@ -19,9 +19,8 @@ from server.connections.client_connection import ConnectionLimits, Host, ServedC
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.context import BrokerPort
 from server.dispatch.router import Caller
-from server.security.gate import OPEN, Gate
-from server.security.login import Login, LoginEndedError, token_frame
-from server.security.principals import NoMatchingRuleError
+from server.security.login import OPEN, Gate, Login, LoginEndedError, token_frame
+from server.security.subjects import NoMatchingRuleError
 
 log = logging.getLogger(__name__)
 

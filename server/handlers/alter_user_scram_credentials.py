@@ -18,7 +18,7 @@ from protocol.messages.alter_user_scram_credentials_response import (
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context, RowError, merged
 from server.dispatch.registry import handles
-from server.security.scram_changes import BOUNDS, only_change_of, users_in
+from server.security.scram_credentials import BOUNDS, only_change_of, users_in
 
 
 def refuse(

@@ -16,7 +16,7 @@ from protocol.messages.create_acls_response import AclCreationResult, CreateAcls
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
-from server.security.acl_messages import acl_of
+from server.security.acls import acl_of
 
 NO_AUTHORIZER = "No Authorizer is configured."
 

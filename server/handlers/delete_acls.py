@@ -17,7 +17,7 @@ from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 from server.handlers.create_acls import NO_AUTHORIZER
-from server.security.acl_messages import deleted, fault_of, filter_of
+from server.security.acls import deleted, fault_of, filter_of
 
 
 def refuse(request: DeleteAclsRequest, code: int, message: str | None) -> DeleteAclsResponse:

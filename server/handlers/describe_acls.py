@@ -13,7 +13,7 @@ from protocol.messages.describe_acls_response import DescribeAclsResponse
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
-from server.security.acl_messages import described, filter_of
+from server.security.acls import described, filter_of
 
 NO_AUTHORIZER = "No Authorizer is configured on the broker"
 """Kafka's message, which other APIs have without the broker."""

@@ -9,10 +9,15 @@ import json
 from base64 import urlsafe_b64decode
 
 from protocol.scram import SCRAM_MECHANISMS
-from server.security.mechanisms import InvalidTokenError
-from server.security.oauthbearer import OAUTHBEARER, parsed
-from server.security.plain import PLAIN
-from server.security.scram_messages import by_delegation_token, decoded, first_message
+from server.security.mechanisms import (
+    OAUTHBEARER,
+    PLAIN,
+    InvalidTokenError,
+    by_delegation_token,
+    parse_bearer,
+    parse_scram,
+    unescaped,
+)
 
 LONGEST_NAME = 1000
 """Characters of the longest user name that is recorded."""
@@ -66,8 +71,8 @@ def _plain(message: bytes) -> str:
 
 def _scram(message: bytes) -> str:
     """Return the user; empty with a delegation token, whose owner only the broker knows."""
-    first = first_message(message)
-    return "" if first is None or by_delegation_token(first) else decoded(first["user"])
+    first = parse_scram(message)
+    return "" if first is None or by_delegation_token(first) else unescaped(first["user"])
 
 
 def _bearer(message: bytes) -> str:
@@ -76,7 +81,7 @@ def _bearer(message: bytes) -> str:
     The token may be one that only the broker can read.
     """
     try:
-        authorized, token = parsed(message)
+        authorized, token = parse_bearer(message)
     except InvalidTokenError:
         return ""
     subject = _subject(token)

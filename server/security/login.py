@@ -1,23 +1,32 @@
-"""The login of one connection by SASL (KIP-43, KIP-152, KIP-368; Kafka: SaslServerAuthenticator).
+"""Who the client of a connection is: by TLS certificate, anonymous, or by a login by SASL.
+
+The login is that of one connection (KIP-43, KIP-152, KIP-368; Kafka: SaslServerAuthenticator).
 
 Before the login a client may ask for ApiVersions once, and begin with SaslHandshake. Everything else ends the
 connection, as does a failed login; its error is sent first where Kafka sends one. After a login the requests
 pass to the router, until the session ends: then the client must log in again on the same connection.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from struct import unpack
 
 from common.error_codes import ErrorCode
+from common.tls import peer_certificate
 from protocol.apis import ApiKey
 from protocol.frames import RequestFrame, decode_request, encode_response
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
+from server.dispatch.authorizer import ANONYMOUS, AllowAll
 from server.dispatch.registry import ROUTES
-from server.dispatch.router import refused
+from server.dispatch.router import Caller, refused
+from server.security.acls import AclAuthorizer
 from server.security.mechanisms import Exchange, InvalidTokenError, NewExchange, RefusedError
+from server.security.subjects import PrincipalMapping, distinguished_name
 
 API_VERSIONS = range(5)
 HANDSHAKES = range(2)
@@ -208,3 +217,56 @@ def _out_of_turn(frame: RequestFrame) -> bytes:
         return b""
     text = f"Unexpected Kafka request of type {route.api_key.name} during SASL authentication."
     return refused(frame, ErrorCode.ILLEGAL_SASL_STATE, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The security of a listener. Without arguments everyone is anonymous.
+
+    `authorizer` decides for each connection with the address of its client. With `login` clients log in by
+    SASL. `mapping` names those with a certificate. `trusted` connections come from this process: they need
+    neither.
+    """
+
+    authorizer: AclAuthorizer | None = None
+    login: LoginRules | None = None
+    mapping: PrincipalMapping | None = None
+    trusted: bool = False
+
+    def identified(self, caller: Caller, transport: asyncio.BaseTransport) -> Caller:
+        """Return the caller of a new connection, with its principal as far as it is known and its rights.
+
+        Raises NoMatchingRuleError for a certificate that no rule of `mapping` names, and ValueError for one that
+        cannot be read.
+        """
+        if self.trusted:
+            return caller._replace(rights=AllowAll())
+        principal = ANONYMOUS
+        certificate = peer_certificate(transport)
+        if certificate and self.mapping is not None and self.login is None:
+            principal = f"User:{self.mapping.name(distinguished_name(certificate))}"
+        if self.authorizer is None:
+            return caller._replace(principal=principal)
+        host = java_address(caller.peer.rpartition(":")[0])
+        return caller._replace(principal=principal, rights=self.authorizer.seen_from(host))
+
+    def new_login(self) -> Login | None:
+        """Return the login of a new connection; None if it needs none."""
+        return None if self.login is None or self.trusted else Login(self.login)
+
+
+def java_address(host: str) -> str:
+    """Return the address as ACLs name it: as Java's `InetAddress.getHostAddress` writes it, without `::`."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if not isinstance(address, IPv6Address):
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return ":".join(f"{group:x}" for group in unpack(">8H", address.packed))
+
+
+OPEN = Gate()
+TRUSTED = Gate(trusted=True)

@@ -9,8 +9,14 @@ from collections.abc import Callable
 from scramp import ScramException, ScramMechanism
 
 from controller.model.access import ScramCredential
-from server.security.mechanisms import OTHER_AUTHORIZATION_ID, InvalidTokenError, RefusedError
-from server.security.scram_messages import by_delegation_token, decoded, first_message
+from server.security.mechanisms import (
+    OTHER_AUTHORIZATION_ID,
+    InvalidTokenError,
+    RefusedError,
+    by_delegation_token,
+    parse_scram,
+    unescaped,
+)
 
 Credentials = Callable[[str, str], ScramCredential | None]
 """Returns the credential of a user (first) for a mechanism (second); None if there is none."""
@@ -41,14 +47,14 @@ class ScramExchange:
 
     def _begin(self, token: bytes) -> str:
         """Return the user that the first message names."""
-        first = first_message(token)
+        first = parse_scram(token)
         if first is None or by_delegation_token(first):
             raise InvalidTokenError("an invalid first SCRAM message, or one with a delegation token")
         # scramp takes no authorization id. The user's own one, which Kafka takes, is refused with the last message.
         self._server.set_client_first(f"n,,{first['bare']}")
         if first["authorized"] not in (None, first["user"]):
             raise RefusedError(OTHER_AUTHORIZATION_ID)
-        return decoded(first["user"])
+        return unescaped(first["user"])
 
     def _kept(self, user: str) -> tuple[bytes, bytes, bytes, int] | None:
         found = self._credentials(user, self._mechanism)

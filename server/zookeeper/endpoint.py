@@ -28,7 +28,7 @@ from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller, Router, refused
 from server.handlers import load
-from server.security.scram_changes import BOUNDS, changes_of, users_in
+from server.security.scram_credentials import BOUNDS, changes_of, users_in
 
 log = logging.getLogger(__name__)
 

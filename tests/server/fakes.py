@@ -42,7 +42,7 @@ from server.dispatch.authorizer import (
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Context, Services
 from server.dispatch.registry import ROUTES
-from server.security.acl_authorizer import AclAuthorizer
+from server.security.acls import AclAuthorizer
 from tests.frames import decode_response
 
 log = logging.getLogger(__name__)

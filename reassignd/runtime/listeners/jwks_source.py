@@ -12,7 +12,7 @@ from common.clock import Clock, within
 from common.wording import missing
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
-from server.security.signed_tokens import Keys, parse_keys
+from server.security.tokens import Keys, parse_keys
 
 if TYPE_CHECKING:
     import httpx

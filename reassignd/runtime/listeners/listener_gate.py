@@ -17,15 +17,19 @@ from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError
 from reassignd.runtime.listeners.jwks_source import JwksUrl, jwks_source
 from reassignd.runtime.listeners.tls import checked_server_context
-from server.security.acl_authorizer import AclAuthorizer
-from server.security.gate import Gate
-from server.security.login import LoginRules
-from server.security.mechanisms import NewExchange
-from server.security.oauthbearer import OAUTHBEARER, BearerExchange, Validate
-from server.security.plain import PLAIN, PlainExchange
-from server.security.principals import PrincipalMapping, parse_rules
-from server.security.scram_changes import password_credential
-from server.security.signed_tokens import SignedTokens
+from server.security.acls import AclAuthorizer
+from server.security.login import Gate, LoginRules
+from server.security.mechanisms import (
+    OAUTHBEARER,
+    PLAIN,
+    BearerExchange,
+    NewExchange,
+    PlainExchange,
+    Validate,
+)
+from server.security.scram_credentials import password_credential
+from server.security.subjects import PrincipalMapping, parse_rules
+from server.security.tokens import SignedTokens
 
 log = logging.getLogger(__name__)
 

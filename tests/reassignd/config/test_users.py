@@ -7,7 +7,7 @@ import pytest
 from reassignd.config.users import MOST_USERS, plain_users, read_grants, read_users, unsecured_tokens
 from reassignd.errors import CommandError
 from server.api.shared.roles import Identity, Role
-from server.security.unsecured_tokens import UnsecuredTokens
+from server.security.tokens import UnsecuredTokens
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 BEARER = "OAuthBearerLoginModule required"

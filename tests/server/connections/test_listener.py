@@ -22,7 +22,7 @@ from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.counters import Counters
-from server.security.gate import TRUSTED
+from server.security.login import TRUSTED
 from tests.server.fakes import FakeBroker
 from tests.server.sockets import PROMPT, Talk, serving, until
 

@@ -18,10 +18,9 @@ from server.connections.client_connection import ConnectionLimits
 from server.connections.session import Session
 from server.dispatch.router import Caller
 from server.driver.driver import DriverStoppedError
-from server.security.gate import OPEN, Gate
-from server.security.login import LoginRules
-from server.security.plain import PlainExchange
-from server.security.principals import parse_rules
+from server.security.login import OPEN, Gate, LoginRules
+from server.security.mechanisms import PlainExchange
+from server.security.subjects import parse_rules
 from tests.server.fakes import FakeBroker, FakeClient, FakeHost, FakeTransport
 from tests.server.security.certificates import FakeTls, certificate
 

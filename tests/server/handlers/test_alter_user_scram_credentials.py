@@ -12,7 +12,7 @@ from protocol.messages.alter_user_scram_credentials_request import (
 )
 from server.handlers.alter_user_scram_credentials import handle, refuse
 from tests.server.fakes import FakeDriver, answer, context, encodable
-from tests.server.security.test_scram_changes import upsertion
+from tests.server.security.test_scram_credentials import upsertion
 
 REQUEST = AlterUserScramCredentialsRequest(
     [ScramCredentialDeletion("bob", 1)], [upsertion("ann"), upsertion("eve", mechanism=9)]

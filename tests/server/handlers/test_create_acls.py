@@ -10,7 +10,7 @@ from controller.state.access import AclIndex
 from protocol.errors import ApiError
 from protocol.messages.create_acls_request import AclCreation, CreateAclsRequest
 from server.handlers.create_acls import handle, refuse
-from server.security.acl_authorizer import AclAuthorizer
+from server.security.acls import AclAuthorizer
 from tests.controller.acls import acl
 from tests.server.fakes import FakeDriver, answer, context, encodable
 

@@ -10,7 +10,7 @@ from controller.state.access import AclIndex
 from protocol.errors import ApiError
 from protocol.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from server.handlers.delete_acls import handle, refuse
-from server.security.acl_authorizer import AclAuthorizer
+from server.security.acls import AclAuthorizer
 from tests.controller.acls import acl
 from tests.server.fakes import FakeDriver, answer, context, encodable
 

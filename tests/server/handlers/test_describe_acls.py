@@ -9,7 +9,7 @@ from controller.state.state import State
 from protocol.errors import ApiError
 from protocol.messages.describe_acls_request import DescribeAclsRequest
 from server.handlers.describe_acls import handle, refuse
-from server.security.acl_authorizer import AclAuthorizer
+from server.security.acls import AclAuthorizer
 from tests.controller.acls import acl
 from tests.server.fakes import answer, context, encodable
 

@@ -22,12 +22,10 @@ from server.dispatch.authorizer import UNKNOWN
 from server.relay.login import user_of
 from server.relay.sasl import authenticate, handshake
 from server.security.login import Login, LoginEndedError, LoginRules
-from server.security.mechanisms import NewExchange
-from server.security.oauthbearer import BearerExchange
-from server.security.plain import PlainExchange
+from server.security.mechanisms import BearerExchange, NewExchange, PlainExchange
 from server.security.scram import ScramExchange
-from server.security.scram_changes import password_credential
-from server.security.unsecured_tokens import UnsecuredTokens
+from server.security.scram_credentials import password_credential
+from server.security.tokens import UnsecuredTokens
 from tests.server.relay.doubles import Talk, client, finished
 from tests.server.relay.logins import bearer
 from tests.server.security.tokens import unsecured

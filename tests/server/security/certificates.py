@@ -2,7 +2,7 @@
 
 import asyncio
 
-from server.security.distinguished_names import KEYWORDS
+from server.security.subjects import KEYWORDS
 
 UTF8, PRINTABLE, IA5, INTEGER = 0x0C, 0x13, 0x16, 0x02
 

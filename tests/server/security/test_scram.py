@@ -10,8 +10,8 @@ from controller.model.access import ScramCredential
 from protocol.scram import SHA_256, SHA_512, ScramMechanism
 from server.security.mechanisms import OTHER_AUTHORIZATION_ID, InvalidTokenError, RefusedError
 from server.security.scram import ScramExchange
-from server.security.scram_changes import password_credential
-from tests.server.security.test_scram_changes import SALT, SERVER, STORED
+from server.security.scram_credentials import password_credential
+from tests.server.security.test_scram_credentials import SALT, SERVER, STORED
 
 NAMES = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=1)
 PASSWORDS = st.text(st.characters(codec="utf-8"), min_size=1)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from server.security.oauthbearer import BearerToken, TokenRefusedError
-from server.security.signed_tokens import Keys, SignedTokens, parse_keys
+from server.security.mechanisms import BearerToken, TokenRefusedError
+from server.security.tokens import Keys, SignedTokens, parse_keys
 from tests.server.security.tokens import claims, jwks, private_key, rsa_key, signed, unsecured
 
 jwt = pytest.importorskip("jwt", reason="the extra oauth is not installed")

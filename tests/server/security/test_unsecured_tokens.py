@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.security.oauthbearer import BearerToken, TokenRefusedError
-from server.security.unsecured_tokens import UnsecuredTokens
+from server.security.mechanisms import BearerToken, TokenRefusedError
+from server.security.tokens import UnsecuredTokens
 from tests.server.security.tokens import part, unsecured
 
 NOW = 1_000_000

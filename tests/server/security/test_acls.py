@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.model.access import Acl, AclFilter, PatternType, ResourceKind
+from controller.model.access import Acl, AclFilter, Operation, PatternType, ResourceKind
+from controller.state.access import AclIndex
 from protocol.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
 from protocol.messages.delete_acls_request import DeleteAclsFilter
 from protocol.messages.describe_acls_request import DescribeAclsRequest
-from server.security.acl_messages import acl_of, deleted, described, fault_of, filter_of
+from server.dispatch.authorizer import CLUSTER, topic
+from server.security.acls import AclAuthorizer, acl_of, deleted, described, fault_of, filter_of
 from tests.controller.acls import ACLS, FILTERS, acl
 
 
@@ -73,3 +75,31 @@ def test_listed_acls_are_grouped_by_resource(acls: list[Acl]) -> None:
 def test_no_acls_are_no_resources() -> None:
     assert described([]) == []
     assert [len(each.acls) for each in described([acl(), acl(principal="User:bob")])] == [2]
+
+
+READ = Operation.READ
+
+
+def authorizer(**settings: Any) -> AclAuthorizer:
+    acls = AclIndex()
+    acls.add(acl("orders", "User:anna", host="10.0.0.1"))
+    return AclAuthorizer(acls)._replace(**settings)
+
+
+def test_an_acl_applies_to_callers_from_its_host() -> None:
+    assert authorizer().seen_from("10.0.0.1").allows("User:anna", READ, topic("orders"))
+    assert not authorizer().seen_from("10.0.0.2").allows("User:anna", READ, topic("orders"))
+    assert not authorizer().allows("User:anna", READ, topic("orders"))
+
+
+def test_a_super_user_may_do_everything() -> None:
+    by_super_user = authorizer(super_users=frozenset({"User:root"}))
+    assert by_super_user.allows("User:root", Operation.ALTER, CLUSTER)
+    assert not by_super_user.allows("User:anna", Operation.ALTER, CLUSTER)
+
+
+def test_resources_without_an_acl_can_be_open_to_everyone() -> None:
+    opened = authorizer(allow_without_acl=True)
+    assert opened.allows("User:bob", READ, topic("free"))
+    assert not opened.allows("User:bob", READ, topic("orders"))
+    assert not authorizer().allows("User:bob", READ, topic("free"))

@@ -13,7 +13,7 @@ from protocol.messages.alter_user_scram_credentials_request import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from server.security.scram_changes import changes_of, only_change_of, users_in
+from server.security.scram_credentials import changes_of, only_change_of, users_in
 
 # RFC 7677, section 3: the example of SCRAM-SHA-256.
 SALT = b"[m\x99h\x9d\x12\x35\x8e\xec\xa0K\x14\x126\xfa\x81"

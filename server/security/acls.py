@@ -1,16 +1,18 @@
-"""ACLs and filters of the messages of 29, 30 and 31, as the controller has them and back."""
+"""ACLs: those of the messages 29, 30 and 31, as the controller has them and back, and the authorizer that uses them."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from itertools import groupby
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
+from controller.state.access import AclIndex
 from protocol.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
 from protocol.messages.delete_acls_response import DeleteAclsMatchingAcl
 from protocol.messages.describe_acls_response import AclDescription, DescribeAclsResource
+from server.dispatch.authorizer import Resource
 
 E = TypeVar("E", bound=IntEnum)
 
@@ -111,3 +113,31 @@ def _known(kind: type[E], number: int) -> E:
         return kind(number)
     except ValueError:
         return kind(UNKNOWN)
+
+
+ANY_HOST = ""
+"""The host of a caller without an address. Only ACLs for all hosts apply to it."""
+
+
+class AclAuthorizer(NamedTuple):
+    """Decides by ACLs. Implements `server.dispatch.authorizer.Authorizer` for callers from one host.
+
+    `super_users` are principals that may do everything. `allow_without_acl` is the answer for resources
+    without any ACL (Kafka: allow.everyone.if.no.acl.found).
+    """
+
+    acls: AclIndex
+    super_users: frozenset[str] = frozenset()
+    allow_without_acl: bool = False
+    host: str = ANY_HOST
+
+    def seen_from(self, host: str) -> "AclAuthorizer":
+        """Return the authorizer for callers from this host (the address without the port)."""
+        return self._replace(host=host)
+
+    def allows(self, principal: str, operation: Operation, resource: Resource, /) -> bool:
+        if principal in self.super_users:
+            return True
+        return self.acls.allows(
+            principal, self.host, operation, resource.kind, resource.name, default=self.allow_without_acl
+        )
