@@ -18,7 +18,7 @@ class Event(AnyEvent, Generic[Reply]):
 
 
 class Requester(NamedTuple):
-    """The client that sent a request, for the audit log."""
+    """Who asks: the client that sent a request. Jobs, the log and the audit log name it."""
 
     principal: str = "User:ANONYMOUS"
     client_id: str | None = None

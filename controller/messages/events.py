@@ -27,15 +27,12 @@ class AlterReassignments(Event[AlterReply]):
     deadline_ms: int | None = None
     """When the time of the request is over, in milliseconds since 1970. Later it is refused, as in Kafka."""
     allow_replication_factor_change: bool = True
-    principal: str = "User:ANONYMOUS"
-    client_id: str | None = None
+    requester: Requester = UNKNOWN_REQUESTER
     priority: int = 0
     throttle: int = 0
     """Bytes a second for the job's replicas in flight; 0 for no throttle of its own."""
     paused: bool = False
     """Whether the job waits to be resumed before its first step."""
-    via: str = ""
-    """As in `Requester`."""
 
 
 # ---- topics -----------------------------------------------------------------------------------------------

@@ -56,10 +56,7 @@ class RollBackJob(Event[RollBackReply]):
     """Take a whole job back, finished partitions included."""
 
     job: int
-    principal: str = "User:ANONYMOUS"
-    client_id: str | None = None
-    via: str = ""
-    """As in `Requester`."""
+    requester: Requester = UNKNOWN_REQUESTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +68,11 @@ class Queue(Event[AlterReply]):
 
     topics: Sequence[AlterTopic]
     append: bool = False
-    principal: str = "User:ANONYMOUS"
-    client_id: str | None = None
+    requester: Requester = UNKNOWN_REQUESTER
     priority: int = -1
     """By default below that of orders."""
     throttle: int = 0
     paused: bool = False
-    via: str = ""
-    """As in `Requester`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def open_job(d: Decision, kind: JobKind, request: Request) -> int:
 
     It becomes a record in `seal_job`, because a request may order nothing.
     """
-    job = Job(d.state.last_job + 1, kind, d.now_ms, request.principal, request.client_id)
+    job = Job(d.state.last_job + 1, kind, d.now_ms, request.requester.principal, request.requester.client_id)
     if isinstance(request, RollBackJob):
         job = job._replace(undoes=request.job)
     else:

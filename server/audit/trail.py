@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from controller.messages import events, job_events
-from controller.messages.event import AnyEvent
+from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import AlterScramCredentials
 from controller.model.access import Acl, ScramCredential
 from controller.model.audit import AuditAction, AuditEntry
@@ -23,8 +23,13 @@ from server.audit.detail import LENGTH, NAMED, AuditDetail
 Decide = Callable[[Decision, AnyEvent], Iterator[None]]
 
 
-_Made = tuple[AuditAction, str, str | None, int, AuditDetail]
-"""Action, principal, client id, job, detail."""
+class _Made(NamedTuple):
+    """What an entry says, without its number and time."""
+
+    action: AuditAction
+    requester: Requester
+    job: int
+    detail: AuditDetail
 
 
 class AuditTrail:
@@ -65,19 +70,20 @@ class AuditTrail:
         fields = None if make is None else make(self._state, event, decision)
         if fields is None:
             return None
-        action, principal, client_id, job, detail = fields
+        action, requester, job, detail = fields
         for name in before:
             # Of several configs, some may have been refused.
             if job or name in detail.configs:
                 detail.before[name] = before[name]
-        requester: Any = getattr(event, "requester", event)
         detail.via = requester.via
         self._last_id += 1
         # Searches by time need times that never decrease, also if the clock is set back.
         self._last_ms = max(self._last_ms, decision.now_ms)
         self.counts[action.value] += 1
         text = msgspec.json.encode(detail).decode()
-        return AuditEntry(self._last_id, self._last_ms, action, principal, client_id, job, text)
+        return AuditEntry(
+            self._last_id, self._last_ms, action, requester.principal, requester.client_id, job, text
+        )
 
 
 def acl_detail(changes: Sequence[Change]) -> AuditDetail:
@@ -140,7 +146,7 @@ def _altered(state: State, event: events.AlterReassignments, decision: Decision)
         paused=event.paused,
         **_topics(reply.topics),
     )
-    return action, event.principal, event.client_id, reply.job, detail
+    return _Made(action, event.requester, reply.job, detail)
 
 
 def _queued(state: State, event: job_events.Queue, decision: Decision) -> _Made | None:
@@ -155,7 +161,7 @@ def _queued(state: State, event: job_events.Queue, decision: Decision) -> _Made 
         paused=event.paused,
         **_topics(reply.topics),
     )
-    return AuditAction.QUEUE, event.principal, event.client_id, reply.job, detail
+    return _Made(AuditAction.QUEUE, event.requester, reply.job, detail)
 
 
 def _rolled_back(state: State, event: job_events.RollBackJob, decision: Decision) -> _Made | None:
@@ -165,27 +171,27 @@ def _rolled_back(state: State, event: job_events.RollBackJob, decision: Decision
     detail = AuditDetail(
         partitions=_total(state, reply.job), skipped=len(reply.skipped), rolled_back=event.job
     )
-    return AuditAction.ROLLBACK, event.principal, event.client_id, reply.job, detail
+    return _Made(AuditAction.ROLLBACK, event.requester, reply.job, detail)
 
 
 def _paused(state: State, event: job_events.Pause, decision: Decision) -> _Made | None:
     reply: Outcome = decision.reply
     action = AuditAction.PAUSE if event.paused else AuditAction.RESUME
     left = state.open.get(event.job, 0) if event.job else sum(state.open.values())
-    return (action, *event.requester[:2], event.job or 0, AuditDetail(left=left)) if reply.ok else None
+    return _Made(action, event.requester, event.job or 0, AuditDetail(left=left)) if reply.ok else None
 
 
 def _prioritized(_: State, event: job_events.Prioritize, decision: Decision) -> _Made | None:
     reply: Outcome = decision.reply
     detail = AuditDetail(priority=event.priority)
-    return (AuditAction.PRIORITY, *event.requester[:2], event.job, detail) if reply.ok else None
+    return _Made(AuditAction.PRIORITY, event.requester, event.job, detail) if reply.ok else None
 
 
 def _throttled(_: State, event: job_events.ThrottleJob, decision: Decision) -> _Made | None:
     # Not an action of its own: instances of earlier versions read these entries.
     reply: Outcome = decision.reply
     detail = AuditDetail(configs={THROTTLE: _rate(event.throttle)})
-    return (AuditAction.LIMITS, *event.requester[:2], event.job, detail) if reply.ok else None
+    return _Made(AuditAction.LIMITS, event.requester, event.job, detail) if reply.ok else None
 
 
 def _configs_altered(_: State, event: events.AlterConfigs, decision: Decision) -> _Made | None:
@@ -199,15 +205,15 @@ def _configs_altered(_: State, event: events.AlterConfigs, decision: Decision) -
     configs = dict(_changed_configs(accepted))
     if not configs:
         return None
-    return AuditAction.LIMITS, *event.requester[:2], 0, AuditDetail(configs=configs)
+    return _Made(AuditAction.LIMITS, event.requester, 0, AuditDetail(configs=configs))
 
 
 def _acls_changed(_: State, event: events.CreateAcls | events.DeleteAcls, decision: Decision) -> _Made | None:
-    return AuditAction.ACLS, *event.requester[:2], 0, acl_detail(decision.changes)
+    return _Made(AuditAction.ACLS, event.requester, 0, acl_detail(decision.changes))
 
 
 def _users_altered(_: State, event: events.AlterScramCredentials, decision: Decision) -> _Made | None:
-    return AuditAction.USERS, *event.requester[:2], 0, user_detail(decision.changes)
+    return _Made(AuditAction.USERS, event.requester, 0, user_detail(decision.changes))
 
 
 def _priority_before(state: State, event: job_events.Prioritize) -> dict[str, str | None]:

@@ -116,11 +116,15 @@ def _accepted(job: Job) -> None:
 
 
 def _cancelled(event: events.AlterReassignments, partitions: int) -> None:
-    client = f" {event.client_id:.250}" if event.client_id else ""
-    fields = {"partitions": partitions, "principal": event.principal}
+    client = f" {event.requester.client_id:.250}" if event.requester.client_id else ""
+    fields = {"partitions": partitions, "principal": event.requester.principal}
     what = {"event": "partitions_cancelled", "fields": fields}
     log.info(
-        "%s cancelled, from %.250s%s", counted(partitions, "partition"), event.principal, client, extra=what
+        "%s cancelled, from %.250s%s",
+        counted(partitions, "partition"),
+        event.requester.principal,
+        client,
+        extra=what,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode, ids, integer, rows_of, string
 from common.lists import grouped
+from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, AlterReassignments, ResourceChanges
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue
 from controller.model.cluster import Replicas, ResourceType, TopicPartition
@@ -126,13 +127,13 @@ PRINCIPAL = "ZooKeeper"
 def alter_event(entries: Iterable[Entry], path: str) -> AlterReassignments:
     """Return the event that orders the entries' targets; `path` is the znode that contains them."""
     topics = _by_topic((each.key, each.replicas) for each in entries)
-    return AlterReassignments(topics, principal=PRINCIPAL, client_id=path)
+    return AlterReassignments(topics, requester=Requester(PRINCIPAL, path))
 
 
 def queue_event(entries: Iterable[Entry]) -> Queue:
     """Return the event that queues the entries behind what runs; partitions that are moving are rolled back first."""
     topics = _by_topic((each.key, each.replicas) for each in entries)
-    return Queue(topics, principal=PRINCIPAL, client_id=paths.QUEUE)
+    return Queue(topics, requester=Requester(PRINCIPAL, paths.QUEUE))
 
 
 class Cancellation(NamedTuple):
@@ -162,7 +163,7 @@ def cancellation(state: State, pending: Sequence[Entry], unaccepted: Sequence[En
         elif entry.original != partition.replicas:
             rows[entry.key] = entry.original
     topics = _by_topic(rows.items())
-    event = AlterReassignments(topics, principal=PRINCIPAL, client_id=paths.CANCEL)
+    event = AlterReassignments(topics, requester=Requester(PRINCIPAL, paths.CANCEL))
     return Cancellation(event, list(rows), skipped)
 
 

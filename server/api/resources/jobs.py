@@ -232,7 +232,7 @@ async def preview_rollback(call: Call) -> RollbackPreview:
 
 async def roll_back(call: Call) -> Response:
     """Start a job that returns every partition to the replicas it had before the job."""
-    reply = await call.submit(RollBackJob(_job(call).id, call.principal, call.client_id, call.identity.via))
+    reply = await call.submit(RollBackJob(_job(call).id, call.requester))
     require(reply.outcome)
     return streamed(RolledBack(reply.job or None, []), _skipped(reply), status=202)
 
@@ -280,11 +280,9 @@ def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterRe
     throttle, priority = options.throttle or 0, options.priority
     if options.queue or options.append:
         queue_priority = -1 if priority is UNSET else priority
-        event = Queue(topics, options.append, call.principal, call.client_id, queue_priority, throttle)
-        return replace(event, paused=options.paused, via=call.identity.via)
-    order = AlterReassignments(
-        topics, principal=call.principal, client_id=call.client_id, via=call.identity.via
-    )
+        event = Queue(topics, options.append, call.requester, queue_priority, throttle)
+        return replace(event, paused=options.paused)
+    order = AlterReassignments(topics, requester=call.requester)
     return replace(order, priority=priority or 0, throttle=throttle, paused=options.paused)
 
 

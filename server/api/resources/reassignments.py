@@ -111,9 +111,7 @@ async def cancel(call: Call) -> Response:
     """
     body, partitions = await call.read_body(_read)
     targets = await _targets(call, body, partitions)
-    event = AlterReassignments(
-        targets, principal=call.principal, client_id=call.client_id, via=call.identity.via
-    )
+    event = AlterReassignments(targets, requester=call.requester)
     reply = await call.submit(event)
     await call.off_loop.run(clear_topics, targets or [])
     if body.topic is not UNSET:

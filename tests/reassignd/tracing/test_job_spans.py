@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from controller.messages.event import Requester
+
 pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry is not installed (requirements/test.txt)")
 
 from opentelemetry.sdk.trace import ReadableSpan
@@ -55,7 +57,7 @@ class SpansRig:
 
     def order(self, replicas: Replicas | None, *partitions: int) -> None:
         rows = [AlterRow(number, replicas) for number in partitions]
-        self.controller.do(AlterReassignments([AlterTopic("foo", rows)], principal="User:ann"))
+        self.controller.do(AlterReassignments([AlterTopic("foo", rows)], requester=Requester("User:ann")))
 
     def found(self) -> list["Found"]:
         """Return the spans that have ended, with their times in milliseconds."""

@@ -47,7 +47,7 @@ class Audited:
             AlterRow(number, None if target is None else tuple(target))
             for number, target in enumerate(targets)
         ]
-        return self.do(AlterReassignments([AlterTopic("foo", rows)], principal="User:ann", client_id="tool"))
+        return self.do(AlterReassignments([AlterTopic("foo", rows)], requester=Requester("User:ann", "tool")))
 
 
 @pytest.fixture
@@ -94,8 +94,13 @@ def test_refused_requests_have_no_entry(audited: Audited) -> None:
 
 def test_a_queued_plan_and_its_rollback_have_entries(audited: Audited) -> None:
     topics = [AlterTopic("foo", [AlterRow(0, (2,))])]
-    assert told(audited.do(Queue(topics, principal="User:ann")))[:4] == ("queue", "User:ann", None, 1)
-    action, _, _, job, detail = told(audited.do(RollBackJob(1, "User:ann")))
+    assert told(audited.do(Queue(topics, requester=Requester("User:ann"))))[:4] == (
+        "queue",
+        "User:ann",
+        None,
+        1,
+    )
+    action, _, _, job, detail = told(audited.do(RollBackJob(1, Requester("User:ann"))))
     assert (action, job, detail["rolled_back"]) == ("rollback", 2, 1)
 
 
@@ -109,11 +114,13 @@ def test_pause_resume_and_priority_name_the_requester(audited: Audited) -> None:
 
 def test_the_instance_that_forwarded_a_request_is_named(audited: Audited) -> None:
     via = ANN._replace(via="standby")
-    assert told(audited.do(AlterReassignments([AlterTopic("foo", [AlterRow(0, (2,))])], via="standby")))[4][
-        "via"
-    ] == ("standby")
+    assert told(
+        audited.do(
+            AlterReassignments([AlterTopic("foo", [AlterRow(0, (2,))])], requester=Requester(via="standby"))
+        )
+    )[4]["via"] == ("standby")
     assert told(audited.do(Pause(None, True, via)))[4] == {"left": 1, "via": "standby"}
-    assert told(audited.do(RollBackJob(1, via="standby")))[4]["via"] == "standby"
+    assert told(audited.do(RollBackJob(1, requester=Requester(via="standby"))))[4]["via"] == "standby"
 
 
 def config(name: str, value: str | None, op: ConfigOp = ConfigOp.SET) -> ResourceChanges:

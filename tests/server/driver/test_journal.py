@@ -11,7 +11,7 @@ import pytest
 from common.clock import ManualClock
 from common.error_codes import ErrorCode
 from controller.gateway.events import Submitted, UpstreamPolled
-from controller.messages.event import AnyEvent
+from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
@@ -63,7 +63,7 @@ class JournalRig:
 
     def order(self, replicas: tuple[int, ...] | None, *partitions: int) -> AlterReassignments:
         rows = [AlterRow(number, replicas) for number in partitions]
-        return AlterReassignments([AlterTopic("foo", rows)], principal="User:ann", client_id="tool")
+        return AlterReassignments([AlterTopic("foo", rows)], requester=Requester("User:ann", "tool"))
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_an_ended_job_is_logged_with_its_result(journal: JournalRig) -> None:
 
 
 def test_a_long_client_id_is_cut(journal: JournalRig) -> None:
-    order = replace(journal.order((3, 4), 0), client_id="x" * 30_000)
+    order = replace(journal.order((3, 4), 0), requester=Requester("User:ann", "x" * 30_000))
     assert journal.lines(order) == [f"job 1 accepted: 1 partition, from User:ann {'x' * 250}"]
     assert journal.lines(replace(order, topics=journal.order(None, 0).topics))[0].endswith(f" {'x' * 250}")
 

@@ -6,6 +6,7 @@ import pytest
 
 from common.error_codes import ErrorCode
 from common.off_loop import WorkerThread
+from controller.messages.event import Requester
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.errors import DONE, Outcome
@@ -37,7 +38,7 @@ async def test_the_rows_reach_the_controller_unchanged(monkeypatch: pytest.Monke
     driver = FakeDriver(AlterReply(DONE, []))
     await answer(handle, REQUEST, context(1, driver=driver))
     foo = AlterTopic("foo", [AlterRow(0, (1, 2)), AlterRow(1, None)])
-    expected = AlterReassignments([foo, AlterTopic("bar", None)], 1_005, False, "User:ANONYMOUS", "me")
+    expected = AlterReassignments([foo, AlterTopic("bar", None)], 1_005, False, Requester(client_id="me"))
     assert driver.events == [expected]
 
 

@@ -8,6 +8,7 @@ from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.orders import Entry, decode_file, decode_plan, encode_plan, fitting
 from backends.zookeeper.znodes.fields import ZnodeError, encode
 from common.error_codes import ErrorCode
+from controller.messages.event import Requester
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import (
     Config,
@@ -44,7 +45,7 @@ def test_rows_are_grouped_by_topic() -> None:
         AlterTopic("a", [AlterRow(0, (1,)), AlterRow(1, (3,))]),
         AlterTopic("b", [AlterRow(0, (2,))]),
     ]
-    assert (event.principal, event.client_id) == ("ZooKeeper", "/path")
+    assert event.requester == Requester("ZooKeeper", "/path")
 
 
 def test_only_reassignments_ordered_through_zookeeper_are_pending() -> None:
