@@ -22,8 +22,8 @@ UNKNOWN_USER = "Local:unknown"
 class Access:
     """What a request needs: a token or a client certificate, where one of these is configured.
 
-    Otherwise the client must run as one of `users` (user ids of this machine); None permits every client. Local users
-    have the role operator.
+    Otherwise the client must run as one of `users` (user ids of this machine); None permits every client.
+    Local users have the role operator.
     """
 
     def __init__(
@@ -64,7 +64,8 @@ class Access:
         if self.users is not None and user not in self.users:
             raise HttpError(
                 403,
-                f"not allowed for {'an unknown user' if user is None else f'user {user}'} of this machine: /v1 is open to the "
+                f"not allowed for {'an unknown user' if user is None else f'user {user}'} of this "
+                "machine: /v1 is open to the "
                 "user that runs reassignd, and to root (use sudo); for others set http.access.file",
             )
         return Identity(UNKNOWN_USER if user is None else f"Local:{_user_name(user)}", Role.OPERATOR)

@@ -1,8 +1,8 @@
 """The other instances, for `/v1`: the port to them, and the client of a request that one of them passes on.
 
-The other instance has authenticated the client, perhaps by a certificate or as a local user, which this instance
-cannot see. It signs the client's name and role, with the method and the path, by the secret of the instances. The
-signature is valid for a short time.
+The other instance has authenticated the client, perhaps by a certificate or as a local user, which this
+instance cannot see. It signs the client's name and role, with the method and the path, by the secret of the
+instances. The signature is valid for a short time.
 """
 
 import hmac

@@ -1,7 +1,7 @@
 """`/v1` at a standby: requests are passed on to the active instance, with streams.
 
-The standby authenticates the client, and signs its name and role (`server.api.other_instances`). A request that was
-passed on is not passed on again.
+The standby authenticates the client, and signs its name and role (`server.api.other_instances`). A request
+that was passed on is not passed on again.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ OF_ONE_CONNECTION = frozenset({
 CHECKED_HERE = frozenset({
     "host", "origin", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "authorization", HEADER,
 })  # fmt: skip
-"""Headers about the client and the site that it has named, which this instance has checked. A token goes no further
-than necessary."""
+"""Headers about the client and the site that it has named, which this instance has checked. A token goes
+no further than necessary."""
 
 
 class ActiveUrl(Protocol):
@@ -60,8 +60,8 @@ class ActiveUrl(Protocol):
 class ActiveProxy:
     """Implements `server.api.other_instances.OtherInstances`.
 
-    `tls` returns the context for HTTPS, always the same one, which trusts a renewed certificate then; None trusts the
-    system's authorities.
+    `tls` returns the context for HTTPS, always the same one, which trusts a renewed certificate then; None
+    trusts the system's authorities.
     """
 
     def __init__(
@@ -183,7 +183,10 @@ def _target(request: Request) -> str:
 
 
 def _url_at(url: str, target: str) -> httpx.URL:
-    """Return the URL of the target at the instance, whose host and port no target can change. Raises HttpError."""
+    """Return the URL of the target at the instance, whose host and port no target can change.
+
+    Raises HttpError.
+    """
     base = httpx.URL(url)
     try:
         return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target.encode())

@@ -139,7 +139,8 @@ class Api:
 
     def _refusal_of(self, request: Request) -> str:
         if self.peers is not None and HEADER in request.headers:
-            return ""  # The signature was verified, and has expired by now. The other instance checks its client.
+            # The signature was verified, and has expired by now. The other instance checks its client.
+            return ""
         try:
             self._identity(request)
         except HttpError as error:
@@ -166,7 +167,10 @@ class Api:
 
 
 async def _shared(call: Call, endpoint: Endpoint, query: tuple[Struct, ...], max_age: int) -> Response:
-    """Return an answer that may be `max_age` seconds old, or that the client has it already (RFC 9110: If-None-Match)."""
+    """Return an answer that may be `max_age` seconds old, or that the client has it already.
+
+    RFC 9110: If-None-Match.
+    """
     request = call.request
 
     async def make() -> bytes:

@@ -1,4 +1,7 @@
-"""The readers of the event stream. The events that wait for a reader are bounded; a reader that is too slow is dropped."""
+"""The readers of the event stream.
+
+The events that wait for a reader are bounded; a reader that is too slow is dropped.
+"""
 
 import asyncio
 from collections import deque

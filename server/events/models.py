@@ -57,7 +57,8 @@ class PartitionEvent(Struct, tag_field="event", tag="partition"):
     state: Annotated[
         str,
         Meta(
-            description="`moving`, `waiting`, `queued` or `pending`; at the end `done`, `rolled back`, `taken over`, "
+            description="`moving`, `waiting`, `queued` or `pending`; at the end `done`, `rolled back`, "
+            "`taken over`, "
             "`topic deleted` or `stopped`."
         ),
     ]

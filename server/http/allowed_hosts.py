@@ -5,7 +5,8 @@ from collections.abc import Collection
 from ipaddress import ip_address
 
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9][A-Za-z0-9._-]{0,252}))(?::[0-9]{1,5})?")
-"""A name, an IPv4 address, or an IPv6 address in brackets, with or without a port: less than RFC 3986 allows."""
+"""A name, an IPv4 address, or an IPv6 address in brackets, with or without a port: less than RFC 3986
+allows."""
 
 
 class AllowedHosts:

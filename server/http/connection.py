@@ -1,7 +1,7 @@
 """One HTTP connection: what the client sends, parsed by h11, and the time limits for its client.
 
-Nothing is read ahead of the application: the client waits, as for its answers, when more than `MOST_UNREAD` bytes have
-not been asked for.
+Nothing is read ahead of the application: the client waits, as for its answers, when more than `MOST_UNREAD`
+bytes have not been asked for.
 """
 
 import asyncio
@@ -118,7 +118,7 @@ class HttpConnection(asyncio.Protocol):
                 self._common.open.pop(self, None)
         return self.transport is not None
 
-    # ---- limits ---------------------------------------------------------------------------------------------
+    # ---- limits --------------------------------------------------------------------------------------------
 
     @property
     def waits_for_client(self) -> bool:
@@ -154,14 +154,17 @@ class HttpConnection(asyncio.Protocol):
             self.answering, self._idle_since, self._received = False, self._now(), 0
             self._answers += 1
 
-    # ---- the client -----------------------------------------------------------------------------------------
+    # ---- the client ----------------------------------------------------------------------------------------
 
     def user(self) -> int | None:
-        """Return the id of the user that owns the client's socket, if it is on this machine and the system tells it."""
+        """Return the id of the user that owns the client's socket, if it is on this machine."""
         return user_of(None if self.transport is None else self.transport.get_extra_info("socket"))
 
     async def event(self) -> object:
-        """Return what the client sends next. Raises ConnectionError at its end, and h11.RemoteProtocolError."""
+        """Return what the client sends next.
+
+        Raises ConnectionError at its end, and h11.RemoteProtocolError.
+        """
         while not self.closed:
             event = self._next_event()
             if event is not h11.NEED_DATA:
@@ -248,7 +251,7 @@ class HttpConnection(asyncio.Protocol):
             if not self._loop_owns_socket:
                 self._socket.close()
 
-    # ---- asyncio.Protocol -----------------------------------------------------------------------------------
+    # ---- asyncio.Protocol ----------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # it is one
         self.transport = transport

@@ -1,4 +1,4 @@
-"""All HTTP connections: their number is limited; a new one replaces the one that has been silent for the longest time."""
+"""All HTTP connections: their number is limited; a new one replaces the one that is silent longest."""
 
 import asyncio
 import contextlib
@@ -70,7 +70,10 @@ class HttpConnections:
                     connection.abort(reason)
 
     async def stop(self) -> None:
-        """Stop accepting. Close idle connections at once, and others after their answer or `GRACE_SECONDS`."""
+        """Stop accepting.
+
+        Close idle connections at once, and others after their answer or `GRACE_SECONDS`.
+        """
         listening, self._listening = self._listening, None
         if listening is not None:
             asyncio.get_running_loop().remove_reader(listening.fileno())
@@ -89,7 +92,8 @@ class HttpConnections:
         await cancel(*self._tasks)
 
     def _accept(self) -> None:
-        # Accept many at once: under load one iteration of the loop may take long, and a probe waits in the same backlog.
+        # Accept many at once: under load one iteration of the loop may take long, and a probe waits in the
+        # same backlog.
         for _ in range(ACCEPTS):
             if self._listening is None:
                 return
@@ -103,7 +107,10 @@ class HttpConnections:
             self._admit(accepted)
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
-        """Stop accepting for a while: most likely too many files are open. Connections wait in the backlog."""
+        """Stop accepting for a while: most likely too many files are open.
+
+        Connections wait in the backlog.
+        """
         log.warning("cannot accept an HTTP connection: %s", error)
         loop = asyncio.get_running_loop()
         loop.remove_reader(listening.fileno())
@@ -136,7 +143,8 @@ class HttpConnections:
         if now - self._warned >= WARN_SECONDS:
             self._warned = now
             log.warning(
-                "%d HTTP connections are open, as many as http.max.connections allows: silent ones are closed",
+                "%d HTTP connections are open, as many as http.max.connections allows: silent ones are "
+                "closed",
                 len(self._open),
             )
 

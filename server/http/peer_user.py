@@ -1,7 +1,7 @@
 """The local user at the other end of a connection: on loopback by Linux's netlink interface (sock_diag(7)).
 
-The kernel returns the owner of the socket whose local address is the peer's. So clients need no credentials, and no
-secret is stored in a file.
+The kernel returns the owner of the socket whose local address is the peer's. So clients need no credentials,
+and no secret is stored in a file.
 """
 
 import contextlib

@@ -1,9 +1,9 @@
 """Requests that are refused before the application sees them: of other sites, for other hosts, or malformed.
 
-The HTTP API acts with reassignd's own rights for every client that can connect. A page of another site can send requests
-from the browser of a permitted user; the headers Origin and Sec-Fetch-Site show that. It can also read the answers if its
-host name resolves to this machine (DNS rebinding); then only the Host header shows it. The raw headers are checked,
-before anything parses them.
+The HTTP API acts with reassignd's own rights for every client that can connect. A page of another site can
+send requests from the browser of a permitted user; the headers Origin and Sec-Fetch-Site show that. It can
+also read the answers if its host name resolves to this machine (DNS rebinding); then only the Host header
+shows it. The raw headers are checked, before anything parses them.
 """
 
 from collections.abc import Collection, Iterable
@@ -24,8 +24,8 @@ SHOWN_LENGTH = 80
 def refuse_other_sites(app: ASGIApp, hosts: AllowedHosts | None, exempt: Collection[str]) -> ASGIApp:
     """Wrap the application: answer 403 to requests of other sites, except on the `exempt` paths.
 
-    Without `hosts` the Host header is not checked: browsers cannot connect to a unix socket, and with TLS the certificate
-    has the name.
+    Without `hosts` the Host header is not checked: browsers cannot connect to a unix socket, and with TLS the
+    certificate has the name.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,16 +68,20 @@ def _other_origin(origins: Iterable[str], hosts: Collection[str]) -> str | None:
 
 
 def _is_navigation(headers: Headers, method: str, path: str) -> bool:
-    """Return whether the user follows a link to the page or to the metrics. The site with the link cannot read the answer."""
+    """Return whether the user follows a link to the page or to the metrics.
+
+    The site with the link cannot read the answer.
+    """
     destination = headers.getlist("sec-fetch-mode"), headers.getlist("sec-fetch-dest")
     return method == "GET" and not path.startswith("/v1") and destination == (["navigate"], ["document"])
 
 
 def refuse_other_targets(app: ASGIApp) -> ASGIApp:
-    """Wrap the application: answer 400 to targets that do not begin with a slash (RFC 9112, 3.2.1: origin-form).
+    """Wrap the application: answer 400 to targets that do not begin with a slash.
 
-    The target is decoded before routes are compared with it. So `%2Fv1%2F@host`, which is no path, would match a route,
-    and what is made of it, such as the URL of another instance, would mean another host.
+    RFC 9112, 3.2.1, calls this the origin-form. The target is decoded before routes are compared with it. So
+    `%2Fv1%2F@host`, which is no path, would match a route, and what is made of it, such as the URL of another
+    instance, would mean another host.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +97,8 @@ def refuse_other_targets(app: ASGIApp) -> ASGIApp:
 def refuse_two_lengths(app: ASGIApp) -> ASGIApp:
     """Wrap the application: answer 400 to Content-Length beside Transfer-Encoding, and close the connection.
 
-    A proxy before this server may take the other length, and then sees other requests (RFC 9112, 6.3 and 11.2).
+    A proxy before this server may take the other length, and then sees other requests (RFC 9112, 6.3 and
+    11.2).
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,7 +1,7 @@
 """The HTTP listener: `/healthz`, `/readyz`, `/metrics`, the page at `/`, and further routes.
 
-`server.http.connections` accepts and limits connections; `server.http.exchange` answers their requests in the server's own
-event loop.
+`server.http.connections` accepts and limits connections; `server.http.exchange` answers their requests in the
+server's own event loop.
 """
 
 import asyncio
@@ -58,7 +58,10 @@ def operations_routes(health: Health) -> list[BaseRoute]:
 
 
 def root_routes(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """Return the routes of the page. At `/`, clients other than browsers get the paths of the given routes."""
+    """Return the routes of the page.
+
+    At `/`, clients other than browsers get the paths of the given routes.
+    """
     paths = [route.path for route in routes if isinstance(route, Route) and ":" not in route.path]
     text = "".join(f"{path}\n" for path in paths)
 

@@ -1,1 +1,4 @@
-"""The page at `/`, for a browser: the cluster, its jobs and limits, and the actions on them. It uses `/v1`."""
+"""The page at `/`, for a browser: the cluster, its jobs and limits, and the actions on them.
+
+It uses `/v1`.
+"""

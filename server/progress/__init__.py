@@ -1,1 +1,1 @@
-"""Measures the progress of reassignments: copied bytes, rates, time left, stalled steps and the numbers of jobs."""
+"""Measures the progress of reassignments: copied bytes, rates, time left, stalled steps and counts."""

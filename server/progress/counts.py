@@ -1,7 +1,8 @@
 """Exact numbers of a job's partitions by state, by reason and by ending.
 
-`JobCounts.tally` visits every ongoing reassignment, in slices. All requests share a tally for a time that grows with the
-number of reassignments, so that it costs one or two percent of the time however many clients ask.
+`JobCounts.tally` visits every ongoing reassignment, in slices. All requests share a tally for a time that
+grows with the number of reassignments, so that it costs one or two percent of the time however many clients
+ask.
 """
 
 import asyncio
@@ -88,7 +89,7 @@ class JobCounts:
         return {ending.value: counted[ending.value] for ending in ENDINGS if counted[ending.value]}
 
     def _new_basis(self) -> Hashable:
-        """Return what changes the reasons of many partitions at once: a tally with another basis is not used."""
+        """Return what changes many reasons at once: a tally with another basis is not used."""
         state, backlog = self._state, self._state.backlog
         jobs = tuple(
             (number, job.paused) for number in state.open if (job := state.jobs.get(number)) is not None
@@ -126,7 +127,7 @@ class JobCounts:
         queued: Counter[tuple[int, Bucket | None]],
         stalled: Mapping[TopicPartition, str],
     ) -> None:
-        """Add reassignments and their jobs to the tally, and those that wait for a turn to `queued`, by job and bucket.
+        """Add reassignments to the tally, and those that wait for a turn to `queued`, by job and bucket.
 
         A comprehension for each state takes a quarter of the time of one loop with branches.
         """

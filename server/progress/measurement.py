@@ -1,6 +1,6 @@
-"""Counts the bytes of jobs: copied and left, by the broker that receives them, and by the broker that sent them.
+"""Counts the bytes of jobs, copied and left, by the brokers that receive and that sent them.
 
-The numbers follow from the records and from the sizes of the brokers' replicas (`server.progress.rates.Sizes`), so they are
+The numbers follow from the records and from the sizes of the brokers' replicas (`rates.Sizes`), so they are
 correct again right after a restart.
 """
 
@@ -52,7 +52,8 @@ class JobBytes:
     def keep_total(self, before: "JobBytes") -> None:
         """Take as copied what a rollback no longer has to copy.
 
-        The target of a rollback is the reassignment's `original`, so no restored replica counts as copied otherwise.
+        The target of a rollback is the reassignment's `original`, so no restored replica counts as copied
+        otherwise.
         """
         for broker in before.moved.keys() | before.left.keys():
             total = before.moved[broker] + before.left[broker]
@@ -81,7 +82,7 @@ class JobProgress:
         self.bytes, self._mean = now, None
 
     def add_interval(self, seconds: float, *, is_open: bool) -> None:
-        """Add the interval since the measurement that the rates contain to the rate, which an ended job has no more."""
+        """Add the interval since the measurement that the rate contains. An ended job has no rate."""
         self.meter = (self.meter or Meter()) if is_open else None
         if self.meter is not None and self.metered is not None:
             moved = increase(self.metered.moved, self.bytes.moved).total()
@@ -221,8 +222,8 @@ class Measurement:
     def _stays_unknown(self, key: TopicPartition, broker: int) -> bool:
         """Whether bytes that the broker receives cannot be assigned to a sample.
 
-        The bytes of a replica whose size becomes known soon are those of the same sample, unless they may be from before
-        the first measurement. A broker that is down receives nothing.
+        The bytes of a replica whose size becomes known soon are those of the same sample, unless they may be
+        from before the first measurement. A broker that is down receives nothing.
         """
         if broker not in self._state.live:
             return False
@@ -231,7 +232,7 @@ class Measurement:
         return now - since >= SAMPLE_SECONDS
 
     def _source(self, key: TopicPartition, broker: int, original: Replicas) -> int:
-        """Return the leader from which the broker copied the partition: it does not change with later leaders."""
+        """Return the leader from which the broker copied the partition, whatever leads it now."""
 
         def leader() -> int:
             partition = self._state.partition(*key)

@@ -1,7 +1,7 @@
 """Progress of jobs in bytes: how much is copied, how fast, and how long the rest will take.
 
-Bytes are measured in the background, in slices, at intervals that grow with the number of reassignments so that measuring
-takes a few percent of the time. Requests get the last measurement.
+Bytes are measured in the background, in slices, at intervals that grow with the number of reassignments so
+that measuring takes a few percent of the time. Requests get the last measurement.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,10 +35,10 @@ def pause_after(rows: int, steps: int) -> float:
 
 
 class CopyRate(NamedTuple):
-    """Bytes copied and bytes to copy in total, the present rate in bytes per second, and the seconds that the rest takes.
+    """Bytes copied and to copy in total, the present rate in bytes per second, and the time left.
 
-    `rate` is None while nothing is copied, and until it was measured for `WINDOW_SECONDS`. `seconds_left` is None without
-    a rate, and when a part of the rest cannot start: during a pause, or while it waits for something.
+    `rate` is None while nothing is copied, and until it was measured for `WINDOW_SECONDS`. `seconds_left` is
+    None without a rate, and when a part of the rest cannot start: during a pause, or while it waits.
     """
 
     moved: int
@@ -177,13 +177,17 @@ class Progress:
         """Return the time from now on in which the periods of the schedule have so many seconds."""
         if seconds is None or self._state.schedule is None:
             return seconds
-        # The present throttle is a part of the measured rate; without one, later throttles are not known to be lower.
+        # The present throttle is a part of the measured rate; without one, later throttles are not known to
+        # be lower.
         rate = self._state.opening.throttle or 1
         left = seconds_until_done(self._state.schedule, self._now_ms(), seconds * rate, rate)
         return None if left is None else ceil(left)
 
     def _broker_rate_and_seconds_left(self, broker: int, left: int) -> tuple[float | None, int | None]:
-        """Return the broker's rate, and the time left: that of its own data, or of the jobs whose steps wait for a turn."""
+        """Return the broker's rate and the time left.
+
+        That is the time of its own data, and of the jobs whose steps to it wait for a turn.
+        """
         jobs = {number: job for number, job in self._open_jobs() if job.bytes.left[broker]}
         stands = all(self._is_stopped(number) and not job.bytes.moving for number, job in jobs.items())
         rate = None if stands else self._brokers.rate(broker)
@@ -197,9 +201,9 @@ class Progress:
         return rate, _longest(times)
 
     def _add_to_rates(self, measured: float | None) -> None:
-        """Add the interval since the last measurement of the brokers' replicas, at the time `measured`, if there is a new one.
+        """Add the interval since replicas were measured last; `measured` is the time of that measurement.
 
-        In between, the bytes of steps in flight stand still: that is no rate of 0.
+        Until the next one, the bytes of steps in flight stand still: that is no rate of 0.
         """
         if measured is None or measured <= self._metered_at:
             return
@@ -258,7 +262,10 @@ def _union(sets: Iterable[set[int]]) -> set[int]:
 
 
 def _copied(pairs: Sequence[tuple[JobBytes, JobBytes]], received: Bytes) -> Copied:
-    """Return what brokers received and sent between two measurements. What was not known before would be a jump."""
+    """Return what brokers received and sent between two measurements.
+
+    What was not known before would be a jump.
+    """
     return Copied(
         received,
         sum((increase(before.sent, now.sent) for before, now in pairs), Bytes()),

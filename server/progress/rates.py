@@ -1,6 +1,7 @@
-"""Sizes of replicas, and rates of copied bytes: of each job and broker now, and of the last hour by broker in samples of equal length.
+"""Sizes of replicas, and rates of copied bytes: now, and of the last hour in samples of equal length.
 
-They are computed from the measurements of `server.progress.progress`, and not stored: after a restart they begin anew.
+The rates are computed from the measurements of `server.progress.progress`, and not stored: after a restart
+they begin anew.
 """
 
 from collections import Counter, deque
@@ -24,7 +25,10 @@ LONGEST_SECONDS = 300.0
 
 
 class Sizes(Protocol):
-    """Known sizes of replicas. Called very often: all but `describe` must be fast and must not send requests."""
+    """Known sizes of replicas.
+
+    Called very often: all but `describe` must be fast and must not send requests.
+    """
 
     def size(self, key: TopicPartition) -> int | None:
         """Return the bytes of a complete replica of the partition; None if unknown."""
@@ -35,11 +39,11 @@ class Sizes(Protocol):
         ...
 
     def received(self, key: TopicPartition) -> tuple[float, float] | None:
-        """Return the bytes of all adding replicas together and the time of this size in seconds; None if unknown."""
+        """Return the bytes of all adding replicas and the time of this size in seconds; None if unknown."""
         ...
 
     def measured(self) -> float | None:
-        """Return the time of the last complete measurement in seconds of the clock; None before the first one."""
+        """Return the time of the last complete measurement in seconds; None before the first one."""
         ...
 
     async def describe(self, broker: int, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
@@ -55,13 +59,15 @@ class _Interval(NamedTuple):
 class Meter:
     """The rate of a job or a broker over the last `WINDOW_SECONDS` or more in which steps were in flight.
 
-    Time before the first step and during a pause does not count. A gap between two steps does. Under a low throttle, Kafka
-    copies in bursts that are further apart than the window. Then the rate is that from one burst to another.
+    Time before the first step and during a pause does not count. A gap between two steps does. Under a low
+    throttle, Kafka copies in bursts that are further apart than the window. Then the rate is that from one
+    burst to another.
     """
 
     def __init__(self) -> None:
         self._intervals: deque[_Interval] = deque()
-        """The intervals since the first step, or the last pause. There are few: those without bytes are joined."""
+        """The intervals since the first step, or the last pause. There are few: those without bytes are
+        joined."""
 
     def add(self, seconds: float, moved: int, moving_before: bool, moving_now: bool) -> None:
         """Add an interval: its bytes, and whether a step was in flight at its start and at its end."""
@@ -81,7 +87,10 @@ class Meter:
 
     @property
     def rate(self) -> float | None:
-        """Bytes per second; None before `WINDOW_SECONDS` were measured, without silence before the first bytes."""
+        """Bytes per second; None before `WINDOW_SECONDS` were measured.
+
+        Silence before the first bytes does not count.
+        """
         intervals = self._intervals
         seconds = _seconds(intervals)
         if seconds < WINDOW_SECONDS:
@@ -92,7 +101,10 @@ class Meter:
         return None if len(arrivals) == 1 else self._rate_of_bursts(arrivals[0], arrivals[-1], len(arrivals))
 
     def _rate_of_bursts(self, first: int, last: int, bursts: int) -> float | None:
-        """Return the rate from the first burst to the last. How long the first one was on its way is not known."""
+        """Return the rate from the first burst to the last.
+
+        How long the first one was on its way is not known.
+        """
         after = list(self._intervals)[first + 1 :]
         moved, passed = sum(each.moved for each in after), _seconds(after[: last - first])
         silent, gap = _seconds(after) - passed, passed / (bursts - 1)
@@ -148,7 +160,10 @@ class Sample(NamedTuple):
 
 
 class Throughput:
-    """Keeps the samples. Times are in seconds of the clock of the measurements. Bytes are added to `totals` too."""
+    """Keeps the samples.
+
+    Times are in seconds of the clock of the measurements. Bytes are added to `totals` too.
+    """
 
     def __init__(self, now_ms: Callable[[], int], totals: Totals | None = None) -> None:
         self._now_ms = now_ms

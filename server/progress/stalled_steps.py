@@ -18,7 +18,8 @@ It is below 1 because leaders and followers are not measured at the same moment.
 """
 
 SLOW_PROGRESS_FRACTION = 0.1
-"""After `STALLED_SECONDS`, a step also progresses if its missing bytes fell by this fraction of the received bytes."""
+"""After `STALLED_SECONDS`, a step also progresses if its missing bytes fell by this fraction of the
+received bytes."""
 
 
 class _Mark(NamedTuple):
@@ -41,7 +42,8 @@ _new_mark = row_maker(_Mark)
 class StalledSteps:
     """Checks all steps in rounds: `begin_round`, `check` for each step, `end_round`.
 
-    Durations run from one measurement to the next, so a step that is not measured for a while does not count as stalled.
+    Durations run from one measurement to the next, so a step that is not measured for a while does not count
+    as stalled.
     """
 
     def __init__(self, state: State, sizes: Sizes) -> None:
@@ -57,7 +59,10 @@ class StalledSteps:
         self._new_marks, self._new_reasons = {}, {}
 
     def check(self, partition: Partition) -> None:
-        """Check a partition with a step in flight. What brokers and the ISR show is reported without delay."""
+        """Check a partition with a step in flight.
+
+        What brokers and the ISR show is reported without delay.
+        """
         key, adding = partition.key, partition.adding
         waits = step_waits(self._state, partition)
         if waits:

@@ -30,7 +30,8 @@ class AuditRow(Struct):
     principal: Annotated[
         str,
         Meta(
-            description="`User:` and the name of a Kafka principal, a token or a certificate; or `Local:` and a login name."
+            description="`User:` and the name of a Kafka principal, a token or a certificate; or "
+            "`Local:` and a login name."
         ),
     ]
     client_id: Annotated[str | None, Meta(description="The Kafka client id, or the user agent of HTTP.")]
@@ -124,7 +125,8 @@ def _log(call: Call) -> AuditLog:
     if call.services.audit is None:
         raise HttpError(
             409,
-            "in ZooKeeper mode there is an audit log if audit.dir is set; without it, log lines name each request",
+            "in ZooKeeper mode there is an audit log if audit.dir is set; without it, log lines name "
+            "each request",
         )
     return call.services.audit
 

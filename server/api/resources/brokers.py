@@ -116,7 +116,10 @@ async def slow(call: Call) -> Broker:
 
 
 async def fail_log_dir(call: Call) -> Broker:
-    """Fail a log directory. Its replicas are offline until the broker is started again, with an empty directory."""
+    """Fail a log directory.
+
+    Its replicas are offline until the broker is started again, with an empty directory.
+    """
     number = _number(call)
     path = (await call.body(FailLogDir)).path
     known = _owned(call).log_dirs(number)

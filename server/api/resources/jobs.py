@@ -51,7 +51,8 @@ class Accepted(Struct):
     unchanged: Annotated[
         int,
         Meta(
-            description="Entries that are not in the job: their partitions have the target replicas, or move to them."
+            description="Entries that are not in the job: their partitions have the target replicas, or "
+            "move to them."
         ),
     ]
     refused: list[Refused]
@@ -101,7 +102,8 @@ class RollbackPreview(Struct):
     undoes: Annotated[
         int | None,
         Meta(
-            description="The job that this one has rolled back: partitions move to the targets of that job again."
+            description="The job that this one has rolled back: partitions move to the targets of that "
+            "job again."
         ),
     ]
     partitions: Annotated[int, Meta(description="Partitions that move back.")]
@@ -145,7 +147,8 @@ class JobOptions(Struct, forbid_unknown_fields=True):
     queue: Annotated[
         bool,
         Meta(
-            description="Queue the plan behind ongoing reassignments; its moving partitions are rolled back first."
+            description="Queue the plan behind ongoing reassignments; its moving partitions are rolled "
+            "back first."
         ),
     ] = False
     append: Annotated[
@@ -168,7 +171,8 @@ class JobOptions(Struct, forbid_unknown_fields=True):
             Meta(
                 ge=PRIORITIES[0],
                 le=PRIORITIES[1],
-                description="Jobs of higher priority start their steps first. Default: -1 for a queued plan, else 0.",
+                description="Jobs of higher priority start their steps first. Default: -1 for a queued "
+                "plan, else 0.",
             ),
         ]
         | UnsetType
@@ -187,7 +191,10 @@ async def submit(call: Call, options: JobOptions) -> Response:
 async def submit_entries(
     call: Call, entries: list[Entry], options: JobOptions
 ) -> tuple[int | None, Response]:
-    """Submit checked entries; return the job, None if nothing is to be done, and the answer. Raises HttpError."""
+    """Submit checked entries; return the job, None if nothing is to be done, and the answer.
+
+    Raises HttpError.
+    """
     total = len(entries)
     topics, before = await call.compute(total, _prepared, call.state, entries)
     reply = await call.submit(_event(call, options, topics))

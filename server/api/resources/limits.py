@@ -44,7 +44,8 @@ class Limit(Struct):
     origin: Annotated[
         Literal["settings", "dynamic"] | None,
         Meta(
-            description="`settings`: the initial value of the server's settings; `dynamic`: set while it ran, which"
+            description="`settings`: the initial value of the server's settings; `dynamic`: set while it "
+            "ran, which"
             " replaces the initial value; null without a value."
         ),
     ] = None
@@ -72,7 +73,8 @@ class Limits(Struct):
     set_by_others: Annotated[
         list[ThrottledBrokers],
         Meta(
-            description="Rates that others have set at brokers. With a throttle or pace, they apply there instead."
+            description="Rates that others have set at brokers. With a throttle or pace, they apply "
+            "there instead."
         ),
     ] = []
     obstacles: Obstacles = []
@@ -88,7 +90,8 @@ class LimitEffect(Struct):
     excess: Annotated[
         int | None,
         Meta(
-            description="What steps in flight use above the new limit; they continue. For R the steps that add more"
+            description="What steps in flight use above the new limit; they continue. For R the steps "
+            "that add more"
             " replicas. Null for the throttle."
         ),
     ]
@@ -124,7 +127,8 @@ LimitChanges: TypeAlias = Annotated[
     Meta(
         title="LimitChanges",
         min_length=1,
-        description="New values by name: R, P, L, C, B, throttle, pace, pace.ms, pace.factor, or a config. Null removes the limit.",
+        description="New values by name: R, P, L, C, B, throttle, pace, pace.ms, pace.factor, or a "
+        "config. Null removes the limit.",
     ),
 ]
 

@@ -13,7 +13,8 @@ Latency = Annotated[float | None, Meta(description="In ms; null while it is not 
 Effort = Annotated[
     float | None,
     Meta(
-        description="Replicas that may move to the broker, and from it, at once; below 1 one in turns, or throttled."
+        description="Replicas that may move to the broker, and from it, at once; below 1 one in turns, "
+        "or throttled."
     ),
 ]
 

@@ -46,7 +46,10 @@ async def placement(call: Call) -> Placement:
 
 
 async def change(call: Call) -> Placement:
-    """Exclude brokers, or end their exclusion. It is durable, and applies to partitions that are created later."""
+    """Exclude brokers, or end their exclusion.
+
+    It is durable, and applies to partitions that are created later.
+    """
     body, state = await call.body(PlacementChange), call.state
     if state.mode.is_gateway:
         raise HttpError(409, "Kafka places new partitions in this cluster: brokers cannot be excluded here.")

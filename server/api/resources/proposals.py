@@ -36,12 +36,18 @@ SMALL = 10_000
 
 
 async def propose(call: Call) -> Response:
-    """Compute a proposal. With more than SMALL partitions the answer is 202, and the proposal is to be polled."""
+    """Compute a proposal.
+
+    With more than SMALL partitions the answer is 202, and the proposal is to be polled.
+    """
     return await _start(call, await call.body(ProposalRequest))
 
 
 async def again(call: Call) -> Response:
-    """Compute the same goals and options for the present replicas, as another proposal. The given one is kept."""
+    """Compute the same goals and options for the present replicas, as another proposal.
+
+    The given one is kept.
+    """
     return await _start(call, _kept(call).request)
 
 

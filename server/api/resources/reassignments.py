@@ -1,4 +1,4 @@
-"""`/v1/reassignments`: list the ongoing reassignments in the form of a plan (KIP-455's --list), and cancel them."""
+"""`/v1/reassignments`: list the ongoing reassignments as a plan (KIP-455's --list), and cancel them."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -74,7 +74,8 @@ class CancelThrottle(Struct):
     set_by_others: Annotated[
         list[int] | None,
         Meta(
-            description="Brokers with a throttle that reassignd did not set and does not remove; null when unknown."
+            description="Brokers with a throttle that reassignd did not set and does not remove; null "
+            "when unknown."
         ),
     ]
 
@@ -106,8 +107,8 @@ async def reassignments(call: Call) -> Response:
 async def cancel(call: Call) -> Response:
     """Cancel reassignments: return to the original replicas, or stop, by `reassignment.cancel.mode`.
 
-    Entries of the queue are withdrawn. The answer lists the replicas that the first partitions return to, and the
-    throttles that remain (KIP-236).
+    Entries of the queue are withdrawn. The answer lists the replicas that the first partitions return to, and
+    the throttles that remain (KIP-236).
     """
     body, partitions = await call.read_body(_read)
     targets = await _targets(call, body, partitions)

@@ -76,7 +76,8 @@ class Review(Struct):
     scheduled_seconds: Annotated[
         float | None,
         Meta(
-            description="Time from now on, if the waves run in the periods of the schedule, with their throttles;"
+            description="Time from now on, if the waves run in the periods of the schedule, with their "
+            "throttles;"
             " `seconds` without a schedule, null for more than 90 days."
         ),
     ]
@@ -102,7 +103,8 @@ async def review(call: Call, options: ReviewOptions) -> Review:
         if len(entries) > MAX_ENTRIES:
             raise HttpError(
                 422,
-                f"the plan has {len(entries):,} entries: `reassignd plan` forecasts more than {MAX_ENTRIES:,}",
+                f"the plan has {len(entries):,} entries: `reassignd plan` forecasts more than "
+                f"{MAX_ENTRIES:,}",
             )
         return entries
 

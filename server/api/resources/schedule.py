@@ -34,7 +34,8 @@ class ScheduleState(Struct):
     throttle: Annotated[
         int | None,
         Meta(
-            description="Bytes per second. After a period, that of the period remains for the steps in flight."
+            description="Bytes per second. After a period, that of the period remains for the steps in "
+            "flight."
         ),
     ]
     until_ms: Annotated[int | None, Meta(description="The next change; null if it is not known.")]

@@ -44,7 +44,8 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
     target: Annotated[
         Replicas | None,
         Meta(
-            description="Its replicas after the ongoing or queued reassignment, none if the topic waits for its"
+            description="Its replicas after the ongoing or queued reassignment, none if the topic waits "
+            "for its"
             " deletion; null if the replicas stay."
         ),
     ]
@@ -59,7 +60,7 @@ SnapshotRow: TypeAlias = Annotated[
 
 
 async def snapshot(call: Call) -> Response:
-    """Return the cluster, the brokers, then the partitions as they are now, after their last completed step."""
+    """Return the cluster, the brokers, then the partitions as they are after their last completed step."""
     await call.look()
     return json_lines(rows(call.services.cluster_id(), call.state, call.services.sizes))
 
@@ -79,7 +80,10 @@ def rows(
 
 
 def _disk_bytes(state: State, broker: int) -> int | None:
-    """Return the size of the broker's disks, or None if one is not known. Brokers report them since Kafka 3.3 (KIP-827)."""
+    """Return the size of the broker's disks, or None if one is not known.
+
+    Brokers report them since Kafka 3.3 (KIP-827).
+    """
     disks = state.disks.get(broker, ())
     return sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
 

@@ -54,7 +54,8 @@ class BrokerCounts(Struct):
     idle: Annotated[
         list[int],
         Meta(
-            description="The offline brokers of a gateway that hold no replica and get none. Nothing waits for them;"
+            description="The offline brokers of a gateway that hold no replica and get none. Nothing "
+            "waits for them;"
             " KRaft lists them until they are unregistered."
         ),
     ]
@@ -65,7 +66,8 @@ class BrokerCounts(Struct):
     hidden: Annotated[
         list[int],
         Meta(
-            description="The brokers that clients of a gateway do not see, because their ports cannot be opened."
+            description="The brokers that clients of a gateway do not see, because their ports cannot be "
+            "opened."
         ),
     ]
 
@@ -85,7 +87,8 @@ class ClusterHealth(Struct):
     problems: Annotated[
         list[str],
         Meta(
-            description="Offline brokers, and offline, under-min-ISR and under-replicated partitions; empty when healthy."
+            description="Offline brokers, and offline, under-min-ISR and under-replicated partitions; "
+            "empty when healthy."
         ),
     ]
     trouble: Annotated[
@@ -94,14 +97,16 @@ class ClusterHealth(Struct):
     holds: Annotated[
         int | None,
         Meta(
-            description="Number of steps, other than repairs, that may be in flight: 0 (hold), 1 (slow), or null when"
+            description="Number of steps, other than repairs, that may be in flight: 0 (hold), 1 (slow), "
+            "or null when"
             " the guard restricts nothing."
         ),
     ]
     unseen_since_ms: Annotated[
         int | None,
         Meta(
-            description="Since when the Kafka cluster behind a gateway does not answer, in milliseconds since 1970; no"
+            description="Since when the Kafka cluster behind a gateway does not answer, in milliseconds "
+            "since 1970; no"
             " step starts, and the numbers of brokers and partitions are of that time. Null while it answers."
         ),
     ]
@@ -131,14 +136,16 @@ class Throttle(Struct):
     unlisted: Annotated[
         int,
         Meta(
-            description="Number of replicas in flight that are not throttled, because the throttle list of their topic"
+            description="Number of replicas in flight that are not throttled, because the throttle list "
+            "of their topic"
             " is full: a config of Kafka has 32,767 bytes."
         ),
     ]
     set_by_others: Annotated[
         list[ThrottledBrokers],
         Meta(
-            description="Rates at brokers that reassignd has not set and does not change, the lowest first. They are in"
+            description="Rates at brokers that reassignd has not set and does not change, the lowest "
+            "first. They are in"
             " force at these brokers. Before a running Kafka they are read while something moves."
         ),
     ]
@@ -162,7 +169,8 @@ class Status(Struct):
     reasons: Annotated[
         list[Reason],
         Meta(
-            description="Why partitions do not move or make no progress, of all of them, the most frequent first."
+            description="Why partitions do not move or make no progress, of all of them, the most "
+            "frequent first."
         ),
     ]
     other_reasons: OtherReasons

@@ -10,7 +10,8 @@ from server.progress.rates import SAMPLE_SECONDS
 Rates: TypeAlias = Annotated[
     list[int | None],
     Meta(
-        description="Bytes per second, one number for each time; null where the sizes of replicas are not known."
+        description="Bytes per second, one number for each time; null where the sizes of replicas are "
+        "not known."
     ),
 ]
 

@@ -1,8 +1,8 @@
-"""Answers: JSON made at once or in slices, so that the event loop serves other requests in between, and kept answers.
+"""Answers: JSON made at once, or in slices with other requests in between, and kept answers.
 
-An open page does not need newer numbers than the page next to it, so several clients share an encoded answer. A client
-says with `cache-control: max-age=2` (RFC 9111) that the answer may be two seconds old. Other clients get a new answer. A
-change through this API makes all answers too old.
+An open page does not need newer numbers than the page next to it, so several clients share an encoded answer.
+A client says with `cache-control: max-age=2` (RFC 9111) that the answer may be two seconds old. Other clients
+get a new answer. A change through this API makes all answers too old.
 """
 
 import asyncio

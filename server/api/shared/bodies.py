@@ -1,4 +1,4 @@
-"""The bodies of requests: their bytes are bounded, alone and together; large ones are parsed in the worker thread."""
+"""Bodies of requests: their bytes are bounded, alone and together; large ones are parsed off the loop."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,11 +15,13 @@ from server.api.shared.errors import HttpError
 MAX_BODY = 100 * 1024 * 1024
 """Maximum bytes of a plan or a list of partitions."""
 MAX_SMALL_BODY = 64 * 1024
-"""Maximum bytes of all other bodies. One object with millions of keys would hold the interpreter's lock for seconds."""
+"""Maximum bytes of all other bodies. One object with millions of keys would hold the interpreter's lock
+for seconds."""
 LARGE_BODY = 64 * 1024
 """Bytes that take about a millisecond to parse."""
 MAX_HELD = 512 * 1024 * 1024
-"""Maximum bytes of all bodies together. Parsing one needs several times its bytes, but only one is parsed at a time."""
+"""Maximum bytes of all bodies together. Parsing one needs several times its bytes, but only one is parsed
+at a time."""
 
 R = TypeVar("R")
 
@@ -48,7 +50,9 @@ class Bodies:
 
     @contextmanager
     def counted(self) -> Iterator[Callable[[int], None]]:
-        """Yield a function to call with the number of received bytes of one body. They are released at the end.
+        """Yield a function to call with the number of received bytes of one body.
+
+        They are released at the end.
 
         The function raises HttpError when all bodies together are too large.
         """

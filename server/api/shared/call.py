@@ -53,7 +53,8 @@ class ApiServices:
 
     version: str
     cluster_id: Callable[[], str]
-    """Returns the id of the cluster that clients of its brokers see; before a running Kafka that is Kafka's."""
+    """Returns the id of the cluster that clients of its brokers see; before a running Kafka that is
+    Kafka's."""
     state: State
     driver: Submitter
     off_loop: WorkerThread
@@ -76,7 +77,8 @@ class ApiServices:
     reviews: Reviews | None = None
     bodies: Bodies = field(default_factory=Bodies)
     look: Look = _is_known
-    """Brings the state up to what the cluster shows at this moment: everything, or these topics. Returns why it cannot."""
+    """Brings the state up to what the cluster shows at this moment: everything, or these topics. Returns
+    why it cannot."""
     kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(monotonic))
     """Answers that open pages share."""
     for_viewers: OffLoop = field(init=False)
@@ -95,7 +97,8 @@ class Call(NamedTuple):
     path: Mapping[str, str]
     request: Request
     refusal: Callable[[], str] = str
-    """Returns why the client is no longer permitted; an empty text while it is. For answers that do not end."""
+    """Returns why the client is no longer permitted; an empty text while it is. For answers that do not
+    end."""
 
     @property
     def state(self) -> State:
@@ -182,7 +185,10 @@ Answer = Struct | Response
 
 
 class Handler(Protocol):
-    """A function that answers a call. Its second argument is the endpoint's query, if the endpoint has one."""
+    """A function that answers a call.
+
+    Its second argument is the endpoint's query, if the endpoint has one.
+    """
 
     __name__: str
 
@@ -210,7 +216,8 @@ class Endpoint(NamedTuple):
     media_type: str = ""
     """That of an answer in another form than JSON."""
     shared: bool = False
-    """The answer is the same for all clients, and one that accepts an older answer gets it (`KeptAnswers`)."""
+    """The answer is the same for all clients, and one that accepts an older answer gets it
+    (`KeptAnswers`)."""
 
     changes_nothing: bool = False
     """A POST that only computes an answer from its body."""

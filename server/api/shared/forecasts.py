@@ -1,4 +1,4 @@
-"""Forecasts: their rate and where it is known from, the time by the schedule, and child processes that compute them."""
+"""Forecasts: their rate and its origin, the time by the schedule, and child processes that compute them."""
 
 import asyncio
 from collections import defaultdict
@@ -28,7 +28,7 @@ class ForecastRate(NamedTuple):
 
 
 def applying_rates(state: State, origin: RateOrigin) -> dict[int, int]:
-    """Return by broker the rates of others that apply in place of this one: only throttled replicas are slowed."""
+    """Return by broker the rates of others that apply instead: only throttled replicas are slowed."""
     return rates_of_others(state) if origin in _THROTTLED else {}
 
 
@@ -44,7 +44,8 @@ _THROTTLED = frozenset({RateOrigin.GIVEN, RateOrigin.THROTTLE, RateOrigin.PACED}
 def forecast_rate(state: State, progress: Progress, unthrottled: int) -> ForecastRate:
     """Return the rate of a forecast. `unthrottled` is that of a broker of which nothing is known.
 
-    Pace has no rate of its own: it permits what producers bear. What it has permitted lately is the best guess.
+    Pace has no rate of its own: it permits what producers bear. What it has permitted lately is the best
+    guess.
     """
     throttle = throttle_rate(state)
     now = max((each.rate for each in progress.to_brokers().values() if each.rate), default=None)
@@ -58,13 +59,13 @@ def forecast_rate(state: State, progress: Progress, unthrottled: int) -> Forecas
 
 
 def _paced_lately(state: State, progress: Progress) -> int | None:
-    """Return the mean rate of the fastest broker since pace was switched on, in the last half hour at most."""
+    """Return the mean rate of the fastest broker while pace was on, in the last half hour at most."""
     followed = state.pace_history.samples()
     return fastest(progress.throughput.samples(followed[0].time_ms)) if followed else None
 
 
 def fastest(samples: Sequence[Sample]) -> int | None:
-    """Return the highest mean rate of a broker over the samples in which it received something; None without any."""
+    """Return the highest mean rate of a broker over the samples in which it received something."""
     rates = defaultdict[int, list[int]](list)
     for sample in samples:
         for broker, rate in sample.incoming.items():

@@ -68,10 +68,14 @@ class PartsPage(Page, forbid_unknown_fields=True):
 
 
 async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tuple[list[Part], int]:
-    """Return a page of the job's partitions, and how many the filters select. `total` is their number without filters."""
+    """Return a page of the job's partitions, and how many the filters select.
+
+    `total` is their number without filters.
+    """
     refs = part_refs(call.state, number)
     if page.sort is PartSort.PROGRESS and not page.descending and not _has_filter(page):
-        # The rest need not be visited: the first pages of a large job take no longer than those of a small one.
+        # The rest need not be visited: the first pages of a large job take no longer than those of a small
+        # one.
         found, matching = await call.collect(skip_rows(refs, page.offset), page.limit), total
     else:
         selected = await call.collect(_selected(call.state, refs, page))

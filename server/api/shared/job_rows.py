@@ -43,7 +43,8 @@ class Job(Struct):
     held: Annotated[
         str | None,
         Meta(
-            description="Why nothing of a running job moves, if that holds for every job: a pause, the schedule, or the"
+            description="Why nothing of a running job moves, if that holds for every job: a pause, the "
+            "schedule, or the"
             " health guard."
         ),
     ]
@@ -58,7 +59,8 @@ class Job(Struct):
     queued: Annotated[
         int,
         Meta(
-            description="`moving`, `waiting` and `queued` are the partitions whose part in the job has not ended."
+            description="`moving`, `waiting` and `queued` are the partitions whose part in the job has "
+            "not ended."
         ),
     ]
     priority: int
@@ -68,7 +70,8 @@ class Job(Struct):
     outcome: Annotated[
         str | None,
         Meta(
-            description="The ending of all partitions, or `partly done`, or `not done`; null until the job ends."
+            description="The ending of all partitions, or `partly done`, or `not done`; null until the "
+            "job ends."
             " `rolled back` too if rollbacks have taken back all that was done."
         ),
     ]
@@ -102,7 +105,10 @@ async def job_rows(call: Call, jobs: Iterable[cluster.Job]) -> list[Job]:
 
 
 async def _undone(call: Call, job: cluster.Job, rollbacks: Mapping[int, Sequence[cluster.Job]]) -> int:
-    """Return how many partitions rollbacks of the job have taken back, without those that were rolled back themselves."""
+    """Return how many partitions rollbacks of the job have taken back.
+
+    Those do not count whose rollback was rolled back itself.
+    """
     undone = 0
     for rollback in rollbacks.get(job.id, ()):
         endings = await call.services.counts.endings(rollback)

@@ -17,7 +17,8 @@ TotalBytes: TypeAlias = Annotated[int, Meta(description="Bytes to copy in total.
 CopyBytesPerSecond: TypeAlias = Annotated[
     int | None,
     Meta(
-        description="Bytes per second, the mean of 10 s or more in which steps were in flight; null before that,"
+        description="Bytes per second, the mean of 10 s or more in which steps were in flight; null "
+        "before that,"
         " and while nothing is copied."
     ),
 ]
@@ -26,7 +27,8 @@ CopyBytesPerSecond: TypeAlias = Annotated[
 SecondsLeft: TypeAlias = Annotated[
     int | None,
     Meta(
-        description="Time left at that rate, and at that of the slowest broker; null without a rate, during a pause,"
+        description="Time left at that rate, and at that of the slowest broker; null without a rate, "
+        "during a pause,"
         " and while a part cannot start."
     ),
 ]
@@ -119,7 +121,8 @@ class RateOrigin(Enum):
     MEASURED = "measured"
     """The fastest broker that copies now."""
     PACED = "paced"
-    """What pace permits the fastest broker now or, if nothing moves now, has permitted it in the last half hour."""
+    """What pace permits the fastest broker now or, if nothing moves now, has permitted it in the last half
+    hour."""
     ASSUMED = "assumed"
     """Nothing moves now, and there is no throttle."""
     UNPACED = "unpaced"

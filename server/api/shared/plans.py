@@ -1,8 +1,10 @@
-"""Plans between the API and the controller: their checks, and what was refused. `controller.model.plan` reads them.
+"""Plans between the API and the controller: their checks, and what was refused.
 
-kafka-reassign-partitions prints the directories of replicas, since Kafka 4.2, for a rollback. reassignd moves replicas
-between brokers only: a broker chooses the directory of a new replica. So a named directory is accepted where the replica
-is in it, or cannot be anywhere else.
+`controller.model.plan` reads them.
+
+kafka-reassign-partitions prints the directories of replicas, since Kafka 4.2, for a rollback. reassignd moves
+replicas between brokers only: a broker chooses the directory of a new replica. So a named directory is
+accepted where the replica is in it, or cannot be anywhere else.
 """
 
 import asyncio
@@ -115,7 +117,9 @@ def count_accepted(topics: Sequence[TopicOutcomes]) -> int:
 def refused_rows(
     topics: Sequence[TopicOutcomes], harmless: ErrorCode = ErrorCode.NONE
 ) -> Iterator[Refused | None]:
-    """Yield the partitions that the controller refused, and None for the others. Empties the lists that it reads.
+    """Yield the partitions that the controller refused, and None for the others.
+
+    Empties the lists that it reads.
 
     Those refused with the `harmless` error count as others.
     """
@@ -132,7 +136,7 @@ LENGTHS = 3
 
 
 def topic_hint(state: State, name: str) -> str:
-    """Return ` Did you mean orders?` if the topic is unknown and another one has a similar name, else an empty text."""
+    """Return ` Did you mean orders?` if an unknown topic has a name similar to another one's, else ''."""
     if name in state.topics:
         return ""
     ends = {name[:1].lower(), name[-1:].lower()}

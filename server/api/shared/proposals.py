@@ -162,7 +162,8 @@ class ProposalForecast(Struct):
     scheduled_seconds: Annotated[
         float | None,
         Meta(
-            description="The time from now on in the periods of the schedule; null if that is more than 90 days."
+            description="The time from now on in the periods of the schedule; null if that is more than "
+            "90 days."
         ),
     ] = None
 
@@ -291,7 +292,10 @@ class ProposalStore:
         partitions: int,
         lines: Callable[[Kept], AsyncIterable[bytes]],
     ) -> Kept:
-        """Begin to compute. `brokers` are those to drain and to add; `lines` makes the input. Raises HttpError."""
+        """Begin to compute.
+
+        `brokers` are those to drain and to add; `lines` makes the input. Raises HttpError.
+        """
         if (obstacle := self._obstacle()) is not None:
             raise HttpError(501, obstacle)
         if sum(each.open for each in self._kept.values()) >= MAX_OPEN:

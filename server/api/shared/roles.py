@@ -34,7 +34,8 @@ class Grants(NamedTuple):
     tokens: Sequence[tuple[bytes, Identity]] = ()
     """Bearer tokens."""
     certificates: Mapping[str, Identity] | None = None
-    """By the subject of a client certificate, `CN=ann,O=Example`. None: every trusted certificate is an operator."""
+    """By the subject of a client certificate, `CN=ann,O=Example`. None: every trusted certificate is an
+    operator."""
 
 
 CurrentGrants = Callable[[], Grants]

@@ -53,7 +53,8 @@ class ImmediateDriver:
 class Sizes:
     """Partition n has 100 + n bytes.
 
-    `received_bytes` are those of adding replicas, by partition and broker. They are measured at each moment of the clock.
+    `received_bytes` are those of adding replicas, by partition and broker. They are measured at each moment
+    of the clock.
     """
 
     def __init__(self, clock: ManualClock | None = None) -> None:

@@ -74,7 +74,7 @@ class Upstream:
 async def standby(
     upstream: Upstream | None = None, tls: Callable[[], ssl.SSLContext] | None = None
 ) -> AsyncIterator[tuple[ApiClient, FakeActive]]:
-    """A standby whose active instance serves on a socket, with TLS if the standby uses it; without one, nobody is active."""
+    """A standby whose active instance serves on a socket, with TLS if the standby uses it."""
     active = FakeActive()
     proxy = ActiveProxy(active, SIGNER, tls)
     client = ApiClient(access=Access(lambda: Grants([(b"s3cret", ANN)])))

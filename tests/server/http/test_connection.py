@@ -6,6 +6,7 @@ import ssl
 
 import pytest
 
+from server.http import connections
 from server.http.connection import Bounds, HttpConnection
 from tests.server.http_site import (
     HEAD,
@@ -17,6 +18,11 @@ from tests.server.http_site import (
     server_tls,
     serving,
 )
+
+
+@pytest.fixture(autouse=True)
+def checks_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "CHECK_SECONDS", 0.02)
 
 
 @pytest.mark.parametrize("sent", [b"", b"G", HEAD, HEAD + b"x: " + b"a" * 1000])
@@ -123,7 +129,7 @@ async def test_a_streamed_answer_reads_no_further_pipelined_requests() -> None:
 )
 async def test_a_long_streamed_answer_does_not_count_as_a_missing_body(request_head: bytes) -> None:
     async with serving(Bounds(body=-1)) as site:
-        reader, _ = await site.connect(request_head.replace(b"count", b"stream?seconds=1.2"))
+        reader, _ = await site.connect(request_head.replace(b"count", b"stream?seconds=0.2"))
         assert b"last" in await reader.readuntil(b"last")
 
 

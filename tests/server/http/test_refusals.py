@@ -157,7 +157,7 @@ def test_other_hosts_are_not_local(host: str) -> None:
 
 
 async def status_of_target(target: str) -> str:
-    """Return the status of the answer to a request for this target, on a server that knows every path below /v1."""
+    """Return the status of a request for this target, on a server that knows every path below /v1."""
 
     async def echo(request: Request) -> Response:
         return PlainTextResponse(request.url.path)

@@ -1,4 +1,7 @@
-"""A job with many partitions in the page: the page reads and draws a part of them. Skipped without Chromium."""
+"""A job with many partitions in the page: the page reads and draws a part of them.
+
+Skipped without Chromium.
+"""
 
 import json
 from contextlib import closing

@@ -246,7 +246,7 @@ def test_many_rows_and_steps_in_flight_are_measured_rarely(
     assert least <= pause_after(rows, steps) <= most
 
 
-# ---- throughput of brokers ------------------------------------------------------------------------------------
+# ---- throughput of brokers ---------------------------------------------------------------------------------
 
 
 async def sample(client: ApiClient) -> tuple[dict[int, int | None], dict[int, int | None]]:
