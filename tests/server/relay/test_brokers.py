@@ -116,7 +116,7 @@ async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
     for _ in range(3):
         with pytest.raises(NoBrokerError):
             await upstreams.connect(1, Nobody())
-    (line,) = [record.getMessage() for record in caplog.records if record.name.endswith("upstream_brokers")]
+    (line,) = [record.getMessage() for record in caplog.records if record.name.endswith("relay.brokers")]
     assert line.startswith(f"broker 1 at {at} cannot be reached: ")
     caplog.clear()
     async with FakeKafka(at.port):
