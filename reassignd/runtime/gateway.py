@@ -42,9 +42,9 @@ from reassignd.runtime.served_cluster import GRACE_SECONDS, UNTHROTTLED, Hooks
 from reassignd.runtime.storage.identity import claim, keep_files
 from server.counters import Counters, RelayCounters
 from server.dispatch.authorizer import AllowAll
+from server.dispatch.configs import check_broker
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
-from server.gateway.own_configs import LocalConfigs
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments
 from server.gateway.services import GatewayServices
 from server.metrics.sources import Traffic, Znodes
@@ -105,7 +105,7 @@ class ServedUpstream:
 
     def services(self, router: Router) -> GatewayServices:
         """Return the functions that answer the gateway's clients."""
-        return GatewayServices(router.answer, router.refuse, LocalConfigs(self._state, self.submit))
+        return GatewayServices(router.answer, router.refuse, partial(check_broker, self._state))
 
     async def look(self, topics: Collection[str] | None = None) -> str:
         """See `ServedCluster.look`."""

@@ -8,6 +8,7 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
+from controller.messages.event import Requester
 from controller.model.cluster import Broker
 from controller.ports import Submitter
 from controller.state.state import State
@@ -89,6 +90,11 @@ class Context(NamedTuple):
     api_version: int
     via: str = ""
     """As in `server.dispatch.router.Caller`."""
+
+    @property
+    def requester(self) -> Requester:
+        """Who asks, as the controller records it."""
+        return Requester(self.principal, self.client_id, self.via)
 
     @property
     def controller_id(self) -> int:

@@ -204,6 +204,11 @@ class Router:
         return answer
 
 
+async def awaited(answer: bytes | Awaitable[bytes]) -> bytes:
+    """Return an answer that is given at once or later."""
+    return answer if isinstance(answer, bytes) else await answer
+
+
 async def _handled(route: AnyRoute, request: NamedTuple, context: Context) -> NamedTuple:
     response = route.handle(request, context)
     return response if isinstance(response, tuple) else await response

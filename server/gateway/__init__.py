@@ -12,9 +12,7 @@ broker and has no broker id.
     addresses         brokers' addresses in DescribeCluster (60), FindCoordinator (10), Metadata (3)
     services          what answers reassignd's own requests
     probe             AlterPartitionReassignments (45), ListPartitionReassignments (46)
-    own_configs       the port to reassignd's own keys
-    configs           DescribeConfigs (32)
-    alter_configs     IncrementalAlterConfigs (44), AlterConfigs (33)
+    configs           DescribeConfigs (32), AlterConfigs (33), IncrementalAlterConfigs (44)
 
 `server.relay` passes the frames.
 """

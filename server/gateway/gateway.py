@@ -15,7 +15,7 @@ from server.connections.registry import ConnectionRegistry
 from server.counters import Counters, RelayCounters
 from server.gateway.interceptors import gateway_interceptors
 from server.gateway.port_assignments import Claim, PortAssignmentError, PortPendingError, Ports
-from server.gateway.services import GatewayServices, for_named_clients
+from server.gateway.services import GatewayServices, only_named
 from server.relay.brokers import ANY, UpstreamBrokers
 from server.relay.session import Relay, RelayedBroker, RelayServices
 
@@ -62,8 +62,9 @@ class Gateway:
         self._settings = settings
         self._ports = ports
         self._upstreams = UpstreamBrokers(settings.upstream_tls)
-        answering = for_named_clients(services) if settings.named_only else services
-        interceptors = gateway_interceptors(answering, self, off_loop)
+        if settings.named_only:
+            services = services._replace(answer=only_named(services.answer, services.refuse))
+        interceptors = gateway_interceptors(services, self, off_loop)
         shared = RelayServices(self._upstreams, interceptors, limits, self.counts, settings.authenticates)
         self._listeners: Listeners[RelayedBroker] = Listeners(
             partial(Relay, shared), ConnectionRegistry(limits, stats), settings.tls

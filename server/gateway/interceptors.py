@@ -10,8 +10,7 @@ from protocol.frames import decode_within, parse_request
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from server.dispatch.registry import USUAL
 from server.gateway.addresses import describe_cluster, find_coordinator, metadata
-from server.gateway.alter_configs import alter, incremental_alter
-from server.gateway.configs import describe
+from server.gateway.configs import alter, describe, incremental_alter
 from server.gateway.probe import answer_after_probe
 from server.gateway.services import GatewayServices
 from server.gateway.versions import HIDDEN, SERVED, api_versions

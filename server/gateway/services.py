@@ -1,54 +1,38 @@
 """What the gateway needs to answer reassignd's requests; orders of clients without a known name can be refused."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
 from controller.model.configs import ConfigChange
+from controller.model.errors import Outcome
 from protocol.apis import ApiKey
 from protocol.frames import RequestFrame
 from server.connections.session import Answer
 from server.dispatch.authorizer import is_named
 from server.dispatch.context import RowError
 from server.dispatch.router import Caller, Refuse
-from server.gateway.own_configs import OwnConfigs, Sender
 
 DENIED = "Cluster authorization failed."
 
+Check = Callable[[str, Sequence[ConfigChange]], Outcome]
+"""Checks changes of reassignd's keys on a broker, or on the default (""), as far as that is possible now."""
+
 
 class GatewayServices(NamedTuple):
-    """Functions that answer requests, of one router or of the instance that is active, and reassignd's keys."""
+    """Functions that answer requests for reassignd, of one router or of the instance that is active.
+
+    They are 45 and 46 as the client sent them, and 32, 33 and 44 for reassignd's keys on the default of all brokers.
+    """
 
     answer: Answer
     refuse: Refuse
-    configs: OwnConfigs
+    check: Check
 
 
 def reason(error_code: int, message: str | None) -> str | None:
     """Return the broker's error message. A denial names principals and hosts, so a fixed text replaces it."""
     return DENIED if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED else message
-
-
-class NamedClientsConfigs:
-    """Reassignd's keys, which only principals with a name may change."""
-
-    def __init__(self, configs: OwnConfigs) -> None:
-        self._configs = configs
-        self.check, self.describe = configs.check, configs.describe
-
-    async def alter(
-        self, changes: Sequence[ConfigChange], sender: Sender, *, validate_only: bool, replace: bool
-    ) -> RowError:
-        """See `OwnConfigs.alter`."""
-        if not is_named(sender.caller.principal):
-            return NAMELESS
-        return await self._configs.alter(changes, sender, validate_only=validate_only, replace=replace)
-
-
-def for_named_clients(services: GatewayServices) -> GatewayServices:
-    """Return the services that refuse orders of principals without a name."""
-    answer = only_named(services.answer, services.refuse)
-    return services._replace(answer=answer, configs=NamedClientsConfigs(services.configs))
 
 
 ORDERS = frozenset({

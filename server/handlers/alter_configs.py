@@ -7,11 +7,10 @@ Errors by resource: TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UN
 INVALID_REQUEST, INVALID_CONFIG.
 """
 
-from controller.model.configs import ConfigChange, ConfigOp
 from protocol.apis import ApiKey
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
-from server.dispatch.config_requests import CONFIG_BOUNDS, RequestedChanges, alter, response_rows
+from server.dispatch.configs import CONFIG_BOUNDS, alter, response_rows
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 
@@ -33,13 +32,6 @@ def refuse(request: AlterConfigsRequest, code: int, message: str | None) -> Alte
 )
 async def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
     """Replace the configs of each resource. A resource with an error keeps all its configs."""
-    requested = [
-        RequestedChanges(
-            resource.resource_type,
-            resource.resource_name,
-            [ConfigChange(config.name, ConfigOp.SET, config.value) for config in resource.configs],
-        )
-        for resource in request.resources
-    ]
-    rows = await alter(AlterConfigsResourceResponse, requested, request.validate_only, context, replace=True)
+    errors = await alter(request, context)
+    rows = response_rows(AlterConfigsResourceResponse, request.resources, errors)
     return AlterConfigsResponse(responses=rows)

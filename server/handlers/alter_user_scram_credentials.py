@@ -6,7 +6,6 @@ Errors by user: CLUSTER_AUTHORIZATION_FAILED, UNACCEPTABLE_CREDENTIAL, UNSUPPORT
 DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND.
 """
 
-from controller.messages.event import Requester
 from controller.messages.events import AlterScramCredentials, UserChange
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
@@ -49,8 +48,7 @@ async def handle(
             refusals.append(None)
         except ApiError as error:
             refusals.append((error.code, error.message))
-    requester = Requester(context.principal, context.client_id, context.via)
-    event = AlterScramCredentials(accepted, requester)
+    event = AlterScramCredentials(accepted, context.requester)
     outcomes = await context.services.driver.submit(event)
     return _response(users, merged(refusals, outcomes))
 

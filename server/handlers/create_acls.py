@@ -7,7 +7,6 @@ of all ACLs: UNKNOWN_SERVER_ERROR (one has a number of filters, such as ANY).
 """
 
 from common.error_codes import ErrorCode
-from controller.messages.event import Requester
 from controller.messages.events import CreateAcls
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
@@ -32,7 +31,6 @@ async def handle(request: CreateAclsRequest, context: Context) -> CreateAclsResp
     if not context.services.manages_acls:
         raise ApiError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
     acls = [acl_of(creation) for creation in request.creations]
-    requester = Requester(context.principal, context.client_id, context.via)
-    outcomes = await context.services.driver.submit(CreateAcls(acls, requester))
+    outcomes = await context.services.driver.submit(CreateAcls(acls, context.requester))
     # Kafka's message is empty, not null, for an ACL that was accepted.
     return CreateAclsResponse(results=[AclCreationResult(code, message or "") for code, message in outcomes])

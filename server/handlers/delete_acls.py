@@ -7,7 +7,6 @@ INVALID_REQUEST.
 """
 
 from common.error_codes import ErrorCode
-from controller.messages.event import Requester
 from controller.messages.events import DeleteAcls
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
@@ -32,8 +31,7 @@ async def handle(request: DeleteAclsRequest, context: Context) -> DeleteAclsResp
         raise ApiError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
     filters = [filter_of(message) for message in request.filters]
     known = [each for each in filters if fault_of(each) is None]
-    requester = Requester(context.principal, context.client_id, context.via)
-    found = await context.services.driver.submit(DeleteAcls(known, requester))
+    found = await context.services.driver.submit(DeleteAcls(known, context.requester))
     matching = iter(found)
     return DeleteAclsResponse(
         filter_results=[

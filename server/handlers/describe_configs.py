@@ -21,7 +21,7 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsSynonym,
 )
 from server.dispatch.authorizer import Operation
-from server.dispatch.config_requests import CONFIG_BOUNDS, DUPLICATE_RESOURCE, refusal
+from server.dispatch.configs import CONFIG_BOUNDS, DUPLICATE_RESOURCE, is_own, key_of, only_own, refusal
 from server.dispatch.context import Context, RowError, repeated
 from server.dispatch.registry import handles
 
@@ -44,9 +44,9 @@ async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeC
     """Describe each resource independently. Other tasks run between resources."""
     results: list[DescribeConfigsResult] = []
     # A row of the response is a hundred times as long as its row of the request, so duplicates are errors.
-    duplicates = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
+    duplicates = repeated(map(key_of, request.resources))
     for resource in request.resources:
-        is_duplicate = (resource.resource_type, resource.resource_name) in duplicates
+        is_duplicate = key_of(resource) in duplicates
         results.append(
             _refused(resource, DUPLICATE_RESOURCE) if is_duplicate else _describe(resource, request, context)
         )
@@ -57,16 +57,21 @@ async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeC
 def _describe(
     requested: DescribeConfigsResource, request: DescribeConfigsRequest, context: Context
 ) -> DescribeConfigsResult:
-    kind, name = requested.resource_type, requested.resource_name
-    error = refusal(kind, name, Operation.DESCRIBE_CONFIGS, context)
+    error = refusal(requested, Operation.DESCRIBE_CONFIGS, context)
     if error is not None:
         return _refused(requested, error)
-    resource = ResourceType(kind)
+    resource, name = ResourceType(requested.resource_type), requested.resource_name
     outcome = check_resource(context.state, resource, name)
     if not outcome.ok:
         return _refused(requested, outcome)
-    configs = config_rows(describe_configs(context.state, resource, name), requested, request)
-    return DescribeConfigsResult(0, None, kind, name, configs)
+    values: Iterable[ConfigValue]
+    if only_own(context.state):
+        # Unset keys too: there is no other place to look them up.
+        described = describe_configs(context.state, resource, name, unset=True)
+        values = [value for value in described if is_own(value.key.name)]
+    else:
+        values = describe_configs(context.state, resource, name)
+    return DescribeConfigsResult(0, None, *key_of(requested), config_rows(values, requested, request))
 
 
 def config_rows(

@@ -5,7 +5,6 @@ the upstream on the client's own connection, and then forwarded to the active in
 principal, as Kafka's brokers forward by Envelope (KIP-590).
 
     switch         answers here, forwards, or holds requests while no instance is active
-    own_requests   the requests that are forwarded: 45, 46, and reassignd's keys in 32, 33 and 44
     messages       a forwarded request, its errors, and the messages between instances
     room           bounds of what is forwarded
     links          connections of a standby to the active instance

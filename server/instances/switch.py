@@ -18,21 +18,20 @@ from common.address import Address
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
-from controller.cluster.configs import check_changes
-from controller.messages.events import ResourceChanges
-from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 from controller.modes import EMBEDDED
 from controller.state.state import State
-from protocol.frames import RequestFrame, exceeds
+from protocol.apis import ApiKey
+from protocol.errors import DecodeError
+from protocol.frames import RequestFrame, decode_within, exceeds
+from server.dispatch.configs import CONFIG_BOUNDS, CONFIG_REQUESTS, DEFAULT_BROKER, check_broker, key_of
 from server.dispatch.context import RowError
 from server.dispatch.registry import ROUTES
-from server.dispatch.router import Caller, Refuse, too_large
+from server.dispatch.router import Caller, Refuse, awaited, too_large
 from server.driver.driver import DriverStoppedError
 from server.gateway.services import GatewayServices
 from server.instances.messages import ForwardedRequest, Forwarder, NotActiveError, TermLease
-from server.instances.own_requests import REASSIGNMENT_APIS, ForwardedConfigs, answer_own
 from server.instances.room import LARGEST_BODY, SMALL
 
 HOLD_SECONDS = 15.0
@@ -47,6 +46,8 @@ LEASE_SECONDS = 0.05
 
 GRACE_SECONDS = 0.5
 """How long an answer is awaited after the switch was turned. A peer that hands over sends its last answers."""
+
+REASSIGNMENT_APIS = frozenset({ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS})
 
 BROKER_ID = re.compile("[0-9]{1,9}")
 
@@ -87,7 +88,7 @@ class Switch:
         self._forwarder, self._refuse, self._clock, self._off_loop = forwarder, refuse, clock, off_loop
         self._role = Role(None, asyncio.Event())
         self._ids = count(1)
-        self.services = GatewayServices(self.answer, refuse, ForwardedConfigs(self.answer, self._check))
+        self.services = GatewayServices(self.answer, refuse, self._check)
         """What the gateway uses instead of the services of one router."""
 
     @property
@@ -167,7 +168,7 @@ class Switch:
         try:
             obstacle = await self._obstacle(frame) if first is None else None
             if obstacle is not None:
-                return await _awaited(self._refuse(frame, *obstacle))
+                return await awaited(self._refuse(frame, *obstacle))
             return await self._answer_in_time(request, role, first)
         except asyncio.CancelledError:
             self._forwarder.give_up(request)
@@ -198,7 +199,7 @@ class Switch:
             pause = left if role.active is None else min(left, RETRY_SECONDS * growth**attempt)
             await within(self._clock, pause, role.over)
             role = self._role
-        return await _awaited(self._refuse(request.frame, ErrorCode.NOT_CONTROLLER, NOBODY))
+        return await awaited(self._refuse(request.frame, ErrorCode.NOT_CONTROLLER, NOBODY))
 
     async def _attempt(
         self, role: Role, request: ForwardedRequest, first: bytes | Awaitable[bytes] | None
@@ -253,19 +254,36 @@ class Switch:
                 each.cancel()
 
     def _check(self, broker: str, changes: Sequence[ConfigChange]) -> Outcome:
-        """See `OwnConfigs.check`. A standby knows neither brokers nor lists that values are appended to.
+        """Check changes of reassignd's keys. A standby knows neither brokers nor lists that values are appended to.
 
         It leaves to the active instance whether the broker exists: the id of a controller is accepted without a broker.
         """
         active = self._role.active
         if isinstance(active, ThisInstance):
-            return active.services.configs.check(broker, changes)
+            return active.services.check(broker, changes)
         state = (
             State(mode=EMBEDDED, controller_id=int(broker))
             if BROKER_ID.fullmatch(broker)
             else State(mode=EMBEDDED)
         )
-        return check_changes(state, ResourceChanges(ResourceType.BROKER, broker, changes))
+        return check_broker(state, broker, changes)
+
+
+def answer_own(services: GatewayServices, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
+    """Answer a request that was forwarded, or that could be.
+
+    Raises DecodeError, now or when awaited, for other requests and for versions that are not known.
+    """
+    request_class = CONFIG_REQUESTS.get(frame.api_key)
+    if request_class is not None:
+        request, _ = decode_within(frame, request_class, CONFIG_BOUNDS)
+        if [key_of(resource) for resource in request.resources] != [DEFAULT_BROKER]:
+            raise DecodeError(
+                "a forwarded request for configs of other resources than the default of all brokers"
+            )
+    elif frame.api_key not in REASSIGNMENT_APIS:
+        raise DecodeError(f"API key {frame.api_key} is not forwarded")
+    return services.answer(frame, caller)
 
 
 def hold_seconds(frame: RequestFrame) -> float:
@@ -274,10 +292,6 @@ def hold_seconds(frame: RequestFrame) -> float:
         return HOLD_SECONDS
     (timeout_ms,) = unpack_from(">i", frame.body)
     return float(min(max(timeout_ms / 1000, 0), HOLD_SECONDS))
-
-
-async def _awaited(answer: bytes | Awaitable[bytes]) -> bytes:
-    return answer if isinstance(answer, bytes) else await answer
 
 
 async def _unless_stopped(answer: Awaitable[bytes]) -> bytes | None:

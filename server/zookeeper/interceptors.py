@@ -22,6 +22,7 @@ from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 from protocol.messages.list_groups_response import ListGroupsResponse
 from protocol.messages.list_transactions_response import ListTransactionsResponse
 from protocol.schema import Response
+from server.dispatch.configs import CONFIG_REQUESTS
 from server.dispatch.registry import ROUTES
 from server.relay.exchange import (
     LARGEST_DECODED,
@@ -37,7 +38,7 @@ from server.relay.exchange import (
 from server.relay.produce import produce
 from server.relay.sasl import FRAMED_TOKENS, authenticate, handshake
 from server.zookeeper.authorization import CLUSTER_ACTION, Answer, AnyQuery, operations_query, with_rights
-from server.zookeeper.configs import CONFIGS, configs
+from server.zookeeper.configs import configs
 from server.zookeeper.endpoint import ANSWERED, ControllerEndpoint, served
 
 BROKERS_ONLY = frozenset({ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS})
@@ -64,7 +65,7 @@ def controller_interceptors(own_id: int, endpoint: ControllerEndpoint, answer: A
     }
     return {
         **{key: only_versions(served(key), with_rights(query, answer)) for key, query in queries.items()},
-        **dict.fromkeys(CONFIGS, configs(own_id, endpoint, answer)),
+        **dict.fromkeys(CONFIG_REQUESTS, configs(own_id, endpoint, answer)),
         **PER_BROKER_INTERCEPTORS,
         ApiKey.PRODUCE: produce(),
         ApiKey.SASL_HANDSHAKE: only_versions(FRAMED_TOKENS, handshake),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from common.off_loop import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.modes import EMBEDDED
+from controller.ports import Submitter
 from controller.state.state import State
 from protocol.codec.wire import codec
 from protocol.connection import ClientConnection
@@ -185,7 +186,7 @@ CLUSTER_ADMIN = allowing((Operation.ALTER, CLUSTER))
 
 
 def services(
-    state: State | None = None, driver: FakeDriver | None = None, authorizer: Authorizer | None = None
+    state: State | None = None, driver: Submitter | None = None, authorizer: Authorizer | None = None
 ) -> Services:
     off_loop = WorkerThread()
     return Services(
@@ -203,7 +204,7 @@ def services(
 def context(
     version: int,
     state: State | None = None,
-    driver: FakeDriver | None = None,
+    driver: Submitter | None = None,
     authorizer: Authorizer | None = None,
     broker: FakeBroker | None = None,
 ) -> Context:

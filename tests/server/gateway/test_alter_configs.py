@@ -18,8 +18,8 @@ from protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from server.gateway.alter_configs import alter, incremental_alter
-from server.gateway.services import DENIED, for_named_clients
+from server.gateway.configs import alter, incremental_alter
+from server.gateway.services import DENIED, only_named
 from server.relay.exchange import PASSED
 from tests.frames import decode_request
 from tests.server.gateway.doubles import FakeServices
@@ -233,7 +233,9 @@ async def test_a_change_without_a_name_is_refused_where_the_setting_says_so(fake
     who = client()
     who.caller = who.caller._replace(principal="unknown (GSSAPI from 10.0.0.9)")
     request = IncrementalAlterConfigsRequest([changes(BROKER, "", (MOVEMENTS, SET, "7"))], False)
-    change = Talk(incremental_alter(for_named_clients(fake.services), fake.off_loop), request, 1, who)
+    services = fake.services
+    named = services._replace(answer=only_named(services.answer, services.refuse))
+    change = Talk(incremental_alter(named, fake.off_loop), request, 1, who)
     response = await change.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
     assert [each.error_code for each in response.responses] == [31]
     assert fake.events == []

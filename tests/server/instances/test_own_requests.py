@@ -9,9 +9,10 @@ from common.clock import ManualClock
 from common.error_codes import ErrorCode
 from controller.messages.event import Requester
 from controller.model.cluster import Config, ResourceType
-from controller.model.configs import ConfigChange, ConfigOp
-from protocol.errors import ApiError, DecodeError
+from protocol.errors import DecodeError
+from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
+from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -19,16 +20,25 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.metadata_request import MetadataRequest
-from server.gateway.own_configs import OwnConfigs, Sender
-from server.instances.own_requests import answer_own
+from server.gateway.configs import OwnKeys
+from server.instances.switch import answer_own
 from tests.server.instances.doubles import CALLER, FakePeers, Instance, frame_of, response_of
 
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
 LEADERS = "reassignment.max.concurrent.leader.movements"
 BROKER = ResourceType.BROKER
-SENDER = Sender(CALLER, "me")
-SET_7 = [ConfigChange(MOVEMENTS, ConfigOp.SET, "7")]
+SET, APPEND = 0, 2
 DEFAULT = DescribeConfigsResource(BROKER, "", None)
+
+
+def changed(name: str, value: str, operation: int = SET, **fields: Any) -> IncrementalAlterConfigsRequest:
+    resource = AlterConfigsResource(BROKER, "", [AlterableConfig(name, operation, value)])
+    return IncrementalAlterConfigsRequest([resource], **fields)
+
+
+def replaced(**fields: Any) -> AlterConfigsRequest:
+    resource = ReplacedResource(BROKER, "", [ReplacedConfig(MOVEMENTS, "7")])
+    return AlterConfigsRequest([resource], **fields)
 
 
 @pytest.fixture
@@ -37,64 +47,69 @@ def active() -> Instance:
 
 
 @pytest.fixture(params=["at the active instance", "at a standby"])
-def configs(request: pytest.FixtureRequest, active: Instance) -> OwnConfigs:
+def own(request: pytest.FixtureRequest, active: Instance) -> OwnKeys:
     peers = FakePeers()
     peers.instances[active.address] = active
     standby = Instance(peers, ManualClock(), 9401)
     active.lead(standby)
-    return (active if request.param == "at the active instance" else standby).switch.services.configs
+    return keys_at(active if request.param == "at the active instance" else standby)
+
+
+def keys_at(instance: Instance) -> OwnKeys:
+    return OwnKeys(instance.switch.services.answer, CALLER, "me")
+
+
+async def altered(own: OwnKeys, request: Any) -> tuple[int, str | None]:
+    (row,) = (await own.ask(request)).responses
+    return row.error_code, row.error_message
 
 
 def values(active: Instance) -> dict[str, str]:
     return active.own.state.configs.get((BROKER, ""), {})
 
 
-async def test_changes_are_applied_for_the_client(active: Instance, configs: OwnConfigs) -> None:
-    assert await configs.alter(SET_7, SENDER, validate_only=False, replace=False) == (0, None)
+async def test_changes_are_applied_for_the_client(active: Instance, own: OwnKeys) -> None:
+    assert await altered(own, changed(MOVEMENTS, "7")) == (0, None)
     assert values(active) == {MOVEMENTS: "7"}
     (event,) = active.own.events
     assert event.requester == Requester("User:alice", "me")
 
 
-async def test_the_same_changes_again_change_nothing(active: Instance, configs: OwnConfigs) -> None:
-    append = [ConfigChange("reassignment.excluded.brokers", ConfigOp.APPEND, "3")]
+async def test_the_same_changes_again_change_nothing(active: Instance, own: OwnKeys) -> None:
     for _ in range(2):
-        assert await configs.alter(append, SENDER, validate_only=False, replace=False) == (0, None)
+        assert await altered(own, changed("reassignment.excluded.brokers", "3", APPEND)) == (0, None)
     assert values(active) == {"reassignment.excluded.brokers": "3"}
 
 
-async def test_a_replacement_deletes_the_keys_that_it_does_not_name(
-    active: Instance, configs: OwnConfigs
-) -> None:
+async def test_a_replacement_deletes_the_keys_that_it_does_not_name(active: Instance, own: OwnKeys) -> None:
     active.own.controller.put(
         Config(BROKER, "", LEADERS, "3"), Config(BROKER, "", "min.insync.replicas", "2")
     )
-    assert await configs.alter(SET_7, SENDER, validate_only=False, replace=True) == (0, None)
+    assert await altered(own, replaced()) == (0, None)
     assert values(active) == {MOVEMENTS: "7", "min.insync.replicas": "2"}
 
 
-@pytest.mark.parametrize("replace", [True, False])
-async def test_validate_only_changes_nothing(active: Instance, configs: OwnConfigs, replace: bool) -> None:
-    assert await configs.alter(SET_7, SENDER, validate_only=True, replace=replace) == (0, None)
+@pytest.mark.parametrize(
+    "request_", [replaced(validate_only=True), changed(MOVEMENTS, "7", validate_only=True)]
+)
+async def test_validate_only_changes_nothing(active: Instance, own: OwnKeys, request_: Any) -> None:
+    assert await altered(own, request_) == (0, None)
     assert values(active) == {}
 
 
-async def test_an_invalid_change_is_refused(active: Instance, configs: OwnConfigs) -> None:
-    wrong = [ConfigChange(MOVEMENTS, ConfigOp.SET, "x")]
-    code, message = await configs.alter(wrong, SENDER, validate_only=False, replace=False)
+async def test_an_invalid_change_is_refused(active: Instance, own: OwnKeys) -> None:
+    code, message = await altered(own, changed(MOVEMENTS, "x"))
     assert code == ErrorCode.INVALID_CONFIG
-    assert message is not None
-    assert MOVEMENTS in message
+    assert MOVEMENTS in (message or "")
     assert values(active) == {}
 
 
-async def test_keys_are_described_with_the_details_of_the_request(
-    active: Instance, configs: OwnConfigs
-) -> None:
+async def test_keys_are_described_with_the_details_of_the_request(active: Instance, own: OwnKeys) -> None:
     active.own.controller.put(Config(BROKER, "", MOVEMENTS, "7"))
-    request = DescribeConfigsRequest([DEFAULT], include_synonyms=True, include_documentation=True)
-    requested = DEFAULT._replace(configuration_keys=[MOVEMENTS])
-    (row,) = await configs.describe(requested, request, SENDER)
+    requested = [DEFAULT._replace(configuration_keys=[MOVEMENTS])]
+    request = DescribeConfigsRequest(requested, include_synonyms=True, include_documentation=True)
+    (result,) = (await own.ask(request)).results
+    (row,) = result.configs
     assert (row.name, row.value) == (MOVEMENTS, "7")
     assert row.synonyms
     assert row.documentation
@@ -102,12 +117,10 @@ async def test_keys_are_described_with_the_details_of_the_request(
 
 async def test_without_an_active_instance_keys_are_neither_described_nor_altered() -> None:
     clock = ManualClock()
-    configs = Instance(FakePeers(), clock, 9301).switch.services.configs
-    altered = configs.alter(SET_7, SENDER, validate_only=False, replace=False)
-    assert (await _after(clock, altered))[0] == ErrorCode.NOT_CONTROLLER
-    with pytest.raises(ApiError) as refused:
-        await _after(clock, configs.describe(DEFAULT, DescribeConfigsRequest([DEFAULT]), SENDER))
-    assert refused.value.code == ErrorCode.NOT_CONTROLLER
+    own = keys_at(Instance(FakePeers(), clock, 9301))
+    assert (await _after(clock, altered(own, changed(MOVEMENTS, "7"))))[0] == ErrorCode.NOT_CONTROLLER
+    (row,) = (await _after(clock, own.ask(DescribeConfigsRequest([DEFAULT])))).results
+    assert row.error_code == ErrorCode.NOT_CONTROLLER
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_configs_are_checked_alike_at_a_standby(
 ) -> None:
     if active:
         pair.second.lead()
-    outcome = pair.second.switch.services.configs.check(broker, [ConfigChange(config, op, value)])
+    outcome = pair.second.switch.services.check(broker, [ConfigChange(config, op, value)])
     assert outcome.error == code
 
 

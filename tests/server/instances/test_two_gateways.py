@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from common.address import Address
 from common.clock import RealClock
 from controller.model.cluster import ResourceType
+from controller.modes import GATEWAY
 from protocol.frames import RequestFrame, decode_request
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -32,9 +34,9 @@ from protocol.messages.list_partition_reassignments_request import ListPartition
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server.connections.client_connection import ConnectionLimits
 from server.counters import Counters
+from server.dispatch.configs import check_broker
 from server.dispatch.router import Refusals, Router
 from server.gateway.gateway import Gateway
-from server.gateway.own_configs import LocalConfigs
 from server.gateway.port_assignments import PortAssignments
 from server.gateway.services import GatewayServices
 from server.handlers import load
@@ -77,11 +79,10 @@ class GatewayInstance:
     def __init__(self, name: str, controller: InMemoryController, folder: Path) -> None:
         self.lease, stats = FakeLease(), Counters()
         self.driver = ImmediateDriver(controller)
-        shared = services(controller.state, self.driver)  # type: ignore[arg-type]
+        controller.state.mode = GATEWAY
+        shared = services(controller.state, self.driver)
         router = Router(shared, stats, load())
-        self.own = GatewayServices(
-            router.answer, router.refuse, LocalConfigs(controller.state, self.driver.submit)
-        )
+        self.own = GatewayServices(router.answer, router.refuse, partial(check_broker, controller.state))
         clock = RealClock()
         self.links = InstanceLinks(security(name), clock)
         self.switch = Switch(self.links, Refusals(shared.off_loop, stats).refuse, clock, shared.off_loop)
