@@ -1,4 +1,9 @@
-"""Strict parser of JSON from users, and values in error messages."""
+"""Strict parser of JSON from users, and values in error messages.
+
+Python's parser calls `_object` at the end of each object, where the interpreter can switch to the event loop:
+with a plan of 60 MB other requests wait for milliseconds. msgspec is faster, but holds the interpreter's lock
+for the whole second that it takes, and so does the transfer of the value from another process.
+"""
 
 import json
 import re

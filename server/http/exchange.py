@@ -39,7 +39,7 @@ async def _answer_next(connection: HttpConnection, app: ASGIApp) -> bool:
     request = await connection.event()
     if not isinstance(request, h11.Request):
         return False
-    exchange = Exchange(connection, request)
+    exchange = HttpExchange(connection, request)
     with connection.request():
         await exchange.answer(app)
     http = connection.http
@@ -51,7 +51,7 @@ async def _answer_next(connection: HttpConnection, app: ASGIApp) -> bool:
     return True
 
 
-class Exchange:
+class HttpExchange:
     """One request and its answer, as the application sees them."""
 
     def __init__(self, connection: HttpConnection, request: h11.Request) -> None:

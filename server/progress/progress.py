@@ -17,7 +17,7 @@ from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from server.counters import Totals
 from server.progress.measurement import Bytes, JobBytes, JobProgress, Measurement, increase
-from server.progress.rates import Copied, Meter, Sizes, Throughput, rounded, seconds_left
+from server.progress.rates import Meter, Sizes, ThroughputHistory, Transfer, rounded, seconds_left
 
 INTERVAL_SECONDS = 1.0
 """Shortest time between two measurements."""
@@ -66,11 +66,11 @@ class Progress:
         """The jobs of the last measurement: those that are open, or have ended a short time ago."""
         self._open: frozenset[int] = frozenset()
         """The jobs that were open then."""
-        self._brokers = BrokerRates()
+        self._brokers = IncomingRates()
         self._metered_at = -inf
         """The time at which the replicas of the brokers had the bytes that the rates contain."""
         self._open_when_metered: frozenset[int] = frozenset()
-        self.throughput = Throughput(now_ms, totals)
+        self.throughput = ThroughputHistory(now_ms, totals)
 
     async def run(self) -> None:
         """Measure until cancelled. A measurement costs nothing while no job is open."""
@@ -224,7 +224,7 @@ class Progress:
         self._brokers.add(seconds, received, befores, nows)
 
 
-class BrokerRates:
+class IncomingRates:
     """The rates at which brokers receive the data of jobs."""
 
     def __init__(self) -> None:
@@ -261,12 +261,12 @@ def _union(sets: Iterable[set[int]]) -> set[int]:
     return set[int]().union(*sets)
 
 
-def _copied(pairs: Sequence[tuple[JobBytes, JobBytes]], received: Bytes) -> Copied:
+def _copied(pairs: Sequence[tuple[JobBytes, JobBytes]], received: Bytes) -> Transfer:
     """Return what brokers received and sent between two measurements.
 
     What was not known before would be a jump.
     """
-    return Copied(
+    return Transfer(
         received,
         sum((increase(before.sent, now.sent) for before, now in pairs), Bytes()),
         {broker for pair in pairs for job in pair for broker in job.unknown_in},

@@ -140,7 +140,7 @@ SAMPLE_SECONDS = 15.0
 KEPT_SECONDS = 3600.0
 
 
-class Copied(NamedTuple):
+class Transfer(NamedTuple):
     """Bytes that brokers received and sent in some time, and the brokers for which that is not known."""
 
     received: Counter[int]
@@ -149,7 +149,7 @@ class Copied(NamedTuple):
     unknown_out: Set[int] = frozenset()
 
 
-class Sample(NamedTuple):
+class ThroughputSample(NamedTuple):
     """Bytes per second until `time_ms`. Brokers without traffic are absent."""
 
     time_ms: int
@@ -159,7 +159,7 @@ class Sample(NamedTuple):
     outgoing: dict[int, int | None]
 
 
-class Throughput:
+class ThroughputHistory:
     """Keeps the samples.
 
     Times are in seconds of the clock of the measurements. Bytes are added to `totals` too.
@@ -168,12 +168,12 @@ class Throughput:
     def __init__(self, now_ms: Callable[[], int], totals: Totals | None = None) -> None:
         self._now_ms = now_ms
         self.totals = totals or Totals()
-        self._samples: deque[Sample] = deque(maxlen=int(KEPT_SECONDS / SAMPLE_SECONDS))
+        self._samples: deque[ThroughputSample] = deque(maxlen=int(KEPT_SECONDS / SAMPLE_SECONDS))
         self._seconds = 0.0
         self._received, self._sent = Counter[int](), Counter[int]()
         self._unknown_in, self._unknown_out = set[int](), set[int]()
 
-    def add(self, seconds: float, copied: Copied, throttle: int | None) -> None:
+    def add(self, seconds: float, copied: Transfer, throttle: int | None) -> None:
         """Add the bytes of an interval. When it completes a sample, `throttle` is the one in force."""
         self._seconds += seconds
         self._received.update(copied.received)
@@ -185,12 +185,12 @@ class Throughput:
         if self._seconds >= SAMPLE_SECONDS:
             incoming = self._rates(self._received, self._unknown_in)
             outgoing = self._rates(self._sent, self._unknown_out)
-            self._samples.append(Sample(self._now_ms(), throttle, incoming, outgoing))
+            self._samples.append(ThroughputSample(self._now_ms(), throttle, incoming, outgoing))
             self._seconds = 0.0
             for counted in (self._received, self._sent, self._unknown_in, self._unknown_out):
                 counted.clear()
 
-    def samples(self, since_ms: int = 0) -> list[Sample]:
+    def samples(self, since_ms: int = 0) -> list[ThroughputSample]:
         """Return the samples after this time, the oldest first."""
         return [sample for sample in self._samples if sample.time_ms > since_ms]
 

@@ -27,13 +27,13 @@ from controller.state.state import State
 from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.shared.answers import streamed
 from server.api.shared.call import Call, Endpoint
+from server.api.shared.directories import check_directories
 from server.api.shared.errors import HttpError, require
 from server.api.shared.job_parts import Part, PartsPage, part_page
 from server.api.shared.job_rows import Job, job_rows, other_reasons, reason_rows, tally
 from server.api.shared.models import OtherReasons, Page, Paused, Reason, Refused, WaitingPartition
 from server.api.shared.plans import (
     Assignment,
-    check_directories,
     checked,
     clear_topics,
     originals,
@@ -179,6 +179,10 @@ class JobOptions(Struct, forbid_unknown_fields=True):
     ) = UNSET
 
 
+EXAMPLES = 100
+"""Most partitions that are listed, of those that are skipped and of those that wait."""
+
+
 async def submit(call: Call, options: JobOptions) -> Response:
     """Submit a plan. One invalid entry refuses the whole plan."""
     entries = await call.read_body(read_plan)
@@ -233,8 +237,26 @@ async def job(call: Call, page: PartsPage) -> JobDetail:
 
 
 async def preview_rollback(call: Call) -> RollbackPreview:
-    """Return what a rollback of the job would do now."""
-    return await rollback_preview(call, _job(call))
+    """Return what a rollback of the job would do now. Nothing is changed."""
+    job = _job(call)
+    rows = await call.collect(rollback_rows(call.state, job))
+    moving = [row for row in rows if row.replicas and not row.unmoved]
+    skipped = [row for row in rows if row.reason]
+    waiting = [row for row in moving if row.waits_for]
+    withdrawn = sum(row.withdrawn for row in rows)
+    unmoved = sum(row.unmoved for row in rows)
+    return RollbackPreview(
+        undoes=job.undoes or None,
+        partitions=len(moving),
+        bytes=sum(_bytes(call, row) for row in moving),
+        unmoved=unmoved,
+        withdrawn=withdrawn,
+        unchanged=len(rows) - len(moving) - len(skipped) - withdrawn - unmoved,
+        skipped=len(skipped),
+        examples=[Skipped(*row.key, row.reason) for row in skipped[:EXAMPLES]],
+        waiting_partitions=len(waiting),
+        waiting=[WaitingPartition(*row.key, row.reached, row.waits_for) for row in waiting[:EXAMPLES]],
+    )
 
 
 async def roll_back(call: Call) -> Response:
@@ -309,32 +331,6 @@ def _job(call: Call) -> cluster.Job:
 def _skipped(reply: RollBackReply) -> Iterator[Skipped]:
     for (topic, partition), reason in reply.skipped:
         yield Skipped(topic, partition, reason)
-
-
-EXAMPLES = 100
-"""Most partitions that are listed, of those that are skipped and of those that wait."""
-
-
-async def rollback_preview(call: Call, job: cluster.Job) -> RollbackPreview:
-    """Return what a rollback of the job would do now. Nothing is changed."""
-    rows = await call.collect(rollback_rows(call.state, job))
-    moving = [row for row in rows if row.replicas and not row.unmoved]
-    skipped = [row for row in rows if row.reason]
-    waiting = [row for row in moving if row.waits_for]
-    withdrawn = sum(row.withdrawn for row in rows)
-    unmoved = sum(row.unmoved for row in rows)
-    return RollbackPreview(
-        undoes=job.undoes or None,
-        partitions=len(moving),
-        bytes=sum(_bytes(call, row) for row in moving),
-        unmoved=unmoved,
-        withdrawn=withdrawn,
-        unchanged=len(rows) - len(moving) - len(skipped) - withdrawn - unmoved,
-        skipped=len(skipped),
-        examples=[Skipped(*row.key, row.reason) for row in skipped[:EXAMPLES]],
-        waiting_partitions=len(waiting),
-        waiting=[WaitingPartition(*row.key, row.reached, row.waits_for) for row in waiting[:EXAMPLES]],
-    )
 
 
 def _bytes(call: Call, row: RollbackRow) -> int:

@@ -14,6 +14,7 @@ from controller.views.jobs import obstacles
 from server.api.resources.snapshot import rows
 from server.api.shared.answers import encoded_lines
 from server.api.shared.call import Call, Endpoint
+from server.api.shared.directories import check_directories
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import (
     ForecastRate,
@@ -23,7 +24,7 @@ from server.api.shared.forecasts import (
     scheduled_seconds,
 )
 from server.api.shared.models import Obstacles, RateOrigin, ThrottledBrokers, WaitingPartition
-from server.api.shared.plans import check_directories, checked
+from server.api.shared.plans import checked
 from server.api.shared.proposals import ProposedLoad
 
 

@@ -17,7 +17,7 @@ from server.api.shared.errors import HttpError
 from server.api.shared.models import RateOrigin, ThrottledBrokers
 from server.api.shared.roles import Role
 from server.progress.progress import Progress
-from server.progress.rates import Sample
+from server.progress.rates import ThroughputSample
 
 
 class ForecastRate(NamedTuple):
@@ -64,7 +64,7 @@ def _paced_lately(state: State, progress: Progress) -> int | None:
     return fastest(progress.throughput.samples(followed[0].time_ms)) if followed else None
 
 
-def fastest(samples: Sequence[Sample]) -> int | None:
+def fastest(samples: Sequence[ThroughputSample]) -> int | None:
     """Return the highest mean rate of a broker over the samples in which it received something."""
     rates = defaultdict[int, list[int]](list)
     for sample in samples:

@@ -12,7 +12,7 @@ from server.api.shared.forecasts import MAX_OPEN, ForecastRate, Reviews, ReviewS
 from server.api.shared.models import RateOrigin
 from server.api.shared.roles import Role
 from server.progress.progress import Progress
-from server.progress.rates import SAMPLE_SECONDS, Copied
+from server.progress.rates import SAMPLE_SECONDS, Transfer
 from tests.builders import InMemoryController
 from tests.server.api.api_client import Sizes
 
@@ -37,7 +37,7 @@ class Cluster:
         """Add a sample for each number of bytes per second to broker 5."""
         for rate in received:
             copied = Counter({4: SAMPLE_SECONDS, 5: rate * SAMPLE_SECONDS})
-            self.progress.throughput.add(SAMPLE_SECONDS, Copied(copied, Counter()), None)
+            self.progress.throughput.add(SAMPLE_SECONDS, Transfer(copied, Counter()), None)
 
     @property
     def rate(self) -> ForecastRate:
