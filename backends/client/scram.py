@@ -26,7 +26,8 @@ def scram(
         client.set_server_first((yield client.get_client_first().encode()).decode())
         if int(client.iterations) > MOST_ITERATIONS:
             raise AuthenticationError(
-                f"the server requires {client.iterations} SCRAM iterations; at most {MOST_ITERATIONS} are supported"
+                f"the server requires {client.iterations} SCRAM iterations; at most {MOST_ITERATIONS} are"
+                " supported"
             )
         client.set_server_final((yield client.get_client_final().encode()).decode())
     except (ScramException, UnicodeError) as error:

@@ -1,11 +1,12 @@
 """The spans of jobs, from the records of durable decisions, and their export by OpenTelemetry.
 
-A job has one span, from its order to its end. Each step that adds or removes replicas is a child. Of a large job only
-some partitions have spans; their choice depends on their names alone, so it is the same after a restart.
+A job has one span, from its order to its end. Each step that adds or removes replicas is a child. Of a large
+job only some partitions have spans; their choice depends on their names alone, so it is the same after a
+restart.
 
 Only this module imports OpenTelemetry. Its variables apply: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME,
-OTEL_TRACES_SAMPLER and so on. The import takes a third of a second, so `reassignd.tracing.setting` imports this module
-only if traces are on.
+OTEL_TRACES_SAMPLER and so on. The import takes a third of a second, so `reassignd.tracing.setting` imports
+this module only if traces are on.
 """
 
 import hashlib
@@ -42,7 +43,10 @@ _MS = 1_000_000
 
 
 class JobIds(RandomIdGenerator):
-    """Random ids, but those of a job while its span is made: its trace continues in another process or instance."""
+    """Random ids, but those of a job while its span is made.
+
+    Its trace continues in another process or instance.
+    """
 
     def __init__(self) -> None:
         self.digest: bytes | None = None

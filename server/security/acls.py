@@ -1,4 +1,4 @@
-"""ACLs: those of the messages 29, 30 and 31, as the controller has them and back, and the authorizer that uses them."""
+"""ACLs: those in the messages 29, 30 and 31 as the controller has them, and the authorizer that uses them."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
@@ -71,8 +71,8 @@ def fault_of(chosen: AclFilter) -> str | None:
 def acl_of(message: AclCreation) -> Acl:
     """Return the ACL to create. Numbers that are in no enum become UNKNOWN, which the controller refuses.
 
-    As in Kafka, UNKNOWN in the message closes the connection (DecodeError), and a number that only filters may
-    have ends the whole request with UNKNOWN_SERVER_ERROR (ApiError).
+    As in Kafka, UNKNOWN in the message closes the connection (DecodeError), and a number that only filters
+    may have ends the whole request with UNKNOWN_SERVER_ERROR (ApiError).
     """
     acl = Acl(
         _known(ResourceKind, message.resource_type),
@@ -106,7 +106,10 @@ def deleted(acls: Sequence[Acl]) -> list[DeleteAclsMatchingAcl]:
 
 
 def _known(kind: type[E], number: int) -> E:
-    """Return the member; UNKNOWN for a number that is in no enum. Raises DecodeError if UNKNOWN itself is given."""
+    """Return the member; UNKNOWN for a number that is in no enum.
+
+    Raises DecodeError if UNKNOWN itself is given.
+    """
     if number == UNKNOWN:
         raise DecodeError(f"an ACL or a filter of ACLs with an UNKNOWN {kind.__name__}")
     try:

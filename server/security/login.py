@@ -236,8 +236,8 @@ class Gate:
     def identified(self, caller: Caller, transport: asyncio.BaseTransport) -> Caller:
         """Return the caller of a new connection, with its principal as far as it is known and its rights.
 
-        Raises NoMatchingRuleError for a certificate that no rule of `mapping` names, and ValueError for one that
-        cannot be read.
+        Raises NoMatchingRuleError for a certificate that no rule of `mapping` names, and ValueError for one
+        that cannot be read.
         """
         if self.trusted:
             return caller._replace(rights=AllowAll())

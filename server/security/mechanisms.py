@@ -1,7 +1,9 @@
-"""SASL mechanisms, the server's side: what a login asks of one, PLAIN and OAUTHBEARER, and the messages of SCRAM.
+"""SASL mechanisms, the server's side.
 
-PLAIN: RFC 4616; Kafka: PlainSaslServer. OAUTHBEARER: RFC 7628, KIP-255; Kafka: OAuthBearerSaslServer. SCRAM is in
-`server.security.scram`, which imports scramp; a relay reads its first message without that.
+What a login asks of one, PLAIN and OAUTHBEARER, and the messages of SCRAM.
+
+PLAIN: RFC 4616; Kafka: PlainSaslServer. OAUTHBEARER: RFC 7628, KIP-255; Kafka: OAuthBearerSaslServer. SCRAM
+is in `server.security.scram`, which imports scramp; a relay reads its first message without that.
 """
 
 import hmac
@@ -31,7 +33,10 @@ class Exchange(Protocol):
 
     @property
     def expires_ms(self) -> int | None:
-        """When the credentials expire, in milliseconds since the epoch; None if they do not, or not yet known."""
+        """When the credentials expire, in milliseconds since the epoch.
+
+        None if they do not, or not yet known.
+        """
         ...
 
     def evaluate(self, token: bytes, /) -> bytes:
@@ -105,7 +110,10 @@ class BearerToken(NamedTuple):
 
 
 class TokenRefusedError(Exception):
-    """The token is not valid. `scope` are the required scopes if the token lacks one, as the client gets them."""
+    """The token is not valid.
+
+    `scope` are the required scopes if the token lacks one, as the client gets them.
+    """
 
     def __init__(self, reason: str, scope: str | None = None) -> None:
         super().__init__(reason)
@@ -132,8 +140,8 @@ def principal_in(claims: Mapping[str, Any], name: str) -> str:
 class BearerExchange:
     """Implements `Exchange`.
 
-    A token that is not valid is answered with a JSON document, not with an error. The client confirms it with one
-    byte, and gets the same document as the message of the error then.
+    A token that is not valid is answered with a JSON document, not with an error. The client confirms it with
+    one byte, and gets the same document as the message of the error then.
     """
 
     def __init__(self, validate: Validate) -> None:
@@ -158,8 +166,8 @@ class BearerExchange:
             return self._error.encode()
         if authorized and authorized != valid.principal:
             raise RefusedError(
-                f"Authentication failed: Client requested an authorization id ({authorized}) that is different"
-                f" from the token's principal name ({valid.principal})"
+                f"Authentication failed: Client requested an authorization id ({authorized}) that is"
+                f" different from the token's principal name ({valid.principal})"
             )
         self.user, self.expires_ms = valid
         return b""
@@ -173,7 +181,9 @@ def error_document(scope: str | None) -> str:
 
 
 def parse_bearer(token: bytes) -> tuple[str, str]:
-    """Return the authorization id, which may be empty, and the bearer token of a message. Raises InvalidTokenError.
+    """Return the authorization id, which may be empty, and the bearer token of a message.
+
+    Raises InvalidTokenError.
 
     As in Kafka, the last of several bearer tokens counts, and an authorization id has no escapes.
     """
@@ -196,7 +206,10 @@ _SCRAM = re.compile(
 
 
 def parse_scram(token: bytes) -> re.Match[str] | None:
-    """Return the parts of a SCRAM client's first message, of which both sides sign `bare`; None if it is not valid."""
+    """Return the parts of a SCRAM client's first message, of which both sides sign `bare`.
+
+    None if it is not valid.
+    """
     return _SCRAM.fullmatch(token.decode(errors="replace"))
 
 

@@ -50,7 +50,8 @@ class ScramExchange:
         first = parse_scram(token)
         if first is None or by_delegation_token(first):
             raise InvalidTokenError("an invalid first SCRAM message, or one with a delegation token")
-        # scramp takes no authorization id. The user's own one, which Kafka takes, is refused with the last message.
+        # scramp takes no authorization id. The user's own one, which Kafka takes, is refused with the last
+        # message.
         self._server.set_client_first(f"n,,{first['bare']}")
         if first["authorized"] not in (None, first["user"]):
             raise RefusedError(OTHER_AUTHORIZATION_ID)

@@ -1,6 +1,7 @@
 """The changes of SCRAM credentials in an AlterUserScramCredentials request (KIP-554).
 
-The client has salted the password. What is kept is computed from that (RFC 5802), and cannot be used to log in.
+The client has salted the password. What is kept is computed from that (RFC 5802), and cannot be used to log
+in.
 """
 
 import hashlib
@@ -78,7 +79,10 @@ def salted_credential(
 
 
 def password_credential(user: str, mechanism: ScramMechanism, password: str) -> ScramCredential:
-    """Return what is kept of a password, with a new salt. As in Kafka, SASLprep does not change the password."""
+    """Return what is kept of a password, with a new salt.
+
+    As in Kafka, SASLprep does not change the password.
+    """
     salt, iterations = secrets.token_bytes(20), ITERATIONS[0]
     salted = hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
     return salted_credential(user, mechanism, salt, iterations, salted)

@@ -1,8 +1,9 @@
-"""The subject of a certificate (RFC 2253; Java: X500Principal.getName), and the principal that rules make of it.
+"""The subject of a certificate (Java: X500Principal.getName), and the principal that rules make of it.
 
-The rules are those of `ssl.principal.mapping.rules` (KIP-371; Kafka: SslPrincipalMapper). A subject is read from
-the certificate in DER: what Python shows of a subject lacks the types of its values. asn1crypto reads it, and is
-imported with the first certificate, because that takes a tenth of a second.
+A subject has the form of RFC 2253. It is read from the certificate in DER: what Python shows of a subject
+lacks the types of its values. asn1crypto reads it, and is imported with the first certificate, because that
+takes a tenth of a second. The rules are those of `ssl.principal.mapping.rules` (KIP-371; Kafka:
+SslPrincipalMapper).
 """
 
 import re
@@ -20,7 +21,8 @@ KEYWORDS = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
-"""Object identifier of an attribute -> its keyword in RFC 2253. Java writes others with their values in DER."""
+"""Object identifier of an attribute -> its keyword in RFC 2253. Java writes others with their values in
+DER."""
 
 TEXTS = frozenset([0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1C, 0x1E])
 """Tags of the types that Java takes for texts: UTF8, Printable, T61, IA5, General, Universal and BMP."""

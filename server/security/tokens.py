@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class UnsecuredTokens(NamedTuple):
     """Checks of tokens for tests (KIP-255; Kafka: OAuthBearerUnsecuredValidatorCallbackHandler).
 
-    They have no signature: who can connect can be everyone. `nbf` is not checked, as in Kafka. The options have the
-    names of Kafka's, without `unsecuredValidator`.
+    They have no signature: who can connect can be everyone. `nbf` is not checked, as in Kafka. The options
+    have the names of Kafka's, without `unsecuredValidator`.
     """
 
     principal_claim_name: str = "sub"
@@ -111,7 +111,10 @@ def parse_keys(document: str) -> Keys:
 
 
 def _for_signatures(key: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the key with each algorithm that it fits; an RSA key that names none fits several, as in Kafka."""
+    """Return the key with each algorithm that it fits.
+
+    An RSA key that names none fits several, as in Kafka.
+    """
     if key.get("use") not in (None, "sig") or not isinstance(key.get("kid"), str | None):
         return []
     if key.get("kty") == "RSA" and not key.get("alg"):
@@ -184,7 +187,10 @@ class SignedTokens(NamedTuple):
         return BearerToken(principal, int(expires))
 
     def _fitting(self, header: Mapping[str, Any]) -> Keys:
-        """Return the keys that the token may be signed by: those with its id, or all for a token without one."""
+        """Return the keys that the token may be signed by.
+
+        Those with its id, or all for a token without one.
+        """
         name, algorithm = str(header.get("kid") or ""), header.get("alg")
         if algorithm not in ALGORITHMS:
             raise TokenRefusedError("its algorithm (alg) is not one with a public key")

@@ -94,7 +94,9 @@ def jwks_source(url: str, refresh_seconds: float, clock: Clock) -> JwksFile | Jw
 
 
 async def fetch(url: str) -> str:
-    """Return the document of the URL. Raises OSError, UnicodeDecodeError for what is no text, and errors of httpx.
+    """Return the document of the URL.
+
+    Raises OSError, UnicodeDecodeError for what is no text, and errors of httpx.
 
     PyJWKClient blocks, follows no redirection, and has a limit neither of bytes nor of the whole time.
     """

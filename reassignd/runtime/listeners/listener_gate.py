@@ -74,7 +74,8 @@ def listener_security(settings: Settings, state: State) -> ListenerSecurity:
         jwks, mechanisms = _mechanisms(settings, state)
     elif used := [key for key in SASL_SETTINGS if key in settings.values]:
         raise SettingError(
-            f"{used[0]} is set, but the listener has no SASL: set listener.security.protocol to SASL_PLAINTEXT or SASL_SSL"
+            f"{used[0]} is set, but the listener has no SASL: set listener.security.protocol to"
+            " SASL_PLAINTEXT or SASL_SSL"
         )
     return ListenerSecurity(
         protocol,
@@ -96,7 +97,8 @@ SASL_SETTINGS = (
     "sasl.enabled.mechanisms",
     "connections.max.reauth.ms",
 )
-"""Settings without an effect on listeners without SASL. Nobody should think that their listener has logins."""
+"""Settings without an effect on listeners without SASL. Nobody should think that their listener has
+logins."""
 
 
 def _protocol(settings: Settings) -> str:

@@ -1,4 +1,7 @@
-"""What this project adds to scramp: passwords as Kafka takes them, a limit of iterations, and its kind of errors."""
+"""What this project adds to scramp.
+
+Passwords as Kafka takes them, a limit of iterations, and its kind of errors.
+"""
 
 import re
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""The spans that the decisions of a controller give, in OpenTelemetry's exporter to memory and at a receiver of OTLP."""
+"""The spans of a controller's decisions, in OpenTelemetry's exporter to memory and at a receiver."""
 
 import socket
 from collections.abc import Callable

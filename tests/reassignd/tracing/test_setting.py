@@ -15,7 +15,10 @@ ON = {"traces.exporter": "otlp"}
 
 
 def test_without_the_setting_opentelemetry_is_not_imported() -> None:
-    program = "import sys, reassignd.cli, reassignd.runtime.serve, reassignd.embedded; print('opentelemetry' in sys.modules)"
+    program = (
+        "import sys, reassignd.cli, reassignd.runtime.serve, reassignd.embedded;"
+        " print('opentelemetry' in sys.modules)"
+    )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "False\n"
     assert open_traces(resolve([])) is None

@@ -31,7 +31,10 @@ def identifier(dotted: str) -> bytes:
 
 
 def certificate(*groups: str | tuple[str, ...], kind: int = UTF8, version: bool = True) -> bytes:
-    """Return a certificate with a subject, from attributes such as `CN=ann` or `2.5.4.5=1`; a tuple is one part."""
+    """Return a certificate with a subject, from attributes such as `CN=ann` or `2.5.4.5=1`.
+
+    A tuple is one part.
+    """
     parts = []
     for group in groups:
         pairs = [text.split("=", 1) for text in ([group] if isinstance(group, str) else group)]

@@ -1,4 +1,7 @@
-"""Builders of tokens and keys. The packages for signed ones belong to the extra `oauth`, so functions import them."""
+"""Builders of tokens and keys.
+
+The packages for signed ones belong to the extra `oauth`, so functions import them.
+"""
 
 import json
 from base64 import urlsafe_b64encode
