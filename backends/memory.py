@@ -1,4 +1,4 @@
-"""A store in memory, for tests. Commits can be delayed, and a crash after any commit can be simulated."""
+"""A store in memory, for tests. Commits can be delayed; a store with the first ones is what a crash leaves."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,7 +57,3 @@ class MemoryStore:
         for changes, done in released:
             self.commits.append(changes)
             done.set_result(None)
-
-    def survived(self, count: int) -> "MemoryStore":
-        """Return the store as a crash after the first `count` commits would leave it."""
-        return MemoryStore(self.commits[:count])

@@ -20,7 +20,7 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_controller, encode_broker
 from protocol.apis import ApiKey
 from protocol.connection import Connection
-from protocol.frames import RequestFrame, decode_request
+from protocol.frames import RequestFrame, decode_request, encode_response
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -137,7 +137,9 @@ class _FakeBrokerConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         for frame in self._connection.receive_data(data):
             at = time.time()
-            self._transport.write(self._connection.send_response(frame, ANSWERS[frame.api_key]))
+            self._transport.write(
+                self._connection.send_encoded(frame, encode_response(frame, ANSWERS[frame.api_key]))
+            )
             if frame.api_key in COMMANDS:
                 controller, epoch = unpack_from(">ii", frame.body)
                 self._note(ControllerRequest(at, controller, epoch, self._partitions(frame)))

@@ -12,7 +12,6 @@ from protocol.frames import (
     RequestFrame,
     ResponseFrame,
     encode_request,
-    encode_response,
     parse_request,
     parse_response,
 )
@@ -51,12 +50,8 @@ class Connection:
         self._unanswered.extend(frames)
         return frames
 
-    def send_response(self, frame: RequestFrame, response: NamedTuple, version: int | None = None) -> bytes:
-        """Return the bytes that answer `frame`, the oldest unanswered one, in its version or in `version`."""
-        return self.send_encoded(frame, encode_response(frame, response, version))
-
     def send_encoded(self, frame: RequestFrame, encoded: bytes) -> bytes:
-        """Return `encoded`, the result of `encode_response`, if it is the turn of `frame`."""
+        """Return `encoded`, which `encode_response` has made, if `frame` is the oldest unanswered request."""
         if not self._unanswered or self._unanswered[0] is not frame:
             raise EncodeError(f"the answer to request {frame.correlation_id} is out of turn")
         self._unanswered.popleft()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from backends.audit_topic.entries import entries_in_batches
-from backends.state_topic.log import Fetched, TopicReplacedError
+from backends.state_topic.log import Fetched, StateLog, TopicReplacedError
 from common.clock import Clock
 from controller.model.audit import AuditEntry
 from controller.ports import Store
@@ -32,6 +32,10 @@ class EntryLog(Protocol):
     async def start_offset(self) -> int:
         """Return the first offset that the log still has. Raises OSError and TopicReplacedError."""
         ...
+
+
+class AuditTopicLog(StateLog, EntryLog, Protocol):
+    """The audit topic, to be read and written."""
 
 
 class AuditMirror:

@@ -244,6 +244,11 @@ class UpstreamPort(BrokerClient, Protocol):
     """Connections to the brokers of a cluster."""
 
     @property
+    def cluster_id(self) -> str:
+        """The id of the cluster, as of the last `refresh`."""
+        ...
+
+    @property
     def brokers(self) -> Mapping[int, UpstreamBroker]:
         """The brokers of the last `refresh`, by id."""
         ...

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from backends.client.errors import BrokerError
 from backends.upstream.client import UpstreamBroker, UpstreamPort
@@ -20,15 +20,6 @@ from protocol.messages.list_partition_reassignments_request import ListPartition
 
 TOPICS = 500
 """Topics per request for configs."""
-
-
-class ClusterPort(UpstreamPort, Protocol):
-    """Connections to the brokers of a cluster that has an id."""
-
-    @property
-    def cluster_id(self) -> str:
-        """The id of the cluster, as of the last `refresh`."""
-        ...
 
 
 class DescribedBroker(NamedTuple):
@@ -84,7 +75,7 @@ class _LogDirs:
         return max(known, default=None)
 
 
-async def describe(client: ClusterPort) -> Description:
+async def describe(client: UpstreamPort) -> Description:
     """Read the cluster.
 
     Reassignments are read before and after the topics, so one that ended meanwhile is not missed.

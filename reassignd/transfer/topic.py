@@ -6,7 +6,6 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from random import SystemRandom
-from typing import Protocol
 
 from backends.audit_topic.entries import (
     append_entries,
@@ -16,7 +15,7 @@ from backends.audit_topic.entries import (
     entries_in_rows,
     open_audit_topic,
 )
-from backends.audit_topic.mirror import EntryLog, KnownIds
+from backends.audit_topic.mirror import AuditTopicLog, KnownIds
 from backends.client.errors import BrokerError
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT
@@ -43,10 +42,6 @@ ANSWER_SECONDS = 60.0
 """Limit for reading, and for a commit."""
 
 
-class EntriesLog(StateLog, EntryLog, Protocol):
-    """The audit topic, to be read and written."""
-
-
 class Topic:
     """The topic, its audit topic, and the rows as of the last `read`. Raises CommandError throughout."""
 
@@ -55,7 +50,7 @@ class Topic:
         name: str,
         cluster_id: str,
         state_log: StateLog,
-        audit_log: EntriesLog | None,
+        audit_log: AuditTopicLog | None,
         timings: Timings,
         clock: Clock,
     ) -> None:
@@ -174,7 +169,7 @@ class Topic:
             except OSError:
                 await self._clock.sleep(1)
 
-    async def _copied_entries(self, log: EntriesLog) -> list[AuditEntry]:
+    async def _copied_entries(self, log: AuditTopicLog) -> list[AuditEntry]:
         entries: list[AuditEntry] = []
         try:
             async with asyncio.timeout(10 * ANSWER_SECONDS):

@@ -170,7 +170,7 @@ class EmbeddedHarness(Harness):
 
     async def restarted(self, commits: int | None = None) -> "EmbeddedHarness":
         """Kill the process, and start a controller with the records of the first `commits` commits."""
-        survivor = self.store.survived(len(self.store.commits) if commits is None else commits)
+        survivor = MemoryStore(self.store.commits[:commits])
         self.store.release()
         await self.stop()
         return await EmbeddedHarness(survivor, self.settings).start()
@@ -182,7 +182,7 @@ class EmbeddedHarness(Harness):
 
     async def survivor(self, commits: int) -> "EmbeddedHarness":
         """Start another controller as if this one had been killed after `commits` commits."""
-        return await EmbeddedHarness(self.store.survived(commits), self.settings).start()
+        return await EmbeddedHarness(MemoryStore(self.store.commits[:commits]), self.settings).start()
 
     async def having(self, partitions: Mapping[str, Sequence[int]], **configs: str) -> None:
         """Create topics. Keys are partition names such as `foo-0`."""

@@ -22,11 +22,11 @@ async def test_deleted_records_are_not_loaded() -> None:
     assert list(store.load()) == [BAR]
 
 
-async def test_survived_contains_the_first_commits_only() -> None:
+async def test_a_store_of_earlier_commits_has_these_only() -> None:
     store = MemoryStore()
     for epoch in range(3):
         await store.commit([ControllerEpoch(epoch)])
-    assert list(store.survived(2).load()) == [ControllerEpoch(1)]
+    assert list(MemoryStore(store.commits[:2]).load()) == [ControllerEpoch(1)]
 
 
 async def test_held_commits_wait_for_release() -> None:

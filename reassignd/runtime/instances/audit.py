@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from backends.audit_topic.entries import append_entries, entries_in_rows
-from backends.audit_topic.mirror import AuditMirror, EntryLog
+from backends.audit_topic.mirror import AuditMirror, AuditTopicLog
 from backends.audit_topic.outbox import AuditOutbox
 from backends.client.errors import BrokerError
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.log import FencedError, StateLog, TopicReplacedError
+from backends.state_topic.log import FencedError, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
 from common.clock import Clock
 from common.off_loop import WorkerThread
@@ -32,10 +32,6 @@ FOLDER = "reassignd-audit-"
 """Prefix of the mirror's folder."""
 
 
-class AuditLog(StateLog, EntryLog, Protocol):
-    """The audit topic, to be read and written."""
-
-
 class Connection(Protocol):
     """The connection to the cluster."""
 
@@ -43,7 +39,7 @@ class Connection(Protocol):
         """Create the audit topic if it does not exist. Raises StateTopicError and BrokerError."""
         ...
 
-    def audit_log(self) -> AuditLog:
+    def audit_log(self) -> AuditTopicLog:
         """Return the audit topic that has the configured name now."""
         ...
 

@@ -10,7 +10,7 @@ from common.address import Address
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey, find_api
 from protocol.connection import Connection
-from protocol.frames import RequestFrame
+from protocol.frames import RequestFrame, encode_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
@@ -113,11 +113,15 @@ class FakeBroker:
             writer.write(answer)
         elif isinstance(answer, asyncio.Future):
             answer.add_done_callback(
-                lambda later: writer.write(connection.send_response(frame, later.result(), None))
+                lambda later: writer.write(
+                    connection.send_encoded(frame, encode_response(frame, later.result()))
+                )
             )
         elif answer is not None:
             refused = frame.api_key == ApiKey.API_VERSIONS and answer[0] == ErrorCode.UNSUPPORTED_VERSION
-            writer.write(connection.send_response(frame, answer, 0 if refused else None))
+            writer.write(
+                connection.send_encoded(frame, encode_response(frame, answer, 0 if refused else None))
+            )
         if answer == HANG_UP:
             writer.close()
 

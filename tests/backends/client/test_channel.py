@@ -9,6 +9,7 @@ from backends.client.handshake import Caller
 from backends.client.security import Credentials, Security
 from common.clock import settle
 from protocol.connection import Connection
+from protocol.frames import encode_response
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
@@ -90,7 +91,9 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     connection = Connection()
     while data := await reader.read(1000):
         for number, frame in enumerate(connection.receive_data(data)):
-            response = connection.send_response(frame, UpdateMetadataResponse(number + len(frame.body)))
+            response = connection.send_encoded(
+                frame, encode_response(frame, UpdateMetadataResponse(number + len(frame.body)))
+            )
             for byte in response:
                 writer.write(bytes([byte]))
                 await settle(5)

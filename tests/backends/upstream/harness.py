@@ -64,7 +64,7 @@ class GatewayHarness(Harness):
 
     async def restarted(self, commits: int | None = None) -> "GatewayHarness":
         """Kill the gateway, and start another with the records of the first `commits` commits."""
-        survivor = self.store.survived(len(self.store.commits) if commits is None else commits)
+        survivor = MemoryStore(self.store.commits[:commits])
         await self.detach()
         return await GatewayHarness(self.inner, survivor).start()
 

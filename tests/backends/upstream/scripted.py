@@ -23,7 +23,7 @@ class Scripted:
         self.answers: dict[type, Callable[[Any, int | None], Any]] = {}
         self.asked: list[tuple[Any, int | None]] = []
         self.refreshed = 0
-        self.off_loop = InlineExecutor()
+        self.off_loop, self.cluster_id = InlineExecutor(), "kafka"
         self.closed = False
 
     async def refresh(self) -> None:

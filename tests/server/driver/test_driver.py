@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from backends.memory import MemoryStore
 from common.clock import wall_clock
 from common.tasks import POLL_SECONDS
 from controller.messages.effects import BrokerLeft
@@ -324,7 +325,7 @@ async def test_a_crash_loses_nothing_that_was_acknowledged(survived: int) -> Non
         await settle()
         acknowledged = [reply.result() for reply in replies if reply.done()]
         after = State(mode=EMBEDDED)
-        after.apply(rig.store.survived(survived).load())
+        after.apply(MemoryStore(rig.store.commits[:survived]).load())
         assert after.controller_epoch == max(acknowledged, default=0)
         assert rig.log == [BrokerLeft(number) for number in acknowledged]
 
