@@ -7,17 +7,14 @@ are in the topic, so the next active instance, which may be another one, goes on
 
 import asyncio
 import logging
-from random import Random
 from uuid import uuid4
 
 from backends.client.errors import BrokerError
 from backends.client.handshake import Caller
 from backends.client.security import Security
-from backends.state_topic.candidate import Candidate, Term
+from backends.state_topic.candidate import Term
 from backends.state_topic.claim import Claim
-from backends.state_topic.history import DecodedRows, History
 from backends.state_topic.log import FencedError, Timings, TopicReplacedError
-from backends.state_topic.rows import META_KEY, read_meta
 from backends.state_topic.topic import StateTopicError
 from backends.upstream.rows import UpstreamCounters
 from common.address import Address
@@ -39,6 +36,7 @@ from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security
 from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection, TopicPorts
+from reassignd.runtime.instances.following import Follower
 from reassignd.runtime.instances.peers import Peers, http_url, peer_address
 from reassignd.runtime.instances.term import ActiveTerm, TermContext, TermCounters
 from reassignd.runtime.listeners.sockets import refused
@@ -76,24 +74,16 @@ class InstancesRuntime:
         self._parts = ProcessParts(
             off_loop, Counters(), self._audit.store, self._presence, open_traces(settings)
         )
-        self._history = History()
-        self._rows, self._ports = DecodedRows(self._history), TopicPorts(lambda: self._history)
+        self._timings = Timings(settings.gateway_session_timeout_ms / 1000)
+        self._follower = self._new_follower()
+        self._ports = TopicPorts(lambda: self._follower.history)
         refuse = Refusals(self._parts.off_loop, self._parts.stats).refuse
         self._peers = self._new_peers(refuse)
         self._switch = self._peers.switch
         self._gateway = self._new_gateway(security)
         self._counters = TermCounters(self._gateway.counts, UpstreamCounters())
         self._metrics = self._new_metrics()
-        self._timings = Timings(settings.gateway_session_timeout_ms / 1000)
         self._backoff = Backoff()
-        self._claims_from = self._yields_until = 0.0
-        """When this instance may claim a term again: after one that failed, and the one that it has handed over."""
-        self._meta: bytes | None = None
-        """The meta row that was checked last."""
-        self._obstacle: str | None = None
-        """Why the records are not for this instance."""
-        self._unreadable: str | None = None
-        """Why the log cannot be read, as of the last look."""
         self._active: ActiveTerm | None = None
         """The term of this instance."""
         self._known = False
@@ -121,10 +111,7 @@ class InstancesRuntime:
         self._publication.show(HttpContent("connecting to the upstream"))
         await self._connection.open(lambda text: self._publication.show(HttpContent(text)))
         self._publication.show(HttpContent("the state topic is being read"))
-        self._history = await self._read_history()
-        self._check_meta()
-        if self._obstacle is not None:
-            raise CommandError(self._obstacle)
+        await self._follower.read()
         try:
             await self._gateway.update(self._connection.brokers)
         except OSError as error:
@@ -137,9 +124,8 @@ class InstancesRuntime:
             spawn(self._connection.watch_topic(), "state topic"),
         ]
         while not await within(self._clock, RETRY_SECONDS, self._ready):
-            unreadable = self._unreadable or self._rows.obstacle
-            if unreadable is not None and not self._known:
-                raise CommandError(f"the state topic cannot be read: {unreadable}")
+            if self._follower.unreadable is not None and not self._known:
+                raise CommandError(f"the state topic cannot be read: {self._follower.unreadable}")
 
     async def wait_for_failure(self) -> None:
         """Wait without end: the end of a term is no failure of the process."""
@@ -193,9 +179,20 @@ class InstancesRuntime:
         return Presence(
             self._instance,
             http_url(settings),
-            lambda: self._history,
+            lambda: self._follower.history,
             lambda: None if self._active is None else self._active.lease,
             self.hand_over,
+        )
+
+    def _new_follower(self) -> Follower:
+        return Follower(
+            self._connection,
+            self._settings.state_topic,
+            self._timings,
+            self._clock,
+            self._new_claim,
+            self._read,
+            lambda text: self._publication.show(HttpContent(text)),
         )
 
     def _new_peers(self, refuse: Refuse) -> Peers:
@@ -214,35 +211,18 @@ class InstancesRuntime:
     def hand_over(self) -> bool:
         """End the term of this instance. Returns False if it is not active.
 
-        It claims none for two sessions, unless another instance has claimed one meanwhile.
+        See `Follower.yield_term`.
         """
         if self._active is None:
             return False
-        self._yields_until = self._clock.now() + 2 * self._timings.session
+        self._follower.yield_term()
         self._active.hand_over()
         return True
-
-    async def _read_history(self) -> History:
-        """Read the topic to its end. Raises CommandError for a batch that cannot be read."""
-        history = History()
-        while True:
-            try:
-                fetched = await self._connection.log.fetch(history.next_offset)
-                history.apply(fetched.batches)
-            except DecodeError as error:
-                raise CommandError(f"the state topic cannot be read: {error}") from error
-            except OSError as error:
-                self._publication.show(HttpContent(f"the state topic cannot be read: {error}"))
-                await self._clock.sleep(RETRY_SECONDS)
-                continue
-            if history.next_offset >= fetched.end_offset:
-                return history
 
     async def _run_terms(self) -> None:
         while True:
             try:
-                self._rows = DecodedRows(self._history)
-                await self._run_term(await self._follow())
+                await self._run_term(await self._follower.claim_term(self._instance))
             except TopicReplacedError as error:
                 await self._leave_topic(error)
             except (StoreLostError, FencedError, DriverStoppedError, StateTopicError, DecodeError) as error:
@@ -252,53 +232,8 @@ class InstancesRuntime:
             except Exception:
                 log.exception("the term of this instance has ended by an error")
             pause = self._backoff.next_pause()
-            self._claims_from = max(self._claims_from, self._clock.now() + pause)
+            self._follower.pause(pause)
             await self._clock.sleep(min(pause, RETRY_SECONDS))
-
-    async def _follow(self) -> Term:
-        """Follow until this instance has claimed a term, also over a batch that cannot be read for now.
-
-        Raises TopicReplacedError.
-        """
-        decoding = spawn(self._rows.follow(self._clock), "decoding of rows")
-        try:
-            while True:
-                try:
-                    # A new candidate each time: what was not read is no silence of the active instance.
-                    return await self._new_candidate().claim_term()
-                except DecodeError as error:
-                    self._note_unreadable(str(error))
-                await self._clock.sleep(RETRY_SECONDS)
-        finally:
-            await cancel(decoding)
-
-    def _new_candidate(self) -> Candidate:
-        return Candidate(
-            self._connection.log,
-            self._history,
-            self._new_claim,
-            self._timings,
-            self._clock,
-            Random(),  # noqa: S311 (spreads the claims of several instances)
-            on_read=self._read,
-            may_claim=self._may_claim,
-        )
-
-    def _note_unreadable(self, reason: str) -> None:
-        if reason != self._unreadable:
-            log.error("this instance claims no term: the state topic cannot be read: %s", reason)
-            self._unreadable = reason
-
-    def _may_claim(self) -> bool:
-        now, claim = self._clock.now(), self._history.claim
-        yields = claim is not None and claim.instance == self._instance and now < self._yields_until
-        return self._claims_nothing is None and now >= self._claims_from and not yields
-
-    @property
-    def _claims_nothing(self) -> str | None:
-        """Why this instance claims no term; None if it may."""
-        unreadable = self._unreadable and f"the state topic cannot be read: {self._unreadable}"
-        return self._obstacle or unreadable or self._rows.obstacle
 
     async def _run_term(self, term: Term) -> None:
         """Be the active instance until the term ends. Raises the reason."""
@@ -318,7 +253,9 @@ class InstancesRuntime:
             self._read_in_term,
         )
         self._presence.claimed(term.claim)
-        self._active = ActiveTerm(context, self._connection.log, self._history, self._rows, term)
+        self._active = ActiveTerm(
+            context, self._connection.log, self._follower.history, self._follower.rows, term
+        )
         try:
             await self._active.serve(self._connection.cluster_id, self._served)
         finally:
@@ -336,11 +273,11 @@ class InstancesRuntime:
 
     def _details(self) -> str:
         """Return the lines of `/readyz` about the instances."""
-        claim = self._history.claim
+        claim = self._follower.history.claim
         if self._switch.is_active:
             lapsed = ", but the lease has lapsed: the state topic does not answer"
             return f"role: active{'' if self._presence.active else lapsed}\n"
-        reason = self._claims_nothing
+        reason = self._follower.claims_nothing
         obstacle = "" if reason is None else f"cannot become active: {reason}\n"
         if claim is None or self._switch.peer is None:
             return f"role: standby, no instance is active\n{obstacle}"
@@ -360,13 +297,9 @@ class InstancesRuntime:
             version=__version__,
         )
 
-    def _read(self, at_end: bool) -> None:
-        """Follow the claims, once the end of the log was read."""
-        if not at_end:
-            return
-        self._unreadable = None
-        self._check_meta()
-        claim = self._history.claim
+    def _read(self) -> None:
+        """Follow the claims."""
+        claim = self._follower.history.claim
         peer = None if claim is None else peer_address(claim.peer)
         if claim is None or peer is None or claim.released or claim.instance == self._instance:
             self._switch.nobody()
@@ -376,27 +309,15 @@ class InstancesRuntime:
             if not self._known:
                 self._publication.show(self._standby)
             self._set_known()
-        self._read_in_term(at_end)
+        self._read_in_term()
 
-    def _read_in_term(self, _at_end: bool) -> None:
+    def _read_in_term(self, _at_end: bool = True) -> None:
         if self._ports.changed():
             self._wake.set()
 
     def _set_known(self) -> None:
         self._known = True
         self._wake.set()
-
-    def _check_meta(self) -> None:
-        """Check the meta row if it has changed: records of another cluster or of a newer format are not claimed."""
-        row = self._history.rows.get(META_KEY)
-        if row == self._meta:
-            return
-        self._meta, self._obstacle = row, None
-        try:
-            read_meta(self._history.rows, self._settings.state_topic, self._connection.cluster_id)
-        except (StateTopicError, DecodeError) as error:
-            log.error("this instance claims no term: %s", error)
-            self._obstacle = str(error)
 
     async def _follow_brokers(self) -> None:
         """Open and close the ports of brokers as the upstream lists them."""
@@ -422,14 +343,4 @@ class InstancesRuntime:
         log.error("%s: no instance is active; steps in flight go on in Kafka", reason)
         self._switch.nobody()
         self._publication.show(HttpContent(str(reason)))
-        while True:
-            await self._clock.sleep(RETRY_SECONDS)
-            self._connection.renew_log()
-            try:
-                history = await self._read_history()
-            except (CommandError, FencedError) as error:
-                log.debug("the state topic cannot be used: %s", error)
-                continue
-            if META_KEY in history.rows or not self._history.rows:
-                self._history = history
-                return
+        await self._follower.wait_for_topic()

@@ -16,6 +16,8 @@ class Scripted:
     `asked` has each request and its broker.
     """
 
+    cluster_id = "kafka"
+
     def __init__(self, brokers: int = 3) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {
             n: UpstreamBroker(n, "localhost", 9000 + n) for n in range(1, brokers + 1)
@@ -23,7 +25,7 @@ class Scripted:
         self.answers: dict[type, Callable[[Any, int | None], Any]] = {}
         self.asked: list[tuple[Any, int | None]] = []
         self.refreshed = 0
-        self.off_loop, self.cluster_id = InlineExecutor(), "kafka"
+        self.off_loop = InlineExecutor()
         self.closed = False
 
     async def refresh(self) -> None:
