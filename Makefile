@@ -1,4 +1,5 @@
-# Python 3.11 or later is enough for `make run` and `make check`; `make test` and `make bench` also need a JDK 17 or later.
+# Python 3.11 or later is enough for `make run`, `make check` and `make unit`; `make test`, `make test-all` and `make bench` also
+# need a JDK 17 or later.
 PYTHON ?= python3
 # More for the server that `make run` starts: make run ARGS='--listener 127.0.0.1:19092 --http 127.0.0.1:19080'
 ARGS ?=
@@ -6,9 +7,6 @@ ARGS ?=
 SPARK ?=
 DIST_ARGS ?=
 BIN := .venv/bin
-# What needs no other program but Python, or a Spark of its own; and as many tests at once as there are cores.
-ALONE := --ignore tests/clients --ignore tests/upstream --ignore tests/zookeeper
-AT_ONCE := --numprocesses auto --dist worksteal
 SITE := $(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/site
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The lock files name all packages. With dependencies, pip may choose a newer version of one that is required with extras.
@@ -18,9 +16,23 @@ LOCKED := --no-deps --require-hashes -r
 # The tests start hundreds of processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run reset test check docs bench dist clean
+.PHONY: test unit check test-all setup run reset docs bench dist clean
 
-setup: .venv/test.done
+# An answer in ten minutes: static checks, unit tests, the contract of all backends, a real Spark, and a tour of each mode.
+test: .venv/test.done
+	$(BIN)/python -m tools.suite test
+
+unit: .venv/test.done
+	$(BIN)/python -m tools.suite unit
+
+# The static checks.
+check: .venv/test.done
+	$(BIN)/python -m tools.suite static
+
+test-all: .venv/test.done
+	$(BIN)/python -m tools.suite all
+
+setup: .venv/all.done
 	$(BIN)/python -m tools.java
 	$(BIN)/python -m tools.other_clients
 	$(BIN)/python -m tools.kubernetes
@@ -31,25 +43,6 @@ run: .venv/run.done $(if $(SPARK),.venv/spark.done)
 reset:
 	@test ! -e ./.reassignd/lock || flock --nonblock ./.reassignd/lock true || { echo "./.reassignd is in use: stop the server first" >&2; exit 1; }
 	rm -rf ./.reassignd
-
-test: setup check
-	$(BIN)/python -m pytest $(ALONE) -m whole $(AT_ONCE)
-	$(BIN)/python -m pytest $(ALONE) -m spark
-	$(BIN)/python -m pytest tests/clients
-	$(BIN)/python -m pytest tests/upstream
-	$(BIN)/python -m pytest tests/zookeeper
-
-check: .venv/test.done
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/python -m protocol.generate --check
-	$(BIN)/python -m tools.reference --check
-	$(BIN)/python -m tools.draw_states --check
-	$(BIN)/python -m tools.dashboard --check
-	$(SITE)
-	$(BIN)/python -m pytest $(ALONE) -m 'not whole and not spark' $(AT_ONCE) --cov --cov-report=
 
 # The documentation as a site: build/site/index.html
 docs: .venv/test.done
@@ -79,6 +72,14 @@ clean:
 # The tests build a release, too.
 .venv/test.done: requirements/test.txt .venv/dist.done
 	$(PIP) install $(LOCKED) requirements/test.txt
+	touch $@
+
+.venv/tours.done: requirements/tours.txt .venv/test.done
+	$(PIP) install $(LOCKED) requirements/tours.txt
+	touch $@
+
+.venv/all.done: requirements/all.txt .venv/tours.done
+	$(PIP) install $(LOCKED) requirements/all.txt
 	touch $@
 
 .venv/dist.done: requirements/dist.txt .venv/run.done

@@ -37,7 +37,7 @@ NAVIGATION = {
     "Plans": ["proposals", "planner", "pace"],
     "Operations": ["operations", "troubleshooting", "faq", "observability", "security"],
     "Reference": ["cli", "configuration", "api", "metrics", "errors", "glossary"],
-    "How it works": ["how-it-works", "performance", "differences", "drafts", "decisions"],
+    "How it works": ["how-it-works", "tests", "performance", "differences", "drafts", "decisions"],
     "About": ["comparison", "dependencies", "/CHANGELOG", "/CONTRIBUTING", "/SECURITY"],
 }
 """Captions of the sidebar and their pages; a page is a file of docs/ unless it begins with a slash."""

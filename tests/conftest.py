@@ -16,6 +16,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 from hypothesis import HealthCheck, settings  # noqa: E402 - its modules are compiled, too
 
+from tests.examples import examples  # noqa: E402
+
 # No deadline: the machine may be busy with other work.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "patient", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("patient")

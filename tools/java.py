@@ -1,8 +1,8 @@
 """Java for tests and benchmarks: finds Java, and downloads Kafka's jars by their Maven coordinates.
 
 Each file `tools/ivy/NAME.xml` describes a class path for Apache Ivy, which is one of PySpark's jars. The
-class path is downloaded once to `.cache/java/NAME`, and again when the file changes. `python -m tools.java`
-downloads all class paths.
+class path is downloaded once to `.cache/java/NAME`, and again when the file changes. `python -m tools.java
+[NAME ...]` downloads class paths before tests run side by side.
 
 Beside the jars are programs of ours, compiled once, and an archive of the classes that each program loads
 (class data sharing): a tool starts with a sixth of the CPU time, and a broker with half of it.
@@ -174,12 +174,13 @@ def _ivy_jar() -> Path:
 
 
 def main() -> int:
-    """Download every class path. Return 1, and print one line on stderr, if that fails."""
+    """Download the named class paths, or all. Return 1, and print one line on stderr, if that fails."""
+    names = sys.argv[1:] or sorted(description.stem for description in IVY_FILES.glob("*.xml"))
     CACHE.mkdir(parents=True, exist_ok=True)
     try:
         find_java()
-        for description in sorted(IVY_FILES.glob("*.xml")):
-            class_path(description.stem)
+        for name in names:
+            class_path(name)
     except JavaError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -1,14 +1,16 @@
 """Free ports of 127.0.0.1 for servers of tests and benchmarks.
 
 They are below 32768: Linux assigns higher ports to outgoing connections, so they may be in use before the
-server has started. For the same reason a process gets a port again only after all others, and a worker of
-pytest-xdist chooses among ports of its own.
+server has started. For the same reason a process gets a port again only after all others, and processes that
+run tests side by side choose among ports of their own: `SHARE` in their environment says which.
 """
 
 import os
 import random
 import socket
 from contextlib import ExitStack, suppress
+
+SHARE = "REASSIGND_PORTS"
 
 RESERVED = 101
 """The ports that a gateway reserves for brokers by default, from its listener on; the server refuses others
@@ -35,16 +37,16 @@ class Ports:
                 return first
 
 
-def of_worker(ports: range, worker: str, workers: int) -> range:
-    """Return the ports among which the worker `gw<number>` of so many chooses."""
-    share = len(ports) // workers
-    first = ports.start + int(worker.removeprefix("gw")) * share
-    return range(first, first + share)
+def share(ports: range, which: str) -> range:
+    """Return the ports of one share: "2/3" is the last of three, "0/1" are all."""
+    number, count = map(int, which.split("/"))
+    size = len(ports) // count
+    return ports[number * size : (number + 1) * size]
 
 
-_worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-_single = Ports(of_worker(range(10_000, 14_000), *_worker))
-_groups = Ports(of_worker(range(14_000, 32_768), *_worker))
+_share = os.environ.get(SHARE, "0/1")
+_single = Ports(share(range(10_000, 14_000), _share))
+_groups = Ports(share(range(14_000, 32_768), _share))
 
 
 def free_port() -> int:

@@ -24,6 +24,7 @@ from controller.model.cluster import (
 from controller.ports import Store
 from tests.backends.records import EVERY_KIND
 from tests.backends.state_topic.builders import RecordedLog, opened
+from tests.examples import examples
 
 Opens = Callable[[], AbstractAsyncContextManager[Store]]
 """Opens the store again, as after a restart."""
@@ -96,7 +97,9 @@ changes = st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(1, 9)
 
 
 @given(st.lists(changes, max_size=4))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 async def test_commits_have_the_result_of_dictionary_operations(
     new_place: Callable[[], Opens], commits: list[list[tuple[int, bool, int]]]
 ) -> None:

@@ -18,6 +18,7 @@ from controller.state.state import Decision, State
 from planner.step_table import Move, steps_of
 from planner.waves import Load, first_fit
 from tests.builders import InMemoryController, key, partition, planned_steps
+from tests.examples import examples
 
 BROKERS = range(1, 13)
 
@@ -122,7 +123,7 @@ limits = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(limits, st.integers(0, 2**32), st.lists(st.integers(1, 30), min_size=1, max_size=6))
 def test_limits_hold_and_everything_arrives(limits: PlanLimits, seed: int, sizes: list[int]) -> None:
     simulation = Simulation(limits, seed)

@@ -28,7 +28,7 @@ NEEDS_KUBERNETES = "needs a Kubernetes cluster; tests/deploy/test_chart.py rende
 
 NOT_RUN = {
     ("README", "reassignd serve --backend upstream"): NEEDS_KAFKA,
-    ("README", "make check"): "runs these tests",
+    ("README", "make test"): "runs these tests",
     ("README", "make run SPARK=1"): STARTS_SPARK,
     ("README", "reassignd limits R=1 B=4"): STARTS_SPARK,
     ("CONTRIBUTING", "make run  "): "runs these tests",

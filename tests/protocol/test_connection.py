@@ -18,6 +18,7 @@ from protocol.messages.list_partition_reassignments_response import ListPartitio
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
 from protocol.schema import Request
+from tests.examples import examples
 from tests.frames import decode_request, decode_response
 
 LIST = ListPartitionReassignmentsRequest()
@@ -92,7 +93,7 @@ def test_good_requests_before_garbage_are_returned_and_nothing_after_it(garbage:
     assert pair.server.receive_data(data) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(payloads=st.lists(st.binary(max_size=40), max_size=4), rest=st.binary(max_size=20))
 def test_random_bytes_raise_only_decode_errors(payloads: list[bytes], rest: bytes) -> None:
     server = Connection()

@@ -22,6 +22,7 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsTopics,
 )
 from protocol.schema import FIXED_FORMATS, Message
+from tests.examples import examples
 from tests.protocol.messages import a_message, all_versions
 
 MANY = 10**9
@@ -48,7 +49,7 @@ def rows_of(layout: Layout, struct: type, message: Any) -> int:
 
 @pytest.mark.parametrize(("schema", "version"), REQUESTS, ids=lambda each: getattr(each, "root", each))
 @given(st.data())
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 def test_as_many_rows_are_counted_as_are_decoded(schema: Message, version: int, data: st.DataObject) -> None:
     message = data.draw(a_message(schema, version, 6))
     layout = Layout(schema, version)

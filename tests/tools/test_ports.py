@@ -1,6 +1,6 @@
 import socket
 
-from tools.ports import Ports, free_port, free_ports, of_worker
+from tools.ports import Ports, free_port, free_ports, share
 
 GROUPS = range(14_000, 32_768)
 
@@ -30,8 +30,8 @@ def test_a_port_is_returned_again_after_all_others() -> None:
     assert given[3] == given[0]
 
 
-def test_workers_choose_among_ports_of_their_own() -> None:
-    parts = [of_worker(GROUPS, f"gw{number}", 3) for number in range(3)]
-    assert [len(part) for part in parts] == [len(GROUPS) // 3] * 3
-    assert not set(parts[0]) & set(parts[1]) | set(parts[1]) & set(parts[2])
-    assert set().union(*parts) <= set(GROUPS)
+def test_processes_side_by_side_choose_among_ports_of_their_own() -> None:
+    shares = [share(GROUPS, f"{number}/3") for number in range(3)]
+    assert [len(part) for part in shares] == [len(GROUPS) // 3] * 3
+    assert len(set().union(*shares)) == 3 * (len(GROUPS) // 3)
+    assert share(GROUPS, "0/1") == GROUPS

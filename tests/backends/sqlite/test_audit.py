@@ -17,6 +17,7 @@ from backends.sqlite.audit import AuditReader, AuditSpan, index_topics
 from backends.sqlite.store import SqliteStore
 from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLogError, AuditTrim
 from controller.model.cluster import ControllerEpoch
+from tests.examples import examples
 
 ALL = AuditFilter()
 
@@ -107,7 +108,7 @@ FILTERS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(ENTRIES, FILTERS, st.integers(1, 40), st.integers(0, 5), st.integers(0, 30))
 def test_filters_select_the_same_entries_as_a_scan(
     made: list[tuple[str, str, int, list[str]]], chosen: AuditFilter, limit: int, trimmed: int, indexed: int

@@ -26,6 +26,7 @@ from controller.model.cluster import Change, Deleted, Paused, Pending, Record, T
 from controller.ports import StoreLostError
 from protocol.record_batch import BatchRecord
 from tests.backends.state_topic.builders import FENCED, RecordedLog, ScriptedLog, a_claim, opened, row
+from tests.examples import examples
 
 BEAT = a_claim().encode()
 LOST = OSError("no answer")
@@ -268,7 +269,7 @@ keys = st.tuples(st.sampled_from(["foo", "bar"]), st.integers(0, 2))
 puts = st.builds(lambda key, target: Pending(key[0], key[1], (target,), 1), keys, st.integers(0, 9))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.lists(puts, min_size=1, max_size=4), min_size=1, max_size=6), st.integers(0, 5))
 async def test_a_new_instance_goes_on_where_the_last_one_stopped(
     commits: list[list[Pending]], cut: int

@@ -34,6 +34,7 @@ from controller.modes import EMBEDDED, ZOOKEEPER
 from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 from tests.controller.topic_requests import ID, create, delete, grow
+from tests.examples import examples
 
 
 def test_a_created_topic_has_healthy_published_partitions() -> None:
@@ -311,7 +312,7 @@ def test_a_single_broker_holds_all_partitions() -> None:
     assert list(islice(place({7: None}, 1, 3), 2)) == [(7,), (7,)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.dictionaries(st.integers(0, 20), st.sampled_from(["a", "b", "c", None]), min_size=1), st.data())
 def test_a_list_has_as_many_different_brokers_as_asked_for(
     racks: dict[int, str | None], data: st.DataObject

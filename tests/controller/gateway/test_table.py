@@ -32,6 +32,7 @@ from controller.model.upstream_step import Stage
 from controller.modes import GATEWAY
 from controller.state.state import Decision
 from tests.builders import InMemoryController, key, partition
+from tests.examples import examples
 
 FOO = key("foo-0")
 PER_PARTITION = "reassignment.max.concurrent.replica.movements.per.partition"
@@ -225,7 +226,7 @@ def expected(pair: tuple[Stage, Observation]) -> set[Stage]:
     return {*rule.to, pair[0]} if rule.discrepancy is not None else {*rule.to}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0), st.integers(1, 40))
 def test_every_transition_leads_to_a_stage_of_the_table(seed: int, steps: int) -> None:
     """Seeds, because hypothesis records each choice of its own random numbers, and a step makes hundreds."""

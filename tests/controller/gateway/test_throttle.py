@@ -21,6 +21,7 @@ from controller.model.configs import (
 from controller.views.jobs import waiting_reason
 from tests.builders import key
 from tests.controller.kraft import Gateway
+from tests.examples import examples
 
 TOPIC: Resource = (ResourceType.TOPIC, "foo")
 BROKERS: list[Resource] = [(ResourceType.BROKER, str(broker)) for broker in (1, 2, 3, 4)]
@@ -231,7 +232,7 @@ HAPPENINGS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(HAPPENINGS, max_size=25))
 def test_after_any_sequence_of_events_only_values_of_others_remain(
     happenings: list[tuple[object, ...]],

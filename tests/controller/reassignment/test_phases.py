@@ -18,6 +18,7 @@ from controller.reassignment.reassignments import Order
 from controller.scheduling.limits import Cost, PlanLimits
 from controller.state.state import Decision, StepExecutor
 from tests.builders import InMemoryController, key, partition
+from tests.examples import examples
 
 TO = (4, 5, 6)
 
@@ -160,7 +161,7 @@ class Walk:
             )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.randoms(use_true_random=False), st.integers(1, 60))
 def test_every_transition_leads_to_a_phase_of_the_table(picks: Random, steps: int) -> None:
     walk = Walk()

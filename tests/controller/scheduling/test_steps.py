@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from controller.model.replicas import Replicas
 from controller.scheduling.steps import UNLIMITED, keeps_up, next_step, steps_to, why_short
+from tests.examples import examples
 
 ALL = range(12)
 
@@ -214,7 +215,7 @@ def test_without_a_limit_and_with_the_target_live_the_step_is_the_target(
         assert step(current, target, live=target, isr=()) == (whole or everything)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(brokers, brokers, limits, st.integers(1, 4), st.sets(st.sampled_from(ALL)), st.data())
 def test_no_step_violates_the_limits_or_min_isr(
     current: Replicas, target: Replicas, limit: int, min_isr: int, live: set[int], data: st.DataObject

@@ -15,11 +15,12 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from tests.examples import examples
 from tests.protocol.flat_rows import MESSAGES
 from tests.protocol.messages import a_message
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(message_and_version=MESSAGES)
 def test_encoded_rows_of_any_shapes_are_decoded_again(message_and_version: tuple[Any, int]) -> None:
     message, version = message_and_version
@@ -27,7 +28,7 @@ def test_encoded_rows_of_any_shapes_are_decoded_again(message_and_version: tuple
     assert ours.decode(ours.encode(message)) == message
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(message_and_version=MESSAGES, data=st.data())
 def test_a_damaged_run_raises_only_decode_errors(
     message_and_version: tuple[Any, int], data: st.DataObject
@@ -87,7 +88,7 @@ def test_a_run_cut_short_is_refused() -> None:
         ours.decode(data[:-10])
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(message=a_message(schema_of(AlterPartitionReassignmentsRequest), 1, rows=60))
 def test_unknown_tags_of_a_row_end_a_run(message: AlterPartitionReassignmentsRequest) -> None:
     rows = [ReassignablePartition(p, (1,)) for p in range(100)]

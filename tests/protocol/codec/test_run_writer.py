@@ -14,11 +14,12 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from tests.examples import examples
 from tests.protocol.flat_rows import MESSAGES
 from tests.protocol.oracle import peer_bytes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(message_and_version=MESSAGES)
 def test_bytes_of_any_shapes_equal_those_of_kafka_python(message_and_version: tuple[Any, int]) -> None:
     message, version = message_and_version

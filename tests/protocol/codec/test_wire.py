@@ -28,6 +28,7 @@ from protocol.messages.update_metadata_request import (
     UpdateMetadataTopicState,
 )
 from protocol.schema import Message, version_range
+from tests.examples import examples
 from tests.protocol.messages import a_message, all_schemas, all_versions, from_json, schema_called
 from tests.protocol.oracle import peer_bytes
 
@@ -72,7 +73,7 @@ def test_unknown_tags_are_skipped_and_not_encoded_again(value: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("schema", MESSAGES, ids=title)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_bytes_equal_those_of_kafka_python_and_decode_to_the_same_message(
     schema: Message, data: st.DataObject
@@ -94,7 +95,7 @@ def test_defaults_survive_every_version(schema: Message, version: int) -> None:
     assert ours.decode(ours.encode(schema.root())) == schema.root()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(message=a_message(schema_of(ListPartitionReassignmentsResponse), 0))
 def test_the_current_batch_survives(message: ListPartitionReassignmentsResponse) -> None:
     ours = codec(ListPartitionReassignmentsResponse, 0)

@@ -26,6 +26,7 @@ from server.security.mechanisms import BearerExchange, NewExchange, PlainExchang
 from server.security.scram import ScramExchange
 from server.security.scram_credentials import password_credential
 from server.security.tokens import UnsecuredTokens
+from tests.examples import examples
 from tests.server.relay.doubles import Talk, client, finished
 from tests.server.relay.logins import bearer
 from tests.server.security.tokens import unsecured
@@ -173,7 +174,7 @@ class Relayed:
         return not ended
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(logins(), min_size=1, max_size=3), st.integers(1, 5))
 async def test_the_user_is_the_one_that_the_broker_has_authenticated(
     steps: list[list[str | bytes]], ahead: int

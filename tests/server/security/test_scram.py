@@ -11,6 +11,7 @@ from protocol.scram import SHA_256, SHA_512, ScramMechanism
 from server.security.mechanisms import OTHER_AUTHORIZATION_ID, InvalidTokenError, RefusedError
 from server.security.scram import ScramExchange
 from server.security.scram_credentials import password_credential
+from tests.examples import examples
 from tests.server.security.test_scram_credentials import SALT, SERVER, STORED
 
 NAMES = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=1)
@@ -35,7 +36,7 @@ def logs_in(server: ScramExchange, user: str, password: str, mechanism: ScramMec
         pass
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(NAMES, PASSWORDS, st.sampled_from([SHA_256, SHA_512]))
 def test_client_and_server_prove_to_each_other_that_they_know_the_password(
     user: str, password: str, mechanism: ScramMechanism

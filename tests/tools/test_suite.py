@@ -1,0 +1,67 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.parts import FOLDERS, REAL, SUITES, Part
+from tools.suite import ROOT, Suite
+from tools.waiting import wait_until
+
+
+def says(name: str, text: str, code: int = 0, needs: tuple[str, ...] = ()) -> Part:
+    return Part(name, f"python -c 'import sys; print(\"{text}\"); sys.exit({code})'", needs)
+
+
+@pytest.fixture(autouse=True)
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.suite.LOGS", tmp_path)
+
+
+def test_each_part_gets_a_line_and_the_tests_are_counted(capfd: pytest.CaptureFixture[str]) -> None:
+    assert Suite([says("one", "3 passed, 1 skipped in 2s"), says("two", "4 passed in 1s")], 2).run()
+    lines = capfd.readouterr().out.splitlines()
+    assert sorted(line.split()[3] for line in lines[:2]) == ["one", "two"]
+    assert lines[-1] == "7 passed, 0 failed, 1 skipped"
+
+
+def test_the_output_of_a_part_that_fails_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert not Suite([says("one", "the reason", 1)], 1).run()
+    assert "\nthe reason\n" in capfd.readouterr().out
+
+
+def test_a_part_does_not_run_without_what_it_needs(capfd: pytest.CaptureFixture[str]) -> None:
+    parts = [says("two", "no", needs=("one",)), says("one", "1 failed", 1), says("three", "yes")]
+    assert not Suite(parts, 2).run()
+    assert "not run        two: it needs one" in capfd.readouterr().out
+
+
+def test_a_signal_ends_all_parts(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    waiting = f"sh -c 'touch {started} && sleep 600'"
+    program = "from tools import suite, parts; import sys; "
+    program += f"suite.SUITES['unit'] = [parts.Part('waits', {waiting!r})]; sys.exit(suite.main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "unit"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    wait_until(started.exists, lambda: "the part")
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.communicate()[1] == "interrupted\n"
+    assert process.returncode == 130
+
+
+def test_each_folder_of_tests_is_in_a_part() -> None:
+    covered = {path for paths in (*FOLDERS.values(), *REAL) for path in paths.split()}
+    folders = {f"tests/{path.parent.name}" for path in ROOT.glob("tests/*/__init__.py")}
+    files = {f"tests/{path.name}" for path in ROOT.glob("tests/test_*.py")}
+    assert covered == folders | files
+
+
+def test_a_part_needs_only_parts_above_it() -> None:
+    for suite in SUITES.values():
+        names = [part.name for part in suite]
+        assert len({*names}) == len(names)
+        for place, part in enumerate(suite):
+            assert {*part.needs} <= {*names[:place]}

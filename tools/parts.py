@@ -1,0 +1,105 @@
+"""The suites of tests that `tools.suite` runs, and their parts.
+
+* `static`: formatting, types, layers, generated files and the site of the documents.
+* `unit`: the unit tests.
+* `test`: both, the contract of all backends, the planner on a real Spark, and a tour of each mode.
+* `all`: all tests, with coverage of the unit tests, and property tests with all their examples.
+
+Parts start in the order of their suite, unless something that they need is missing. So what takes long, or is
+needed by others, stands first.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+PYTEST = "python -m pytest -q"
+SITE = "sphinx-build --quiet --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/site"
+
+FOLDERS = {
+    "server": "tests/server",
+    "core": "tests/controller tests/protocol tests/common"
+    " tests/test_docs.py tests/test_docstrings.py tests/test_layout.py tests/test_promises.py",
+    "backends": "tests/backends tests/planner",
+    "reassignd": "tests/reassignd tests/tools tests/campaigns tests/documents tests/deploy",
+}
+"""Tests that need no other program. Each part collects only its own tests."""
+
+REAL = ("tests/upstream", "tests/zookeeper", "tests/clients")
+"""Tests with Kafka, ZooKeeper and Kafka's clients."""
+
+
+class Part(NamedTuple):
+    """A command, and the parts that must have passed before it starts."""
+
+    name: str
+    command: str
+    needs: tuple[str, ...] = ()
+    environment: Mapping[str, str] = MappingProxyType({})
+
+
+def _unit(options: str = "", environment: dict[str, str] | None = None) -> list[Part]:
+    command = f"{PYTEST} -m 'not whole and not spark and not tour' {options}"
+    return [
+        Part(
+            f"unit-{name}",
+            f"{command} {paths}",
+            environment={"COVERAGE_FILE": f".coverage.unit-{name}"} | (environment or {}),
+        )
+        for name, paths in FOLDERS.items()
+    ]
+
+
+def _static(*needs: str) -> list[Part]:
+    """The checks that need no test. Types are checked against PySpark's where it is installed."""
+    return [
+        Part("types", "mypy", needs),
+        Part("site", SITE),
+        Part("layers", "lint-imports"),
+        Part("style", "ruff check ."),
+        Part("format", "ruff format --check ."),
+        Part("messages", "python -m protocol.generate --check"),
+        Part("reference", "python -m tools.reference --check"),
+        Part("states", "python -m tools.draw_states --check"),
+        Part("dashboard", "python -m tools.dashboard --check"),
+    ]
+
+
+ALL_EXAMPLES = {"REASSIGND_EXAMPLES": "all"}
+COVERAGE = "sh -c '.venv/bin/coverage combine --quiet && .venv/bin/coverage report'"
+JARS = "python -m tools.java tools-4.3 broker-4.1 broker-3.9 tools-3.9"
+
+TEST = [
+    Part("packages", "make --no-print-directory .venv/tours.done"),
+    Part("jars", JARS, ("packages",)),
+    *(Part(f"tour-{path[6:]}", f"{PYTEST} -m tour {path}", ("jars",)) for path in REAL),
+    *_unit(),
+    Part("contract", f"{PYTEST} tests/backends/test_contract.py"),
+    Part("tour-planner", f"{PYTEST} -m tour tests/planner", ("packages",)),
+    Part("tour-page", f"{PYTEST} -m tour tests/server/page", ("packages",)),
+    *_static("packages"),
+]
+
+ALL = [
+    Part("packages", "make --no-print-directory .venv/all.done"),
+    Part("jars", "python -m tools.java", ("packages",)),
+    Part("other-clients", "python -m tools.other_clients"),
+    *(Part(path[6:], f"{PYTEST} {path}", ("jars", "other-clients"), ALL_EXAMPLES) for path in REAL),
+    Part("kubernetes", "python -m tools.kubernetes"),
+    Part("spark", f"{PYTEST} -m spark tests/planner tests/reassignd", ("packages",), ALL_EXAMPLES),
+    *(
+        Part(
+            f"whole-{name}",
+            f"{PYTEST} -m 'whole and not spark' {paths}",
+            ("jars", "kubernetes"),
+            ALL_EXAMPLES,
+        )
+        for name, paths in FOLDERS.items()
+        if name != "core"
+    ),
+    *_unit("--cov --cov-report= --cov-fail-under=0", ALL_EXAMPLES),
+    Part("coverage", COVERAGE, tuple(f"unit-{name}" for name in FOLDERS)),
+    *_static("packages"),
+]
+
+SUITES = {"static": _static(), "unit": _unit(), "test": TEST, "all": ALL}

@@ -1,0 +1,182 @@
+"""Run the parts of a suite of tests side by side: `python -m tools.suite unit|static|test|all [PART ...]`.
+
+A part is a command. It starts when the parts that it needs have passed and a lane is free; there are as many
+lanes as cores. One line says how each part ended and how long it took. The output of a part is in
+`build/suite/PART.log`; that of a part that failed is printed, too. The exit code is 1 if a part failed.
+Ctrl-C ends all parts.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.parts import SUITES, Part
+from tools.ports import SHARE
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "suite"
+POLL_SECONDS = 0.1
+GRACE_SECONDS = 20
+"""Time for tests to end the processes that they started."""
+
+COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
+SKIPPED = re.compile(r"^SKIPPED \[\d+\] [^ ]+ (.*)$", re.MULTILINE)
+
+
+class Running:
+    """A part under way, in a session of its own."""
+
+    def __init__(self, part: Part, lane: int, lanes: int) -> None:
+        self.part = part
+        self.lane = lane
+        self.log = LOGS / f"{part.name}.log"
+        self._started = time.monotonic()
+        program, *arguments = shlex.split(part.command)
+        found = shutil.which(program, path=str(Path(sys.executable).parent))
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [found or program, *arguments],
+                cwd=ROOT,
+                env={**os.environ, SHARE: f"{lane}/{lanes}", **part.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text("utf-8", "replace")
+
+    def ended(self) -> int | None:
+        """The exit code, or None while the part runs."""
+        return self._process.poll()
+
+    def interrupt(self) -> None:
+        """Ask the processes of the part to end, as Ctrl-C does."""
+        self._signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """End what is left of the part."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return
+
+
+class Suite:
+    """The parts that wait, run, have passed and have failed."""
+
+    def __init__(self, parts: Sequence[Part], lanes: int) -> None:
+        self._waiting = list(parts)
+        self._lanes = lanes
+        self._free = [*range(lanes)]
+        self._running: list[Running] = []
+        self._passed: set[str] = set()
+        self._failed: list[str] = []
+        self._skipped: set[str] = set()
+        self._counts = dict.fromkeys(("passed", "failed", "skipped"), 0)
+
+    def run(self) -> bool:
+        """Run all parts. Return whether all passed."""
+        started = time.monotonic()
+        while self._waiting or self._running:
+            self._start()
+            for each in [each for each in self._running if each.ended() is not None]:
+                self._running.remove(each)
+                self._free.append(each.lane)
+                self._end(each)
+            time.sleep(POLL_SECONDS)
+        self._report(time.monotonic() - started)
+        return not self._failed
+
+    def stop(self) -> None:
+        """End the parts that run, politely at first."""
+        for each in self._running:
+            each.interrupt()
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline and any(each.ended() is None for each in self._running):
+            time.sleep(POLL_SECONDS)
+        for each in self._running:
+            each.kill()
+
+    def _start(self) -> None:
+        names = {each.name for each in self._waiting} | {each.part.name for each in self._running}
+        for part in list(self._waiting):
+            if any(needed in self._failed for needed in part.needs):
+                self._waiting.remove(part)
+                self._failed.append(part.name)
+                print(f"not run        {part.name}: it needs {', '.join(part.needs)}", flush=True)
+            elif self._free and not names & {*part.needs}:
+                self._waiting.remove(part)
+                self._running.append(Running(part, self._free.pop(), self._lanes))
+
+    def _end(self, ended: Running) -> None:
+        output, name = ended.output, ended.part.name
+        counts = COUNT.findall(output.rstrip().rpartition("\n")[2])
+        for number, what in counts:
+            self._counts["failed" if what.startswith("error") else what] += int(number)
+        said = "  " + ", ".join(f"{number} {what}" for number, what in counts) if counts else ""
+        self._skipped |= {*SKIPPED.findall(output)}
+        passed = ended.ended() == 0
+        if passed:
+            self._passed.add(name)
+        else:
+            self._failed.append(name)
+            print(f"----- {name}: {ended.part.command}\n{output.rstrip()}\n-----")
+        print(f"{'ok    ' if passed else 'FAILED'} {ended.seconds:5.0f} s  {name}{said}", flush=True)
+
+    def _report(self, seconds: float) -> None:
+        for reason in sorted(self._skipped):
+            print(f"skipped: {reason}")
+        print(
+            f"{len(self._passed)} parts passed in {seconds:.0f} s"
+            + "".join(f", {name} FAILED" for name in self._failed)
+        )
+        if any(self._counts.values()):
+            print(", ".join(f"{count} {what}" for what, count in self._counts.items()))
+
+
+def main() -> int:
+    """Run a suite. Return 1 if a part failed, 130 if the run was interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.suite", description="Run the parts of a suite side by side."
+    )
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("part", nargs="*", help="only these parts, without what they need")
+    parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    parts = SUITES[arguments.suite]
+    if arguments.part:
+        parts = [part._replace(needs=()) for part in parts if part.name in arguments.part]
+    LOGS.mkdir(parents=True, exist_ok=True)
+    # A shell that runs this in the background has it ignore SIGINT, which all children would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    suite = Suite(parts, arguments.lanes)
+    try:
+        return 0 if suite.run() else 1
+    except KeyboardInterrupt:
+        suite.stop()
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
