@@ -19,7 +19,7 @@ from time import perf_counter, process_time, sleep
 import uvloop
 
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.candidate import Term, read_during_term
+from backends.state_topic.candidate import ClaimedTerm, read_during_term
 from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import DecodedRows, History
 from backends.state_topic.kafka_log import KafkaStateLog
@@ -86,7 +86,7 @@ async def topic_writer(log: KafkaStateLog) -> AsyncIterator[tuple[Store, TermWri
     await log.append([claim.encode()], claim.producer, 0)
     lease = Lease(clock, timings.lease)
     lease.renew(clock.now())
-    writer = TermWriter(log, Term(claim, 1, clock.now(), -inf), lease, timings, clock)
+    writer = TermWriter(log, ClaimedTerm(claim, 1, clock.now(), -inf), lease, timings, clock)
     running = asyncio.create_task(writer.run())
     reading = asyncio.create_task(read_during_term(log, History(), clock, lambda _: None))
     yield StateTopicStore(History(), writer), writer

@@ -16,8 +16,8 @@ import click
 
 from common.wording import printable
 from reassignd import __version__
-from reassignd.config.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
-from reassignd.config.environment import read_environment
+from reassignd.config.settings import FLAGS, KEYS
+from reassignd.config.sources import Assignment, parse_override, read_environment, read_file, resolve
 from reassignd.errors import CommandError, ConfigError, SettingError
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])

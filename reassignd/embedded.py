@@ -26,8 +26,9 @@ from controller.model.cluster import Partition, TopicPartition
 from controller.ports import Store
 from controller.state.state import State
 from reassignd import expectations
-from reassignd.config.config import EMBEDDED, Assignment, resolve
 from reassignd.config.parts import embedded_defaults
+from reassignd.config.settings import EMBEDDED
+from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import ConfigError
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded_cluster import ServedEmbedded

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from reassignd.cli import cli
-from reassignd.config.config import KEYS
+from reassignd.config.settings import KEYS
 from tests.test_layout import PACKAGES, ROOT, name_of
 from tools import pace_graph
 

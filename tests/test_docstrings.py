@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
-from reassignd.config.config import KEYS
+from reassignd.config.settings import KEYS
 from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, written
 
 QUOTED = re.compile(r"`([^`\n]+)`")

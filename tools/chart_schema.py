@@ -11,10 +11,9 @@ from typing import Any
 
 from controller.cluster.config_keys import INT_MAX, ConfigKey, ConfigType, schedule
 from controller.scheduling.limits import ALIASES
-from reassignd.config.config import KEYS
-from reassignd.config.initial_limits import INITIAL, config_of
 from reassignd.config.keys import LISTENER_KEYS
 from reassignd.config.setting_types import SWITCH, SettingType
+from reassignd.config.settings import INITIAL, KEYS, config_of
 
 Schema = Mapping[str, Any]
 

@@ -16,7 +16,7 @@ import click
 from controller.cluster.config_keys import BROKER_KEYS, CLUSTER_WIDE, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
 from controller.views.reason_kinds import REASON_KINDS
 from reassignd.cli import cli
-from reassignd.config.config import KEYS
+from reassignd.config.settings import KEYS
 from server.api.openapi import model_name
 from server.api.routes import ENDPOINTS
 from server.api.shared.call import Endpoint

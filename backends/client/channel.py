@@ -10,7 +10,7 @@ from typing import Protocol
 
 from backends.client.connection import BrokerConnection
 from backends.client.errors import AuthenticationError, BrokerError
-from backends.client.handshake import Caller, open_connection
+from backends.client.handshake import ClientSettings, open_connection
 from backends.client.security import PLAINTEXT
 from common.address import Address
 from protocol.schema import Request, Response
@@ -69,25 +69,25 @@ async def connect(host: str, port: int, timeout_seconds: float = TIMEOUT_SECONDS
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(timeout_seconds):
         _, connection = await loop.create_connection(
-            lambda: BrokerConnection(Address(host, port), Caller().client_id), host, port
+            lambda: BrokerConnection(Address(host, port), ClientSettings().client_id), host, port
         )
     connection.checks_versions = False
     return BrokerChannel(connection, timeout_seconds)
 
 
-def connector(caller: Caller) -> Connect:
+def connector(client_settings: ClientSettings) -> Connect:
     """Return a function that opens channels with the caller's security.
 
     A failed authentication is logged, once for each message: retrying cannot help, the settings must be
     changed.
     """
-    if caller.security == PLAINTEXT:
+    if client_settings.security == PLAINTEXT:
         return connect
     logged: set[str] = set()
 
     async def authenticated(host: str, port: int) -> Channel:
         try:
-            return BrokerChannel(await open_connection(Address(host, port), caller, TIMEOUT_SECONDS))
+            return BrokerChannel(await open_connection(Address(host, port), client_settings, TIMEOUT_SECONDS))
         except BrokerError as error:
             if isinstance(error, AuthenticationError) and str(error) not in logged:
                 logged.add(str(error))

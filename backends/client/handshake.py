@@ -30,7 +30,7 @@ NOT_TLS = "; if it is a port without TLS, set security.protocol"
 MAY_REQUIRE_TLS = "; if it is a TLS port, set security.protocol"
 
 
-class Caller(NamedTuple):
+class ClientSettings(NamedTuple):
     """Client id, software version and security of connections.
 
     KIP-511 allows letters, digits and dots in the version.
@@ -41,16 +41,18 @@ class Caller(NamedTuple):
     security: Security = PLAINTEXT
 
 
-async def open_connection(address: Address, caller: Caller, timeout_seconds: float) -> BrokerConnection:
+async def open_connection(
+    address: Address, client_settings: ClientSettings, timeout_seconds: float
+) -> BrokerConnection:
     """Return a connection that is ready for requests.
 
     Raises UnreachableError, AuthenticationError or UnsupportedError (a broker too old for ApiVersions).
     """
     try:
         async with asyncio.timeout(timeout_seconds):
-            connection = await _connect(address, caller)
+            connection = await _connect(address, client_settings)
             try:
-                await _prepare(connection, caller, timeout_seconds)
+                await _prepare(connection, client_settings, timeout_seconds)
             except BaseException:
                 connection.abort("the connection could not be made ready")
                 raise
@@ -65,13 +67,13 @@ async def open_connection(address: Address, caller: Caller, timeout_seconds: flo
     return connection
 
 
-async def _connect(address: Address, caller: Caller) -> BrokerConnection:
+async def _connect(address: Address, client_settings: ClientSettings) -> BrokerConnection:
     host, port = address
-    tls = caller.security.tls
+    tls = client_settings.security.tls
     loop = asyncio.get_running_loop()
     try:
         _, connection = await loop.create_connection(
-            lambda: BrokerConnection(address, caller.client_id),
+            lambda: BrokerConnection(address, client_settings.client_id),
             host,
             port,
             ssl=tls,
@@ -91,17 +93,21 @@ async def _connect(address: Address, caller: Caller) -> BrokerConnection:
     return connection
 
 
-async def _prepare(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
-    connection.hint = MAY_REQUIRE_TLS if caller.security.tls is None else MAY_REQUIRE_CERTIFICATE
-    await _read_versions(connection, caller, timeout_seconds)
-    if caller.security.sasl is None:
+async def _prepare(
+    connection: BrokerConnection, client_settings: ClientSettings, timeout_seconds: float
+) -> None:
+    connection.hint = MAY_REQUIRE_TLS if client_settings.security.tls is None else MAY_REQUIRE_CERTIFICATE
+    await _read_versions(connection, client_settings, timeout_seconds)
+    if client_settings.security.sasl is None:
         connection.hint = MAY_REQUIRE_SASL
     else:
-        await _authenticate(connection, caller.security.sasl, timeout_seconds)
+        await _authenticate(connection, client_settings.security.sasl, timeout_seconds)
 
 
-async def _read_versions(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
-    request = ApiVersionsRequest("reassignd", caller.software_version)
+async def _read_versions(
+    connection: BrokerConnection, client_settings: ClientSettings, timeout_seconds: float
+) -> None:
+    request = ApiVersionsRequest("reassignd", client_settings.software_version)
     answer: ApiVersionsResponse = await connection.ask(request, timeout_seconds, NEWEST_API_VERSIONS)
     if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
         newest = next((row.max_version for row in answer.api_keys if row.api_key == ApiKey.API_VERSIONS), 0)

@@ -1,4 +1,4 @@
-"""The embedded cluster: brokers, simulated replication, and the controller's connections to the brokers.
+"""The embedded cluster: its brokers, their replication, and the controller's connections to the brokers.
 
 Only data and time are simulated; requests between controller and brokers are real. After a restart of the process,
 replicas in the ISR have all data, and other replicas have none.
@@ -13,7 +13,7 @@ from backends.broker_commands.links import BrokerLinks
 from backends.client.channel import Connect, connect
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.controller_requests import IsrReporter, controlled_shutdown
-from backends.embedded.latency import LatencyModel, SimulatedProbes
+from backends.embedded.latency import EmbeddedProbes, LatencyModel
 from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replication import Fetch, Replication, Throttles, Traffic, Volume
 from backends.embedded.settings import Settings
@@ -68,7 +68,7 @@ Listen = Callable[[EmbeddedBroker], Awaitable[Listener]]
 """Opens a broker's listener, with the same port at each start of the broker. Raises OSError."""
 
 
-class SimulatedCluster:
+class EmbeddedBrokers:
     """Implements `controller.ports.Backend`. Broker ids start at 1. All brokers run when `start` has returned.
 
     `on_failure` is called when replication has ended with an unexpected error.
@@ -106,7 +106,7 @@ class SimulatedCluster:
         self._stalls = StallWatch(state, self.received)
         self._latency = LatencyModel(settings.network_bytes_per_second)
         # The noise is not secret, and equal in each run.
-        probes = SimulatedProbes(self._latency, lambda: sorted(self._running), self._clock, Random(1))  # noqa: S311
+        probes = EmbeddedProbes(self._latency, lambda: sorted(self._running), self._clock, Random(1))  # noqa: S311
         self._pace = PaceMeasurer(probes, FlowMeter(state, self), state, submit, self._clock)
         self._measuring: asyncio.Task[None] | None = None
         self._checked = self._clock.now()

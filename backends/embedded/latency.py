@@ -44,7 +44,7 @@ class LatencyModel:
         return BASE_MS / (1 - min(MOST_USED, used))
 
 
-class SimulatedProbes:
+class EmbeddedProbes:
     """Implements `Probes` for the running brokers. `random` is the noise of the latencies."""
 
     def __init__(

@@ -28,7 +28,7 @@ RETRY_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ClaimedTerm:
     """A claim of this instance that the log has accepted, and that has been read to its offset."""
 
     claim: Claim
@@ -69,7 +69,7 @@ class Candidate:
         self._heard = inf
         """From when on the silence of the active instance counts; inf before the end of the log was read."""
 
-    async def claim_term(self) -> Term:
+    async def claim_term(self) -> ClaimedTerm:
         """Follow until the term is this instance's. Raises DecodeError if the log cannot be read."""
         while True:
             await self._follow_until_silent()
@@ -138,7 +138,7 @@ class Candidate:
                 return True
         return False
 
-    async def _claim(self) -> Term | None:
+    async def _claim(self) -> ClaimedTerm | None:
         """Claim the term; return None if another instance claims it later. Raises FencedError."""
         history = self._history
         looked, last = history.next_offset, history.claim
@@ -152,8 +152,8 @@ class Candidate:
             # Another instance has claimed the same term just before. Terms must increase: brokers compare them.
             claim = structs.replace(claim, term=history.last_term + 1)
             sent = await self._append(claim, FIRST_SEQUENCE)
-            return Term(claim, FIRST_SEQUENCE + 1, sent, steps_from)
-        return Term(claim, FIRST_SEQUENCE, sent, steps_from)
+            return ClaimedTerm(claim, FIRST_SEQUENCE + 1, sent, steps_from)
+        return ClaimedTerm(claim, FIRST_SEQUENCE, sent, steps_from)
 
     async def _read_claim(self, claim: Claim, looked: int) -> float | None:
         """Read to the claim. Return from when on steps may be sent; None if the claim is not the valid one."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from backends.state_topic.candidate import Term
+from backends.state_topic.candidate import ClaimedTerm
 from backends.state_topic.claim import CLAIM_KEY, Lease
 from backends.state_topic.history import SEQUENCES, History
 from backends.state_topic.log import FencedError, StateLog, Timings, until_answered
@@ -98,7 +98,7 @@ class TermWriter:
     def __init__(
         self,
         log: StateLog,
-        term: Term,
+        term: ClaimedTerm,
         lease: Lease,
         timings: Timings,
         clock: Clock,

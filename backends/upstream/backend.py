@@ -18,7 +18,7 @@ from backends.upstream.broker_rates import BrokerRates
 from backends.upstream.client import UpstreamPort
 from backends.upstream.poller import PollIntervals, UpstreamPoller
 from backends.upstream.rows import UpstreamCounters
-from backends.upstream.submitter import Submitter
+from backends.upstream.submitter import RowSubmitter
 from backends.upstream.throttle_configs import ThrottleConfigs
 from backends.upstream.topic_configs import TopicConfigs
 from common.clock import Clock, RealClock, wall_clock
@@ -73,7 +73,7 @@ class UpstreamBackend:
         self._throttle_configs = ThrottleConfigs(client, state, submit, self._clock)
         self.counters = counters or UpstreamCounters()
         """Polls and rows. Failed requests too, if the client has the same counters."""
-        self._submitter = Submitter(client, submit, self._throttle_configs.settled, self.counters)
+        self._submitter = RowSubmitter(client, submit, self._throttle_configs.settled, self.counters)
         self._poller = UpstreamPoller(
             client, state, self._submitter, submit, on_brokers, self._clock, intervals, self.counters
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from backends.client.channel import BrokerClient
 from backends.client.connection import BrokerConnection, Link
 from backends.client.errors import BrokerError, HeldError, InDoubtError, UnreachableError, UnsupportedError
-from backends.client.handshake import Caller, open_connection
+from backends.client.handshake import ClientSettings, open_connection
 from backends.upstream.rows import UpstreamCounters
 from common.address import Address
 from common.clock import Clock, RealClock
@@ -47,7 +47,7 @@ HELD_PAUSE_SECONDS = 0.05
 """Between two looks whether a write may be sent."""
 
 
-class UpstreamBroker(NamedTuple):
+class ListedBroker(NamedTuple):
     """A broker as the upstream advertises it. A fenced broker is registered, but not live."""
 
     id: int
@@ -67,20 +67,20 @@ class UpstreamClient:
     def __init__(
         self,
         bootstrap: Sequence[Address],
-        caller: Caller | None = None,
+        client_settings: ClientSettings | None = None,
         *,
         clock: Clock | None = None,
         off_loop: OffLoop | None = None,
         counters: UpstreamCounters | None = None,
         permit: Callable[[], bool] = lambda: True,
     ) -> None:
-        self.brokers: Mapping[int, UpstreamBroker] = {}
+        self.brokers: Mapping[int, ListedBroker] = {}
         self.cluster_id = ""
         self.controller_id = -1
         """The first candidate for requests to any broker. With KRaft it is a live broker, which forwards
         requests."""
         self._bootstrap: Sequence[Address] = tuple(bootstrap)
-        self._caller = caller or Caller()
+        self._client_settings = client_settings or ClientSettings()
         self._clock = clock or RealClock()
         self.off_loop = off_loop or InlineExecutor()
         self._counters = counters or UpstreamCounters()
@@ -108,7 +108,7 @@ class UpstreamClient:
             controller = response.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
             hint = "; this is a controller's port, use a broker's" if controller else ""
             raise BrokerError(f"the upstream refuses DescribeCluster: error {response.error_code}{hint}")
-        rows = [UpstreamBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in response.brokers]
+        rows = [ListedBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in response.brokers]
         self._update(response.cluster_id, response.controller_id, rows)
 
     async def ask(
@@ -124,7 +124,7 @@ class UpstreamClient:
         If any broker may answer, the next one is tried when one cannot be reached and, for READS only, when
         one does not answer. The timeout is per broker; its default is READ_SECONDS or WRITE_SECONDS. Raises
         the errors of `BrokerConnection.ask` and `open_connection`. After an InDoubtError of a write, the
-        caller must find out whether the upstream has carried it out.
+        client_settings must find out whether the upstream has carried it out.
         """
         while True:
             try:
@@ -199,7 +199,7 @@ class UpstreamClient:
         return self._links[address]
 
     async def _connect(self, address: Address) -> BrokerConnection:
-        connection = await open_connection(address, self._caller, CONNECT_SECONDS)
+        connection = await open_connection(address, self._client_settings, CONNECT_SECONDS)
         connection.off_loop = self.off_loop
         connection.permits = self._permits
         return connection
@@ -222,10 +222,10 @@ class UpstreamClient:
 
     async def _refresh_by_metadata(self) -> None:
         response = await self.ask(MetadataRequest(topics=()))
-        rows = [UpstreamBroker(b.node_id, b.host, b.port, b.rack) for b in response.brokers]
+        rows = [ListedBroker(b.node_id, b.host, b.port, b.rack) for b in response.brokers]
         self._update(response.cluster_id or "", response.controller_id, rows)
 
-    def _update(self, cluster_id: str, controller_id: int, rows: Sequence[UpstreamBroker]) -> None:
+    def _update(self, cluster_id: str, controller_id: int, rows: Sequence[ListedBroker]) -> None:
         """Replace the list of brokers, and retire the links to other addresses."""
         if not rows:
             raise UnreachableError("the upstream lists no brokers yet")
@@ -249,7 +249,7 @@ class UpstreamPort(BrokerClient, Protocol):
         ...
 
     @property
-    def brokers(self) -> Mapping[int, UpstreamBroker]:
+    def brokers(self) -> Mapping[int, ListedBroker]:
         """The brokers of the last `refresh`, by id."""
         ...
 

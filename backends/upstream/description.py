@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from backends.client.errors import BrokerError
-from backends.upstream.client import UpstreamBroker, UpstreamPort
+from backends.upstream.client import ListedBroker, UpstreamPort
 from backends.upstream.topic_metadata import ask_every_broker, ongoing_moves
 from common.error_codes import ErrorCode, error_name
 from controller.gateway.events import UpstreamMove, UpstreamPartition
@@ -28,7 +28,7 @@ class DescribedBroker(NamedTuple):
     `disk_bytes` is None if it does not report the size of its disks (KIP-827, Kafka 3.3).
     """
 
-    broker: UpstreamBroker
+    broker: ListedBroker
     disk_bytes: int | None
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from backends.client.errors import BrokerError
 from backends.upstream.client import UpstreamPort
 from backends.upstream.rows import UpstreamCounters
-from backends.upstream.submitter import Submitter
+from backends.upstream.submitter import RowSubmitter
 from backends.upstream.topic_metadata import ask_every_broker, ongoing_moves, polled_topics
 from common.clock import Clock, wall_clock, within
 from common.error_codes import ErrorCode, error_name
@@ -65,7 +65,7 @@ class UpstreamPoller:
         self,
         client: UpstreamPort,
         state: State,
-        submitter: Submitter,
+        submitter: RowSubmitter,
         submit: SubmitEvent,
         on_brokers: Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]],
         clock: Clock,

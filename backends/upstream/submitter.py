@@ -40,7 +40,7 @@ suspended before, a row may still take effect after WRITE_SECONDS; no client can
 """
 
 
-class Submitter:
+class RowSubmitter:
     """Sends rows and elections.
 
     `submit` submits events; `ready` is awaited before each request, to set throttles first.

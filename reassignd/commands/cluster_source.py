@@ -151,12 +151,12 @@ def read_kafka(bootstrap_server: str, command_config: Path | None = None) -> Sna
 
 
 async def _described(servers: "Sequence[Address]", security: "Security") -> "Description":
-    from backends.client.handshake import Caller
+    from backends.client.handshake import ClientSettings
     from backends.upstream.client import UpstreamClient
     from backends.upstream.description import describe
     from reassignd import __version__
 
-    client = UpstreamClient(servers, Caller(software_version=__version__, security=security))
+    client = UpstreamClient(servers, ClientSettings(software_version=__version__, security=security))
     try:
         return await describe(client)
     finally:

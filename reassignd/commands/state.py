@@ -11,7 +11,8 @@ import click
 
 from reassignd.commands.options import FILE, STDIN
 from reassignd.commands.text import echo
-from reassignd.config.config import Assignment, Settings, read_file, resolve
+from reassignd.config.settings import Settings
+from reassignd.config.sources import Assignment, read_file, resolve
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import click
 from common.wording import counted
 from reassignd.commands.options import FILE, PLAN_FILE, read_plan_file
 from reassignd.commands.text import echo
-from reassignd.config.config import Assignment, Settings, read_file, resolve
+from reassignd.config.settings import Settings
+from reassignd.config.sources import Assignment, read_file, resolve
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:

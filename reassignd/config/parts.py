@@ -2,7 +2,7 @@
 
 from backends.embedded.settings import Settings as EmbeddedSettings
 from controller.model.configs import PARTITION_BYTES, PRODUCE_RATE
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from server.connections.client_connection import ConnectionLimits
 
 

@@ -22,7 +22,7 @@ from controller.ports import Store
 from controller.state.state import Decision, State
 from planner.spark import obstacle
 from reassignd import __version__
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
 from reassignd.runtime.served_cluster import BuildCluster, Hooks
 from reassignd.runtime.storage.retention import AgeClock, AuditStore, Retention, prune_periodically

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from controller import modes
 from controller.state.state import State
 from reassignd.config import command_config
-from reassignd.config.config import EMBEDDED, KEYS, ZOOKEEPER, Assignment, Settings
-from reassignd.config.initial_limits import config_of
 from reassignd.config.keys import TOPIC
-from reassignd.runtime.instances.peers import read_secret
+from reassignd.config.settings import EMBEDDED, KEYS, ZOOKEEPER, Settings, config_of
+from reassignd.config.sources import Assignment
+from reassignd.runtime.instances.network import read_secret
 from reassignd.runtime.listeners.http_access import http_access
 from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.tls import listener_tls

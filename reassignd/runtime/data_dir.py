@@ -11,8 +11,8 @@ from common.off_loop import WorkerThread
 from controller.modes import EMBEDDED
 from controller.ports import Store
 from controller.state.state import State
-from reassignd.config.config import Settings
 from reassignd.config.parts import embedded_defaults
+from reassignd.config.settings import Settings
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded_cluster import ServedEmbedded
 from reassignd.runtime.runtime import HttpContent, Publish

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from backends.client.channel import TIMEOUT_SECONDS, BrokerChannel, Channel, Connect, connector
 from backends.client.connection import BrokerConnection
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.client.security import PLAINTEXT, Security
 from backends.embedded.broker import EmbeddedBroker
-from backends.embedded.cluster import SimulatedCluster
+from backends.embedded.cluster import EmbeddedBrokers
 from common.address import Address
 from common.clock import Clock
 from common.tasks import cancel, spawn
@@ -26,8 +26,8 @@ from controller.messages.events import CreateTopics, NewTopic
 from controller.ports import SubmitEvent, Submitter
 from controller.state.state import State
 from reassignd import __version__
-from reassignd.config.config import Settings
 from reassignd.config.parts import embedded_settings, limits
+from reassignd.config.settings import Settings
 from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.listeners.tls import PinnedCertificate
@@ -57,7 +57,7 @@ async def connect_to_itself(
         far.setblocking(False)
         serve(port, far, partial(Session, answer, limits, gate=TRUSTED))
         _, connection = await asyncio.get_running_loop().create_unix_connection(
-            lambda: BrokerConnection(Address(host, port), Caller().client_id), sock=near
+            lambda: BrokerConnection(Address(host, port), ClientSettings().client_id), sock=near
         )
     except BaseException:
         near.close()
@@ -159,7 +159,7 @@ class ServedEmbedded:
         self.relayed = RelayCounters()
         self.submit: SubmitEvent = hooks.submit
         """See `ServedCluster.submit`. The state needs no update: it is the only truth about the cluster."""
-        self.cluster = SimulatedCluster(
+        self.cluster = EmbeddedBrokers(
             embedded_settings(settings),
             state,
             hooks.submit,
@@ -227,9 +227,11 @@ class ServedEmbedded:
             return self._connect_to_itself
         certificate = self._settings.listener_tls_certificate_file
         if certificate is None:
-            return connector(Caller(software_version=__version__, security=PLAINTEXT))
+            return connector(ClientSettings(software_version=__version__, security=PLAINTEXT))
         pinned = PinnedCertificate("listener.tls", certificate)
-        connect = connector(Caller(software_version=__version__, security=Security(tls=pinned.context())))
+        connect = connector(
+            ClientSettings(software_version=__version__, security=Security(tls=pinned.context()))
+        )
 
         async def connect_by_tls(host: str, port: int) -> Channel:
             pinned.context()

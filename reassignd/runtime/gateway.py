@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from backends.client.errors import AuthenticationError, BrokerError
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.client.security import PLAINTEXT, Security
 from backends.sqlite.datadir import StoreError
 from backends.upstream.backend import OnBrokers, UpstreamBackend, ignore_brokers
@@ -32,8 +32,8 @@ from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__
 from reassignd.config import command_config
-from reassignd.config.config import Settings
 from reassignd.config.parts import limits
+from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
 from reassignd.runtime.data_dir import DataDirRuntime
 from reassignd.runtime.listeners.sockets import refused
@@ -61,7 +61,7 @@ class ServedUpstream:
         settings: Settings,
         state: State,
         hooks: Hooks,
-        caller: Caller,
+        client_settings: ClientSettings,
         *,
         on_brokers: OnBrokers = ignore_brokers,
         permit: Callable[[], bool] = lambda: True,
@@ -72,7 +72,7 @@ class ServedUpstream:
         servers = settings.upstream_bootstrap_servers
         self.upstream = counters or UpstreamCounters()
         self._client = UpstreamClient(
-            servers, caller, off_loop=hooks.off_loop, counters=self.upstream, permit=permit
+            servers, client_settings, off_loop=hooks.off_loop, counters=self.upstream, permit=permit
         )
         self.backend = UpstreamBackend(
             self._client,
@@ -83,7 +83,7 @@ class ServedUpstream:
             counters=self.upstream,
         )
         # Connections of their own: on shared ones the canary's requests would wait for the answers of polls.
-        self.backend.measure_pace(UpstreamClient(servers, caller, permit=permit))
+        self.backend.measure_pace(UpstreamClient(servers, client_settings, permit=permit))
         self.sizes = self.backend.sizes
 
     @property
@@ -155,8 +155,8 @@ class ServedGateway(ServedUpstream):
         self._kept: dict[int, int] = {}
         """The ports that are in the database too."""
         self._security = upstream_security(settings)
-        caller = Caller(software_version=__version__, security=self._security)
-        super().__init__(settings, state, hooks, caller, on_brokers=self._brokers_seen)
+        client_settings = ClientSettings(software_version=__version__, security=self._security)
+        super().__init__(settings, state, hooks, client_settings, on_brokers=self._brokers_seen)
 
     @property
     def addresses(self) -> list[Address]:

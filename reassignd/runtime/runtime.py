@@ -22,7 +22,7 @@ class HttpContent(NamedTuple):
     """What `/v1` serves; None if no cluster is served here."""
     metrics: Callable[[], bytes] | None = None
     """Returns the text of `/metrics`; None if no cluster is served here."""
-    peers: OtherInstances | None = None
+    others: OtherInstances | None = None
     """Passes `/v1` on where `api` is None and there is no obstacle; None if there are no other instances."""
     details: Callable[[], str] = str
     """Returns further lines of `/readyz`, each with its end."""

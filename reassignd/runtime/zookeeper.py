@@ -11,7 +11,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 
 from backends.client.channel import connector
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.client.security import PLAINTEXT
 from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.client import ZookeeperClient
@@ -19,7 +19,7 @@ from backends.zookeeper.session.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
 from backends.zookeeper.store.records import REDO, chunk_parents
-from backends.zookeeper.store.store import Term, ZkStore
+from backends.zookeeper.store.store import ElectedTerm, ZkStore
 from backends.zookeeper.term.broker_protocol import BrokerProtocol, detect_protocol
 from backends.zookeeper.term.brokers import BrokerDirectory, LiveBrokers
 from backends.zookeeper.term.cluster import TermContext
@@ -43,7 +43,7 @@ from controller.ports import StoreLostError
 from controller.state.state import State
 from reassignd import __version__
 from reassignd.config import command_config
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from reassignd.config.zookeeper_security import security as zookeeper_security
 from reassignd.errors import CommandError
 from reassignd.runtime.assembly import Assembly, ProcessParts
@@ -91,7 +91,7 @@ class ZookeeperRuntime:
         self._watchdog = Watchdog(max(HANG_SECONDS, session_timeout), self._tree.abort)
         path = settings.zookeeper_command_config
         security = PLAINTEXT if path is None else command_config.load(path)
-        self._caller = Caller(software_version=__version__, security=security)
+        self._client_settings = ClientSettings(software_version=__version__, security=security)
         off_loop, stats = WorkerThread(), Counters()
         self._endpoint = ControllerEndpoint()
         named_only = settings.relay_refuse_unknown_principals
@@ -189,7 +189,7 @@ class ZookeeperRuntime:
                 log.error("the term failed before it served: the next election is in %g s", pause)
             await self._clock.sleep(pause)
 
-    async def _run_term(self, term: Term) -> None:
+    async def _run_term(self, term: ElectedTerm) -> None:
         """Be the controller until the term ends. Raises the reason."""
         log.info("elected controller, epoch %d", term.epoch)
         self._terms["won"] += 1
@@ -199,7 +199,7 @@ class ZookeeperRuntime:
             self._terms["lost"] += 1
             raise
 
-    async def _serve_term(self, term: Term) -> None:
+    async def _serve_term(self, term: ElectedTerm) -> None:
         self._term_end = term_end = asyncio.get_running_loop().create_future()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._resign, term)
@@ -209,7 +209,7 @@ class ZookeeperRuntime:
             def build(hooks: Hooks) -> ControllerTerm:
                 nonlocal controller
                 controller = ControllerTerm(
-                    self._settings, context, state, hooks, self._caller, self._counters, self._clock
+                    self._settings, context, state, hooks, self._client_settings, self._counters, self._clock
                 )
                 return controller
 
@@ -229,7 +229,7 @@ class ZookeeperRuntime:
             raise await term_end
 
     async def _load_term(
-        self, stack: AsyncExitStack, term: Term, term_end: asyncio.Future[BaseException]
+        self, stack: AsyncExitStack, term: ElectedTerm, term_end: asyncio.Future[BaseException]
     ) -> tuple[TermContext, State]:
         """Load the state from ZooKeeper while the brokers' protocol is detected."""
         detection = asyncio.create_task(
@@ -257,16 +257,18 @@ class ZookeeperRuntime:
             protocol,
             self._rejections,
             self._settings.zookeeper_broker_listener_name,
-            self._caller.security.protocol,
+            self._client_settings.security.protocol,
             plan_format,
         )
         return context, state
 
     async def _detect_protocol(self) -> BrokerProtocol:
         settings = self._settings
-        directory = BrokerDirectory(settings.zookeeper_broker_listener_name, self._caller.security.protocol)
+        directory = BrokerDirectory(
+            settings.zookeeper_broker_listener_name, self._client_settings.security.protocol
+        )
         configured = settings.zookeeper_inter_broker_protocol_version
-        connect = connector(self._caller)
+        connect = connector(self._client_settings)
         return await detect_protocol(self._tree, settings.node_id, configured, directory.endpoint, connect)
 
     def _claim_audit_dir(self, cluster_id: str) -> None:
@@ -277,7 +279,7 @@ class ZookeeperRuntime:
         self._endpoint.active = None
         self._publish(STANDBY)
 
-    async def _resign(self, term: Term) -> None:
+    async def _resign(self, term: ElectedTerm) -> None:
         try:
             await resign(self._tree, self._candidate, term)
         except ZookeeperError as error:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from backends.client.channel import connector
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.measuring.canary import Canary, by_controller
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
@@ -31,7 +31,7 @@ from controller.model.cluster import NO_ID
 from controller.ports import Submitter
 from controller.state.state import State
 from protocol.errors import ApiError
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from reassignd.runtime.served_cluster import UNTHROTTLED, Hooks
 from server.counters import Counters, RelayCounters
 from server.dispatch.router import Router
@@ -64,7 +64,7 @@ class ControllerTerm:
         context: TermContext,
         state: State,
         hooks: Hooks,
-        caller: Caller,
+        client_settings: ClientSettings,
         counters: ControllerCounters,
         clock: Clock,
     ) -> None:
@@ -75,13 +75,13 @@ class ControllerTerm:
             state,
             hooks.submit,
             partial(hooks.report_failure, "the ZooKeeper session"),
-            connect=connector(caller),
+            connect=connector(client_settings),
         )
-        self._client = TermBrokerClient(state, caller, clock)
+        self._client = TermBrokerClient(state, client_settings, clock)
         self.sizes = ReplicaSizes(self._client, state, self.submit, clock)
         self._stalls = StallWatch(state, self.sizes.received)
         canary = Canary(
-            TermCanaryClient(state, caller, clock),
+            TermCanaryClient(state, client_settings, clock),
             state,
             by_controller(self.submit, self.new_topic_id),
             clock,

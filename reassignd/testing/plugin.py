@@ -189,7 +189,7 @@ def _options(request: pytest.FixtureRequest) -> Options:
 
 def _checked(named: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with numbers as such. `named` is how an error names one."""
-    from reassignd.config.config import KEYS
+    from reassignd.config.settings import KEYS
 
     checked = dict(given)
     for name in NUMBERS.keys() & given.keys():

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from common.wording import missing
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from reassignd.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from backends.upstream import own_records
 from common.durable_file import replace_file
 from common.wording import counted
 from controller.model.audit import AuditEntry, AuditFilter
-from reassignd.config.config import UPSTREAM
+from reassignd.config.settings import UPSTREAM
 from reassignd.errors import CommandError
 from reassignd.runtime.storage import identity
 from reassignd.transfer.rows import Contents, from_lines, same, to_lines

@@ -17,7 +17,7 @@ from backends.audit_topic.entries import (
 )
 from backends.audit_topic.mirror import AuditTopicLog, KnownIds
 from backends.client.errors import BrokerError
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.client.security import PLAINTEXT
 from backends.state_topic.candidate import Candidate
 from backends.state_topic.claim import Claim, Lease
@@ -34,7 +34,7 @@ from protocol.errors import DecodeError
 from protocol.record_batch import BatchRecord, Producer
 from reassignd import __version__
 from reassignd.config import command_config
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
 from reassignd.transfer.rows import Contents, Rows, changes_between, decode
 
@@ -208,8 +208,8 @@ async def connected(settings: Settings, *, create: bool) -> AsyncIterator[Topic]
     """Connect to the topic of the settings. Raises CommandError if it does not exist, unless `create` is set."""
     path, name = settings.upstream_command_config, settings.state_topic
     security = PLAINTEXT if path is None else command_config.load(path)
-    caller = Caller(software_version=__version__, security=security)
-    clients = [UpstreamClient(settings.upstream_bootstrap_servers, caller) for _ in range(2)]
+    client_settings = ClientSettings(software_version=__version__, security=security)
+    clients = [UpstreamClient(settings.upstream_bootstrap_servers, client_settings) for _ in range(2)]
     try:
         await clients[0].refresh()
         if create:

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from backends.embedded.cluster import SimulatedCluster
+from backends.embedded.cluster import EmbeddedBrokers
 from backends.embedded.settings import Settings
 from backends.memory import MemoryStore
 from common.clock import ManualClock, settle
@@ -141,7 +141,7 @@ class EmbeddedHarness(Harness):
             now_ns=self.now_ns,
         )
         self.network = LocalNetwork(self.state, self.driver)
-        self.cluster = SimulatedCluster(
+        self.cluster = EmbeddedBrokers(
             settings,
             self.state,
             self.driver.submit,

@@ -11,7 +11,8 @@ import pytest
 from backends.client.security import PLAINTEXT
 from reassignd import __version__
 from reassignd.config import command_config
-from reassignd.config.config import Assignment, Settings, read_file, resolve
+from reassignd.config.settings import Settings
+from reassignd.config.sources import Assignment, read_file, resolve
 from tests.upstream.test_instances_rights import NEEDED, TRANSACTIONAL_ID
 from tests.upstream.test_instances_rights import TOPIC as TOPIC_RIGHT
 from tools import kubernetes

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from reassignd import __version__, cli
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from reassignd.errors import CommandError, UnreachableError
 from reassignd.runtime import serve
 

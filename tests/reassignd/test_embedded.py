@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backends.client.channel import connect, connector
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.client.security import Security
 from backends.sqlite.datadir import StoreError
 from common.tls import pinned_client_context
@@ -79,10 +79,10 @@ async def test_with_tls_files_clients_and_brokers_speak_tls() -> None:
         await cluster.submit(move("orders", (3, 2)))
         await idle(cluster)
         host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
-        caller = Caller(
+        client_settings = ClientSettings(
             software_version="test", security=Security(tls=pinned_client_context(Path(certificate)))
         )
-        channel = await connector(caller)(host, int(port))
+        channel = await connector(client_settings)(host, int(port))
         answer = await channel.request(MetadataRequest(None), 8)
         channel.close()
     assert len(answer.brokers) == 3

@@ -8,9 +8,9 @@ import pytest
 
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.schedule.periods import EXAMPLE
-from reassignd.config.config import KEYS, Assignment, resolve
-from reassignd.config.initial_limits import INITIAL
 from reassignd.config.keys import LISTENER_KEYS
+from reassignd.config.settings import INITIAL, KEYS
+from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import ConfigError
 from tools.chart_schema import definitions, of_limit, of_setting, rewritten
 

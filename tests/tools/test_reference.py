@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from controller.cluster.config_keys import BROKER_KEYS
-from reassignd.config.config import KEYS
+from reassignd.config.settings import KEYS
 from server.metrics.exposition import METRICS
 from server.metrics.metric import exposed_name
 from tools import reference

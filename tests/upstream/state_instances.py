@@ -7,8 +7,8 @@ from random import Random
 
 from kafka.admin import KafkaAdminClient, NewTopic
 
-from backends.client.handshake import Caller
-from backends.state_topic.candidate import Candidate, Term
+from backends.client.handshake import ClientSettings
+from backends.state_topic.candidate import Candidate, ClaimedTerm
 from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import History
 from backends.state_topic.kafka_log import KafkaStateLog
@@ -37,11 +37,17 @@ def create(kafka: KafkaCluster, name: str) -> None:
 
 @asynccontextmanager
 async def state_log(
-    kafka: KafkaCluster, topic: str, caller: Caller | None = None, listener: str = "PLAINTEXT"
+    kafka: KafkaCluster,
+    topic: str,
+    client_settings: ClientSettings | None = None,
+    listener: str = "PLAINTEXT",
 ) -> AsyncIterator[KafkaStateLog]:
     """Open a log with clients of its own."""
     servers = [server.rsplit(":", 1) for server in kafka.addresses(listener).split(",")]
-    clients = [UpstreamClient([Address(host, int(port)) for host, port in servers], caller) for _ in range(2)]
+    clients = [
+        UpstreamClient([Address(host, int(port)) for host, port in servers], client_settings)
+        for _ in range(2)
+    ]
     try:
         yield KafkaStateLog(topic, *clients)
     finally:
@@ -66,7 +72,7 @@ class Instance:
 
     def __init__(self, log: KafkaStateLog) -> None:
         self.log, self.history, self.clock = log, History(), RealClock()
-        self.term: Term
+        self.term: ClaimedTerm
         self.writer: TermWriter
         self.running: asyncio.Task[None]
 

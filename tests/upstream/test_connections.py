@@ -15,7 +15,7 @@ from backends.client.errors import (
     UnreachableError,
     UnsupportedError,
 )
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.client.security import Credentials, Security
 from backends.upstream.client import UpstreamClient
 from common.error_codes import ErrorCode
@@ -48,13 +48,13 @@ async def connected(
 ) -> AsyncIterator[UpstreamClient]:
     """A client with the --command-config file of Kafka's tools."""
     security = load(cluster.client_config(listener, principal, mechanism))
-    client = UpstreamClient([bootstrap(cluster, listener)], Caller(security=security))
+    client = UpstreamClient([bootstrap(cluster, listener)], ClientSettings(security=security))
     yield client
     await client.close()
 
 
 async def refusal(cluster: KafkaCluster, listener: str, security: Security, kind: type[BrokerError]) -> str:
-    client = UpstreamClient([bootstrap(cluster, listener)], Caller(security=security))
+    client = UpstreamClient([bootstrap(cluster, listener)], ClientSettings(security=security))
     with pytest.raises(kind) as refused:
         await client.refresh()
     await client.close()

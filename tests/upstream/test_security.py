@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.upstream.client import UpstreamClient
 from common.address import Address
 from protocol.messages.alter_partition_reassignments_request import (
@@ -85,7 +85,7 @@ REQUESTS: dict[str, Request[NamedTuple]] = {
 async def error_codes(principal: str, addresses: list[Address], kafka: KafkaCluster) -> dict[str, Any]:
     """Send each request as the principal and return the error codes."""
     security = load(kafka.client_config("SASL_PLAINTEXT", principal))
-    client = UpstreamClient(addresses, Caller(security=security))
+    client = UpstreamClient(addresses, ClientSettings(security=security))
     codes_by_request = {name: codes(await client.ask(request)) for name, request in REQUESTS.items()}
     await client.close()
     return codes_by_request

@@ -18,7 +18,7 @@ from kafka.admin import (
     ResourceType,
 )
 
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.state_topic.log import TopicReplacedError
 from backends.state_topic.rows import decode_records
@@ -267,14 +267,14 @@ def grant(three: KafkaCluster, topic: str, rights: set[tuple[ResourceType, ACLOp
 
 async def use_everything(three: KafkaCluster, topic: str) -> None:
     """Open the topic, claim the term and commit a transaction, as the user `nothing`. Errors are repeated."""
-    caller = Caller(security=load(three.client_config(SASL, "nothing")))
+    client_settings = ClientSettings(security=load(three.client_config(SASL, "nothing")))
     servers = [server.split(":") for server in three.addresses(SASL).split(",")]
-    client = UpstreamClient([Address(host, int(port)) for host, port in servers], caller)
+    client = UpstreamClient([Address(host, int(port)) for host, port in servers], client_settings)
     try:
         await open_topic(client, topic, 3)
     finally:
         await client.close()
-    async with state_log(three, topic, caller, SASL) as log:
+    async with state_log(three, topic, client_settings, SASL) as log:
         instance = await Instance(log).claim()
         try:
             await instance.writer.commit(rows(10_000))

@@ -19,7 +19,7 @@ from kazoo.client import KazooClient
 
 from backends.client.channel import connector
 from backends.client.errors import AuthenticationError
-from backends.client.handshake import Caller, open_connection
+from backends.client.handshake import ClientSettings, open_connection
 from backends.client.security import Credentials, Security
 from common.address import Address
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -147,9 +147,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-def caller(user: str, password: str = "") -> Caller:
+def client_settings(user: str, password: str = "") -> ClientSettings:
     mechanism = MECHANISM if user == SCRAM_USER else "PLAIN"
-    return Caller(security=Security(sasl=Credentials(mechanism, user, password or f"{user}-secret")))
+    return ClientSettings(security=Security(sasl=Credentials(mechanism, user, password or f"{user}-secret")))
 
 
 def request(site: Site, user: str, message: Request[Response], version: int) -> Response:
@@ -157,7 +157,7 @@ def request(site: Site, user: str, message: Request[Response], version: int) -> 
 
     async def ask() -> Response:
         host, _, port = site.commander.address.partition(":")
-        channel = await connector(caller(user))(host, int(port))
+        channel = await connector(client_settings(user))(host, int(port))
         answer = await channel.request(message, version)
         channel.close()
         return answer
@@ -252,7 +252,7 @@ def test_scram_credentials_are_created_and_deleted_with_kafka_configs(site: Site
 def can_log_in(site: Site, user: str) -> bool:
     """Return whether the user can log in by SCRAM at the listener of reassignd."""
     host, _, port = site.commander.address.partition(":")
-    credentials = Caller(security=Security(sasl=Credentials(MECHANISM, user, f"{user}-secret")))
+    credentials = ClientSettings(security=Security(sasl=Credentials(MECHANISM, user, f"{user}-secret")))
 
     async def log_in() -> bool:
         try:
@@ -268,4 +268,4 @@ def can_log_in(site: Site, user: str) -> bool:
 async def test_a_wrong_password_is_refused(site: Site, user: str) -> None:
     host, _, port = site.commander.address.partition(":")
     with pytest.raises(AuthenticationError):
-        await open_connection(Address(host, int(port)), caller(user, "guess"), 10)
+        await open_connection(Address(host, int(port)), client_settings(user, "guess"), 10)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backends.client.channel import connector
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
@@ -89,7 +89,7 @@ def test_clients_of_the_plaintext_listener_find_the_controller(secured: Site) ->
 
 
 async def test_clients_of_the_sasl_ssl_listener_log_in_to_the_controller(secured: Site) -> None:
-    connect = connector(Caller(security=load(secured.folder / "command.properties")))
+    connect = connector(ClientSettings(security=load(secured.folder / "command.properties")))
     registered = secured.znode("/brokers/ids/1")["endpoints"]
     [broker_port] = [
         int(endpoint.rpartition(":")[2]) for endpoint in registered if endpoint.startswith("SASL_SSL:")

@@ -11,7 +11,7 @@ import pytest
 from backends.zookeeper.session import client as client_module
 from backends.zookeeper.session.client import ZookeeperClient
 from backends.zookeeper.session.tree import ConflictError, Create, ZookeeperError
-from reassignd.config.config import Assignment, resolve
+from reassignd.config.sources import Assignment, resolve
 from reassignd.config.zookeeper_security import security
 from tests.backends.zookeeper.behaviour import BEHAVIOUR, Behaviour
 from tests.zookeeper.secured_zookeeper import SECRET, SecuredZookeeper

@@ -48,7 +48,7 @@ class DeposedError(ZookeeperError):
     """Another controller was elected. Nothing more can be written in this term."""
 
 
-class Term(NamedTuple):
+class ElectedTerm(NamedTuple):
     """A controller's term: the epoch that it won, and the version of `/controller_epoch` that belongs to it."""
 
     epoch: int
@@ -71,7 +71,7 @@ class ZkStore:
     `on_written` is called after each write, `on_merged` with partitions that are not stored as decided.
     """
 
-    def __init__(self, tree: Tree, term: Term, loaded: Loaded, *, with_topic_ids: bool) -> None:
+    def __init__(self, tree: Tree, term: ElectedTerm, loaded: Loaded, *, with_topic_ids: bool) -> None:
         self.cache: ZnodeCache = loaded.cache
         self.on_merged: Callable[[Sequence[Partition]], None] = lambda _partitions: None
         self.on_written: Callable[[], None] = lambda: None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from backends.client.connection import Link
 from backends.client.errors import UnreachableError
-from backends.client.handshake import Caller, open_connection
+from backends.client.handshake import ClientSettings, open_connection
 from backends.zookeeper.session.tree import Tree, ZookeeperError
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, numbered
@@ -209,8 +209,8 @@ class _Connection(NamedTuple):
 class TermBrokerClient:
     """Implements `BrokerClient` with one connection for each broker, at the address that the controller has for it."""
 
-    def __init__(self, state: State, caller: Caller, clock: Clock) -> None:
-        self.state, self._caller, self._clock = state, caller, clock
+    def __init__(self, state: State, client_settings: ClientSettings, clock: Clock) -> None:
+        self.state, self._client_settings, self._clock = state, client_settings, clock
         self._connections: dict[int, _Connection] = {}
 
     async def ask(self, request: Request[Response], broker: int | None = None) -> Response:
@@ -224,7 +224,7 @@ class TermBrokerClient:
         if connection is None or connection.address != address:
             if connection is not None:
                 await connection.link.close()
-            connect = partial(open_connection, address, self._caller, CONNECT_SECONDS)
+            connect = partial(open_connection, address, self._client_settings, CONNECT_SECONDS)
             connection = self._connections[number] = _Connection(address, Link(connect, self._clock))
         return await connection.link.ask(request, REQUEST_SECONDS)
 

@@ -22,7 +22,7 @@ from backends.zookeeper.session.tree import (
     ZookeeperError,
     ensure,
 )
-from backends.zookeeper.store.store import DeposedError, Term
+from backends.zookeeper.store.store import DeposedError, ElectedTerm
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import (
@@ -60,7 +60,7 @@ async def check_permissions(tree: Tree) -> None:
             await tree.multi([write])
 
 
-async def run_election(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> Term | None:
+async def run_election(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> ElectedTerm | None:
     """Try to become the controller. Return the term that was won, or None if there is another controller.
 
     `watch` fires when `/controller` changes. Raises ZookeeperError.
@@ -85,13 +85,13 @@ async def run_election(tree: Tree, candidate: Candidate, now_ms: int, watch: Wat
             if conflict.operation.path == paths.CONTROLLER:
                 return None
         else:
-            return Term(epoch + 1, version + 1)
+            return ElectedTerm(epoch + 1, version + 1)
     raise ZookeeperError(
         f"not elected: {paths.CONTROLLER_EPOCH} was changed by others in {ATTEMPTS} attempts"
     )
 
 
-async def resign(tree: Tree, candidate: Candidate, term: Term) -> None:
+async def resign(tree: Tree, candidate: Candidate, term: ElectedTerm) -> None:
     """Delete our `/controller` and our registration (see `registrar`), if they still exist."""
     for path in (paths.CONTROLLER, paths.broker(candidate.id)):
         znode = await tree.get(path)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from backends.audit_topic.entries import audit_topic, open_audit_topic
 from backends.client.errors import AuthenticationError, BrokerError
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.state_topic.history import History
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.state_topic.rows import PORTS_KEY, encode_ports, read_ports
@@ -20,7 +20,7 @@ from common.clock import Clock
 from common.off_loop import OffLoop
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchRecord
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
 from reassignd.runtime.gateway import refuse_gateway
 from server.gateway.port_assignments import Claim, Holders, PortAssignmentError, PortPendingError, assign
@@ -85,10 +85,12 @@ RETRY_SECONDS = 1.0
 class InstanceConnection:
     """Clients of the upstream, and the log. Its requests do not need the lease."""
 
-    def __init__(self, settings: Settings, caller: Caller, clock: Clock, off_loop: OffLoop) -> None:
+    def __init__(
+        self, settings: Settings, client_settings: ClientSettings, clock: Clock, off_loop: OffLoop
+    ) -> None:
         self._settings, self._clock = settings, clock
         servers = settings.upstream_bootstrap_servers
-        self._clients = [UpstreamClient(servers, caller, off_loop=off_loop) for _ in range(4)]
+        self._clients = [UpstreamClient(servers, client_settings, off_loop=off_loop) for _ in range(4)]
         self.client, self._writes, self._reads, self._audit_reads = self._clients
         self.renew_log()
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from random import Random
 
-from backends.state_topic.candidate import Candidate, Term
+from backends.state_topic.candidate import Candidate, ClaimedTerm
 from backends.state_topic.claim import Claim
 from backends.state_topic.history import DecodedRows, History
 from backends.state_topic.log import FencedError, Timings
@@ -72,7 +72,7 @@ class Follower:
         if self._foreign is not None:
             raise CommandError(self._foreign)
 
-    async def claim_term(self, instance: str) -> Term:
+    async def claim_term(self, instance: str) -> ClaimedTerm:
         """Follow until this instance has claimed a term, also over a batch that cannot be read for now.
 
         Raises TopicReplacedError.

@@ -10,9 +10,9 @@ import logging
 from uuid import uuid4
 
 from backends.client.errors import BrokerError
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.client.security import Security
-from backends.state_topic.candidate import Term
+from backends.state_topic.candidate import ClaimedTerm
 from backends.state_topic.claim import Claim
 from backends.state_topic.log import FencedError, Timings, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
@@ -29,15 +29,15 @@ from controller.state.state import State
 from protocol.errors import DecodeError
 from protocol.record_batch import Producer
 from reassignd import __version__
-from reassignd.config.config import Settings
 from reassignd.config.parts import limits
+from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security
 from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection, TopicPorts
 from reassignd.runtime.instances.following import Follower
-from reassignd.runtime.instances.peers import Peers, http_url, peer_address
+from reassignd.runtime.instances.network import InstanceNetwork, claimed_address, http_url
 from reassignd.runtime.instances.term import ActiveTerm, TermContext, TermCounters
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.presence import Presence
@@ -66,9 +66,9 @@ class InstancesRuntime:
         self._settings, self._clock = settings, clock or BootClock()
         self._instance = str(uuid4())
         security = upstream_security(settings)
-        self._caller = Caller(software_version=__version__, security=security)
+        self._client_settings = ClientSettings(software_version=__version__, security=security)
         off_loop = WorkerThread()
-        self._connection = InstanceConnection(settings, self._caller, self._clock, off_loop)
+        self._connection = InstanceConnection(settings, self._client_settings, self._clock, off_loop)
         self._audit = TopicAudit(self._connection, audit_retention(settings), off_loop, self._clock)
         self._presence = self._new_presence()
         self._parts = ProcessParts(
@@ -78,8 +78,8 @@ class InstancesRuntime:
         self._follower = self._new_follower()
         self._ports = TopicPorts(lambda: self._follower.history)
         refuse = Refusals(self._parts.off_loop, self._parts.stats).refuse
-        self._peers = self._new_peers(refuse)
-        self._switch = self._peers.switch
+        self._network = self._new_network(refuse)
+        self._switch = self._network.switch
         self._gateway = self._new_gateway(security)
         self._counters = TermCounters(self._gateway.counts, UpstreamCounters())
         self._metrics = self._new_metrics()
@@ -89,7 +89,7 @@ class InstancesRuntime:
         self._known = False
         """Whether the active instance is known."""
         self._ready, self._wake = asyncio.Event(), asyncio.Event()
-        self._peer_address: Address
+        self._own_address: Address
         """Where other instances reach this one."""
         self._tasks: list[asyncio.Task[None]] = []
         self._publication: Publication
@@ -116,7 +116,7 @@ class InstancesRuntime:
             await self._gateway.update(self._connection.brokers)
         except OSError as error:
             raise refused(error, self._settings.listener, "listener") from error
-        self._peer_address = await self._peers.open()
+        self._own_address = await self._network.open()
         self._publication.show(HttpContent("no instance is active yet"))
         self._tasks = [spawn(self._run_terms(), "terms"), spawn(self._follow_brokers(), "brokers")]
         self._tasks += [
@@ -135,7 +135,7 @@ class InstancesRuntime:
         """See `Runtime.stop`. The term is released first, so a standby takes over while relayed requests end."""
         await cancel(*self._tasks)
         await self._gateway.close(GRACE_SECONDS)
-        await self._peers.close()
+        await self._network.close()
         await self._connection.close()
 
     def close(self) -> None:
@@ -195,9 +195,9 @@ class InstancesRuntime:
             lambda text: self._publication.show(HttpContent(text)),
         )
 
-    def _new_peers(self, refuse: Refuse) -> Peers:
+    def _new_network(self, refuse: Refuse) -> InstanceNetwork:
         connection, presence = self._connection, self._presence
-        return Peers(
+        return InstanceNetwork(
             self._settings,
             self._instance,
             lambda: connection.cluster_id,
@@ -235,14 +235,14 @@ class InstancesRuntime:
             self._follower.pause(pause)
             await self._clock.sleep(min(pause, RETRY_SECONDS))
 
-    async def _run_term(self, term: Term) -> None:
+    async def _run_term(self, term: ClaimedTerm) -> None:
         """Be the active instance until the term ends. Raises the reason."""
         log.info("this instance is active: term %d", term.claim.term)
         self._switch.nobody()
         context = TermContext(
             self._settings,
             self._parts,
-            self._caller,
+            self._client_settings,
             self._counters,
             self._switch,
             self._ports,
@@ -264,12 +264,16 @@ class InstancesRuntime:
 
     def _served(self, assembly: Assembly) -> None:
         self._backoff.reset()
-        self._publication.show(assembly.http_content._replace(peers=self._peers.proxy, details=self._details))
+        self._publication.show(
+            assembly.http_content._replace(others=self._network.proxy, details=self._details)
+        )
         self._set_known()
 
     @property
     def _standby(self) -> HttpContent:
-        return HttpContent(None, metrics=self._metrics.page, peers=self._peers.proxy, details=self._details)
+        return HttpContent(
+            None, metrics=self._metrics.page, others=self._network.proxy, details=self._details
+        )
 
     def _details(self) -> str:
         """Return the lines of `/readyz` about the instances."""
@@ -292,7 +296,7 @@ class InstancesRuntime:
             producer_epoch=producer.epoch,
             replaces=(last.producer_id, last.producer_epoch) if last else None,
             session_ms=self._settings.gateway_session_timeout_ms,
-            peer=str(self._peer_address),
+            peer=str(self._own_address),
             url=http_url(self._settings),
             version=__version__,
         )
@@ -300,11 +304,11 @@ class InstancesRuntime:
     def _read(self) -> None:
         """Follow the claims."""
         claim = self._follower.history.claim
-        peer = None if claim is None else peer_address(claim.peer)
-        if claim is None or peer is None or claim.released or claim.instance == self._instance:
+        other = None if claim is None else claimed_address(claim.peer)
+        if claim is None or other is None or claim.released or claim.instance == self._instance:
             self._switch.nobody()
         else:
-            self._switch.forward_to(peer, claim.url)
+            self._switch.forward_to(other, claim.url)
             self._presence.claimed(claim)
             if not self._known:
                 self._publication.show(self._standby)

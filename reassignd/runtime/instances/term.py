@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 from backends.client.errors import AuthenticationError
-from backends.client.handshake import Caller
-from backends.state_topic.candidate import Term, read_during_term
+from backends.client.handshake import ClientSettings
+from backends.state_topic.candidate import ClaimedTerm, read_during_term
 from backends.state_topic.claim import Lease, StepPermit
 from backends.state_topic.history import DecodedRows, History
 from backends.state_topic.log import StateLog, Timings
@@ -31,7 +31,7 @@ from controller.modes import GATEWAY
 from controller.ports import Store, StoreLostError
 from controller.state.state import State
 from protocol.record_batch import BatchRecord
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.gateway import ServedUpstream
 from reassignd.runtime.instances.audit import TopicAudit
@@ -59,11 +59,11 @@ class ServedTerm(ServedUpstream):
         settings: Settings,
         state: State,
         hooks: Hooks,
-        caller: Caller,
+        client_settings: ClientSettings,
         permit: Callable[[], bool],
         counters: TermCounters,
     ) -> None:
-        super().__init__(settings, state, hooks, caller, permit=permit, counters=counters.upstream)
+        super().__init__(settings, state, hooks, client_settings, permit=permit, counters=counters.upstream)
         self.relayed = counters.relayed
 
     def serve(self, router: Router, stats: Counters) -> None:
@@ -103,7 +103,7 @@ class TermContext(NamedTuple):
 
     settings: Settings
     parts: ProcessParts
-    caller: Caller
+    client_settings: ClientSettings
     counters: TermCounters
     switch: Switch
     ports: TopicPorts
@@ -119,7 +119,7 @@ class ActiveTerm:
     """A term that `log` has accepted. `history` was read to its claim; `rows` are its decoded rows."""
 
     def __init__(
-        self, context: TermContext, log: StateLog, history: History, rows: DecodedRows, term: Term
+        self, context: TermContext, log: StateLog, history: History, rows: DecodedRows, term: ClaimedTerm
     ) -> None:
         self._context, self._log, self._history, self._rows = context, log, history, rows
         self.lease = Lease(context.clock, context.timings.lease)
@@ -194,7 +194,7 @@ class ActiveTerm:
         def build(hooks: Hooks) -> ServedTerm:
             nonlocal served
             served = ServedTerm(
-                context.settings, state, hooks, context.caller, self._permit, context.counters
+                context.settings, state, hooks, context.client_settings, self._permit, context.counters
             )
             return served
 

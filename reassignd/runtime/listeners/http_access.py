@@ -5,8 +5,8 @@ import os
 import ssl
 from typing import NamedTuple
 
-from reassignd.config.config import EMBEDDED, Settings
 from reassignd.config.setting_types import SocketPath
+from reassignd.config.settings import EMBEDDED, Settings
 from reassignd.config.users import read_grants, single_token
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError

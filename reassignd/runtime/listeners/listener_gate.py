@@ -10,8 +10,8 @@ from common.clock import RealClock, wall_clock
 from controller.model.access import ScramCredential
 from controller.state.state import State
 from protocol.scram import SCRAM_MECHANISMS
-from reassignd.config.config import Settings
 from reassignd.config.keys import NO_CLIENT_AUTH, REQUIRED
+from reassignd.config.settings import Settings
 from reassignd.config.users import plain_users, read_users, unsecured_tokens
 from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import SettingError

@@ -8,8 +8,8 @@ import socket
 from pathlib import Path
 
 from common.address import Address
-from reassignd.config.config import EMBEDDED, Settings, key_and_option
 from reassignd.config.setting_types import SocketPath
+from reassignd.config.settings import EMBEDDED, Settings, key_and_option
 from reassignd.errors import CommandError
 
 log = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from backends.zookeeper.znodes.formats import Endpoint, Registration
 from common.address import Address
 from common.tls import client_context_from_files
 from reassignd.config import command_config
-from reassignd.config.config import Settings
 from reassignd.config.parts import limits
 from reassignd.config.setting_types import WILDCARDS, Listener
+from reassignd.config.settings import Settings
 from reassignd.errors import SettingError
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.listeners.tls import listener_tls

@@ -16,7 +16,7 @@ from common.off_loop import WorkerThread
 from controller.messages.job_events import Prune
 from controller.model.audit import AuditTrim
 from controller.ports import Store, StoreLostError, Submitter
-from reassignd.config.config import Settings
+from reassignd.config.settings import Settings
 from server.driver.driver import DriverStoppedError
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from backends.client.channel import Channel, connect, connector
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.client.security import Credentials, Security
 from common.clock import settle
 from protocol.connection import Connection
@@ -21,7 +21,7 @@ from protocol.messages.update_metadata_response import UpdateMetadataResponse
 from tests.backends.client.fake import HANG_UP, FakeBroker, broker
 
 LIST = ListPartitionReassignmentsRequest()
-CALLER = Caller(security=Security(sasl=Credentials("PLAIN", "us", "secret")))
+CALLER = ClientSettings(security=Security(sasl=Credentials("PLAIN", "us", "secret")))
 
 
 def asks_for_sasl(fake: FakeBroker, error: int = 0) -> None:
@@ -31,7 +31,7 @@ def asks_for_sasl(fake: FakeBroker, error: int = 0) -> None:
 
 
 async def test_plaintext_connections_skip_the_handshake() -> None:
-    assert connector(Caller()) is connect
+    assert connector(ClientSettings()) is connect
 
 
 async def test_a_channel_authenticates_and_then_carries_requests() -> None:

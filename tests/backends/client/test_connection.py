@@ -14,7 +14,7 @@ from backends.client.errors import (
     UnsendableError,
     UnsupportedError,
 )
-from backends.client.handshake import Caller, open_connection
+from backends.client.handshake import ClientSettings, open_connection
 from common.clock import settle
 from protocol.frames import decode_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -41,7 +41,7 @@ async def fake() -> AsyncIterator[FakeBroker]:
 
 @pytest.fixture
 async def connection(fake: FakeBroker) -> AsyncIterator[BrokerConnection]:
-    opened = await open_connection(fake.address, Caller("tester"), 5)
+    opened = await open_connection(fake.address, ClientSettings("tester"), 5)
     yield opened
     opened.abort("the test is over")
     await opened.ended.wait()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backends.client.errors import AuthenticationError, UnreachableError, UnsupportedError
-from backends.client.handshake import Caller, open_connection
+from backends.client.handshake import ClientSettings, open_connection
 from backends.client.security import Credentials, Security
 from common.address import Address
 from common.error_codes import ErrorCode
@@ -25,9 +25,9 @@ from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from tests.backends.client.fake import HANG_UP, FakeBroker, broker
 
 TLS = Path(__file__).parents[2] / "reassignd" / "tls"
-NOBODY = Caller()
-ALICE = Caller(security=Security(sasl=Credentials("PLAIN", "alice", "alice-secret")))
-SCRAM = Caller(security=Security(sasl=Credentials("SCRAM-SHA-256", "alice", "alice-secret")))
+NOBODY = ClientSettings()
+ALICE = ClientSettings(security=Security(sasl=Credentials("PLAIN", "alice", "alice-secret")))
+SCRAM = ClientSettings(security=Security(sasl=Credentials("SCRAM-SHA-256", "alice", "alice-secret")))
 
 
 @pytest.fixture
@@ -48,19 +48,21 @@ def context(server_side: bool = False, certificate: str | None = None, ca: str =
     return result
 
 
-def by_tls(**options: Any) -> Caller:
-    return Caller(security=Security(tls=context(**options)))
+def by_tls(**options: Any) -> ClientSettings:
+    return ClientSettings(security=Security(tls=context(**options)))
 
 
-async def refusal(address: Address, caller: Caller, kind: type[Exception], seconds: float = 5) -> str:
+async def refusal(
+    address: Address, client_settings: ClientSettings, kind: type[Exception], seconds: float = 5
+) -> str:
     with pytest.raises(kind) as refused:
-        await open_connection(address, caller, seconds)
+        await open_connection(address, client_settings, seconds)
     return str(refused.value)
 
 
-async def opened(fake: FakeBroker, caller: Caller = NOBODY) -> Any:
+async def opened(fake: FakeBroker, client_settings: ClientSettings = NOBODY) -> Any:
     """Open a connection, close it, and return it."""
-    connection = await open_connection(fake.address, caller, 5)
+    connection = await open_connection(fake.address, client_settings, 5)
     connection.abort("the test is over")
     await connection.ended.wait()
     return connection
@@ -72,7 +74,7 @@ async def test_the_handshake_reads_the_supported_versions(fake: FakeBroker) -> N
 
 
 async def test_the_handshake_sends_the_client_name(fake: FakeBroker) -> None:
-    await opened(fake, Caller(software_version="1.2"))
+    await opened(fake, ClientSettings(software_version="1.2"))
     assert fake.requests == [ApiVersionsRequest("reassignd", "1.2")]
     assert fake.versions == [4]
 

@@ -11,7 +11,7 @@ from backends.client.errors import (
     RequestTimedOutError,
     UnreachableError,
 )
-from backends.client.handshake import Caller, open_connection
+from backends.client.handshake import ClientSettings, open_connection
 from common.clock import ManualClock
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
@@ -37,7 +37,7 @@ class Rig:
         self.tries += 1
         if self.failure is not None:
             raise self.failure
-        connection = await open_connection(self.fake.address, Caller(), 5)
+        connection = await open_connection(self.fake.address, ClientSettings(), 5)
         connection.lifetime_seconds = self.lifetime
         return connection
 

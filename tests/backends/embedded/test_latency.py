@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from backends.embedded.latency import BASE_MS, LatencyModel, SimulatedProbes
+from backends.embedded.latency import BASE_MS, EmbeddedProbes, LatencyModel
 from common.clock import ManualClock
 from common.tasks import cancel, spawn
 from controller.pace.readings import Source
@@ -47,7 +47,7 @@ def test_without_time_nothing_changes() -> None:
 
 async def test_each_running_broker_is_probed_five_times_a_second_with_noise() -> None:
     clock = ManualClock()
-    probes = SimulatedProbes(loaded(0.0), lambda: [1, 2, 3], clock, Random(1))
+    probes = EmbeddedProbes(loaded(0.0), lambda: [1, 2, 3], clock, Random(1))
     task = spawn(probes.run(), "probes")
     await clock.advance(2.0)
     taken = probes.take()

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 
-from backends.state_topic.candidate import Term
+from backends.state_topic.candidate import ClaimedTerm
 from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import History
 from backends.state_topic.log import FencedError, Fetched, Timings
@@ -127,7 +127,7 @@ async def opened(log: RecordedLog) -> AsyncIterator[StateTopicStore]:
     timings, clock = Timings(6.0), RealClock()
     lease = Lease(clock, timings.lease)
     lease.renew(clock.now())
-    writer = TermWriter(log, Term(a_claim(), 1, 0.0, -inf), lease, timings, clock)
+    writer = TermWriter(log, ClaimedTerm(a_claim(), 1, 0.0, -inf), lease, timings, clock)
     running = asyncio.create_task(writer.run())
     yield StateTopicStore(log.history(), writer)
     writer.close()

@@ -11,7 +11,7 @@ from math import inf
 from random import Random
 from typing import Generic, TypeVar
 
-from backends.state_topic.candidate import Candidate, Term
+from backends.state_topic.candidate import Candidate, ClaimedTerm
 from backends.state_topic.claim import Claim, Lease
 from backends.state_topic.history import History
 from backends.state_topic.log import FencedError, Fetched, Timings
@@ -112,7 +112,7 @@ class Instance:
     name: str
     paused_until: float = -inf
     lease: Lease | None = None
-    term: Term | None = None
+    term: ClaimedTerm | None = None
     checks_lease: bool = True
     tasks: Sequence[asyncio.Task[None]] = ()
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from backends.state_topic.candidate import Candidate, Term, read_during_term
+from backends.state_topic.candidate import Candidate, ClaimedTerm, read_during_term
 from backends.state_topic.claim import Claim
 from backends.state_topic.history import History
 from backends.state_topic.log import Fetched, Timings, TopicReplacedError
@@ -26,7 +26,7 @@ class Rig(ScriptedLog):
         self.log, self.clock = log, ManualClock()
         self.unreachable = False
         self.before_claim: Callable[[], object] = lambda: None
-        self.task: asyncio.Task[Term]
+        self.task: asyncio.Task[ClaimedTerm]
         self.history = History()
 
     def start(self) -> "Rig":

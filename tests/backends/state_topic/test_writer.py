@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from backends.state_topic.candidate import Term
+from backends.state_topic.candidate import ClaimedTerm
 from backends.state_topic.claim import Lease
 from backends.state_topic.log import FIRST_PAUSE, Timings
 from backends.state_topic.writer import (
@@ -41,7 +41,9 @@ class Rig:
         timings = Timings(6.0)
         self.lease = Lease(self.clock, timings.lease)
         self.lease.renew(0.0)
-        self.writer = TermWriter(self.log, Term(a_claim(), 1, 0.0, -inf), self.lease, timings, self.clock)
+        self.writer = TermWriter(
+            self.log, ClaimedTerm(a_claim(), 1, 0.0, -inf), self.lease, timings, self.clock
+        )
 
     def commit(self, *records: BatchRecord) -> asyncio.Future[None]:
         return self.writer.commit(records)
@@ -170,7 +172,7 @@ async def test_overwritten_rows_are_written_again_when_all_own_batches_were_read
         return None if len(wanted) < 3 else [row("a")] if len(wanted) == 3 else []
 
     rig.writer = TermWriter(
-        rig.log, Term(a_claim(), 1, 0.0, -inf), rig.lease, Timings(6.0), rig.clock, repairs
+        rig.log, ClaimedTerm(a_claim(), 1, 0.0, -inf), rig.lease, Timings(6.0), rig.clock, repairs
     )
     async with running(rig):
         _ = rig.commit(row("b"))
@@ -184,7 +186,7 @@ async def test_an_overwritten_claim_is_written_again_in_a_batch_of_its_own() -> 
     rows = [[row("a"), BEAT]]
     rig.writer = TermWriter(
         rig.log,
-        Term(a_claim(), 1, 0.0, -inf),
+        ClaimedTerm(a_claim(), 1, 0.0, -inf),
         rig.lease,
         Timings(6.0),
         rig.clock,
@@ -209,7 +211,7 @@ async def test_a_commit_without_records_waits_for_earlier_ones_and_writes_nothin
 async def test_acknowledged_batches_are_counted_with_the_time_that_they_took() -> None:
     rig, counts = Rig(), WriteCounts()
     rig.writer = TermWriter(
-        rig.log, Term(a_claim(), 1, 0.0, -inf), rig.lease, Timings(6.0), rig.clock, counts=counts
+        rig.log, ClaimedTerm(a_claim(), 1, 0.0, -inf), rig.lease, Timings(6.0), rig.clock, counts=counts
     )
     rig.log.failures.append(OSError("no answer"))
     async with running(rig):

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from backends.client.errors import RequestLostError, UnreachableError
-from backends.upstream.client import UpstreamBroker
+from backends.upstream.client import ListedBroker
 from common.off_loop import InlineExecutor
 from controller.model.replicas import Replicas
 from protocol.apis import find_api
@@ -33,7 +33,7 @@ class LocalClient:
     """
 
     def __init__(self, inner: EmbeddedHarness) -> None:
-        self.brokers: Mapping[int, UpstreamBroker] = {}
+        self.brokers: Mapping[int, ListedBroker] = {}
         self.cluster_id = ""
         self.controller_id = -1
         self.off_loop = InlineExecutor()
@@ -46,8 +46,7 @@ class LocalClient:
         seen = await self.ask(DescribeClusterRequest(include_fenced_brokers=True))
         self.cluster_id, self.controller_id = seen.cluster_id, seen.controller_id
         self.brokers = {
-            b.broker_id: UpstreamBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced)
-            for b in seen.brokers
+            b.broker_id: ListedBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in seen.brokers
         }
 
     async def ask(self, request: Any, broker: int | None = None, **_: Any) -> Any:

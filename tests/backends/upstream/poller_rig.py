@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backends.upstream.poller import PollIntervals, UpstreamPoller
-from backends.upstream.submitter import Submitter
+from backends.upstream.submitter import RowSubmitter
 from common.clock import ManualClock, settle
 from controller.gateway.events import UpstreamMove
 from controller.model.cluster import Partition, Replicas, Topic, UpstreamStep
@@ -45,7 +45,7 @@ class Rig:
         self.hidden: set[str] = set()
         self.client.answers[ListPartitionReassignmentsRequest] = self._list
         self.client.answers[MetadataRequest] = self._metadata
-        self.submitter = Submitter(self.client, self.events.submit, settle)
+        self.submitter = RowSubmitter(self.client, self.events.submit, settle)
         self.poller = UpstreamPoller(
             self.client,
             self.state,

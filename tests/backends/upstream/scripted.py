@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from backends.client.errors import UnreachableError
-from backends.upstream.client import UpstreamBroker
+from backends.upstream.client import ListedBroker
 from common.off_loop import InlineExecutor
 
 E = TypeVar("E")
@@ -19,8 +19,8 @@ class Scripted:
     cluster_id = "kafka"
 
     def __init__(self, brokers: int = 3) -> None:
-        self.brokers: Mapping[int, UpstreamBroker] = {
-            n: UpstreamBroker(n, "localhost", 9000 + n) for n in range(1, brokers + 1)
+        self.brokers: Mapping[int, ListedBroker] = {
+            n: ListedBroker(n, "localhost", 9000 + n) for n in range(1, brokers + 1)
         }
         self.answers: dict[type, Callable[[Any, int | None], Any]] = {}
         self.asked: list[tuple[Any, int | None]] = []

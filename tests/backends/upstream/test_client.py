@@ -12,7 +12,7 @@ from backends.client.errors import (
     UnreachableError,
     UnsupportedError,
 )
-from backends.upstream.client import UpstreamBroker, UpstreamClient
+from backends.upstream.client import ListedBroker, UpstreamClient
 from common.clock import ManualClock
 from protocol.apis import ApiKey
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -68,7 +68,7 @@ async def upstream() -> AsyncIterator[Upstream]:
 async def test_a_refresh_reads_brokers_controller_and_cluster_id(upstream: Upstream) -> None:
     client = upstream.client
     assert (client.cluster_id, client.controller_id) == ("fake", 1)
-    assert client.brokers[2] == UpstreamBroker(2, *upstream.brokers[1].address, None, fenced=False)
+    assert client.brokers[2] == ListedBroker(2, *upstream.brokers[1].address, None, fenced=False)
     assert [each.fenced for each in client.brokers.values()] == [False, False, True]
 
 
@@ -80,7 +80,7 @@ async def test_an_older_upstream_lists_live_brokers_only() -> None:
         fake.answers[MetadataRequest] = lambda _: MetadataResponse(brokers=[row], controller_id=5)
         client = UpstreamClient([fake.address])
         await client.refresh()
-        assert client.brokers == {5: UpstreamBroker(5, *fake.address, "r1", fenced=False)}
+        assert client.brokers == {5: ListedBroker(5, *fake.address, "r1", fenced=False)}
         await client.close()
 
 

@@ -7,7 +7,7 @@ import pytest
 from backends.client.errors import RequestLostError
 from backends.upstream.client import WRITE_SECONDS
 from backends.upstream.rows import UpstreamCounters
-from backends.upstream.submitter import CHUNK, Submitter
+from backends.upstream.submitter import CHUNK, RowSubmitter
 from common.clock import settle
 from common.error_codes import ErrorCode
 from common.tasks import cancel
@@ -46,7 +46,7 @@ class Rig:
         self.may_go = asyncio.Event()
         self.may_go.set()
         self.counters = UpstreamCounters()
-        self.submitter = Submitter(self.client, self.events.submit, self.ready, self.counters)
+        self.submitter = RowSubmitter(self.client, self.events.submit, self.ready, self.counters)
         self.task = asyncio.create_task(self.submitter.run())
 
     async def ready(self) -> None:

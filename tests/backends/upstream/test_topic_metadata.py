@@ -1,7 +1,7 @@
 import pytest
 
 from backends.client.errors import BrokerError, RequestTimedOutError, UnreachableError
-from backends.upstream.client import UpstreamBroker
+from backends.upstream.client import ListedBroker
 from backends.upstream.topic_metadata import ask_every_broker, merged, ongoing_moves, polled_topics
 from controller.gateway.events import UpstreamMove, UpstreamPartition, UpstreamTopic
 from controller.model.replicas import Replicas
@@ -102,7 +102,7 @@ def test_the_newest_row_of_a_partition_is_in_the_view(old: UpstreamTopic, new: U
 
 async def test_live_brokers_are_asked_and_those_that_do_not_answer_are_left_out() -> None:
     client = Scripted(4)
-    client.brokers = {**client.brokers, 4: UpstreamBroker(4, "localhost", 9004, fenced=True)}
+    client.brokers = {**client.brokers, 4: ListedBroker(4, "localhost", 9004, fenced=True)}
     given = {1: answer("foo"), 2: RequestTimedOutError("broker 2 is slow"), 3: answer("new")}
     client.answers[MetadataRequest] = lambda _, broker: given[broker or 0]
     assert [topic.name for topic in await ask_every_broker(client)] == ["foo", "new"]

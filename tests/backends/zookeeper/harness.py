@@ -6,7 +6,7 @@ The brokers report ISRs by AlterPartition, or store them by themselves as Kafka'
 import asyncio
 from typing import Any
 
-from backends.embedded.cluster import SimulatedCluster
+from backends.embedded.cluster import EmbeddedBrokers
 from backends.embedded.settings import Settings
 from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Set, ensure
@@ -100,7 +100,7 @@ class ZookeeperHarness(EmbeddedHarness):
             self.network = _IsrStoringNetwork(state, self.driver, self.tree)
         self.network.listening[PORT] = _ControllerPort(OWN_ID)  # type: ignore[assignment]
         listen, connect = self.network.listen, self.network.connect
-        self.cluster = SimulatedCluster(
+        self.cluster = EmbeddedBrokers(
             self.settings, state, self._submit, listen, connect=connect, clock=clock
         )
         self.zookeeper_cluster = ZookeeperCluster(

@@ -6,7 +6,7 @@ from typing import Any
 from backends.zookeeper.session.tree import Create, Set, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.records import REDO, chunk_parents
-from backends.zookeeper.store.store import Term, ZkStore
+from backends.zookeeper.store.store import ElectedTerm, ZkStore
 from backends.zookeeper.term.election import Candidate, run_election
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration
@@ -59,7 +59,7 @@ def read_json(tree: MemoryTree, path: str) -> Any:
     return None if node is None else json.loads(node.data or b"null")
 
 
-async def elect(tree: MemoryTree) -> Term:
+async def elect(tree: MemoryTree) -> ElectedTerm:
     term = await run_election(tree, CANDIDATE, 0, lambda: None)
     assert term is not None
     return term

@@ -28,7 +28,7 @@ class Replica:
 
 
 @dataclass
-class SimulatedCluster:
+class EmbeddedBrokers:
     """Brokers 1 to `count` with `capacity` bytes per second each, and a plan of equal replicas between them."""
 
     count: int = 4

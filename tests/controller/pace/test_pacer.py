@@ -1,4 +1,4 @@
-"""Pace in virtual time, against `simulation.SimulatedCluster`."""
+"""Pace in virtual time, against `simulation.EmbeddedBrokers`."""
 
 from collections.abc import Callable
 from statistics import median
@@ -13,24 +13,24 @@ from controller.pace.pacer import BLIND_WINDOW, Pacer
 from controller.pace.rates import DEFAULT_UNIT
 from controller.pace.readings import Copied, Load, Moves, PaceMeasured, PaceSettings, Probe, Source
 from controller.scheduling.steps import UNLIMITED
-from tests.controller.pace.simulation import SimulatedCluster
+from tests.controller.pace.simulation import EmbeddedBrokers
 
 
-def fast(**values: object) -> SimulatedCluster:
+def fast(**values: object) -> EmbeddedBrokers:
     """Return a cluster whose brokers can copy several replicas at once."""
-    cluster = SimulatedCluster(capacity=1e9, produced=2e8, **values)  # type: ignore[arg-type]
+    cluster = EmbeddedBrokers(capacity=1e9, produced=2e8, **values)  # type: ignore[arg-type]
     cluster.run(30)
     return cluster
 
 
-def latest(cluster: SimulatedCluster, broker: int) -> float:
+def latest(cluster: EmbeddedBrokers, broker: int) -> float:
     """Return the effort of the broker."""
     effort = cluster.pacer.brokers[broker].effort
     assert effort is not None
     return effort
 
 
-def with_silent_broker(broker: int) -> SimulatedCluster:
+def with_silent_broker(broker: int) -> EmbeddedBrokers:
     """Return a cluster in mid-plan, of which one broker has not answered the canary in the last second."""
     cluster = fast()
     cluster.plan(1000)
@@ -40,7 +40,7 @@ def with_silent_broker(broker: int) -> SimulatedCluster:
     return cluster
 
 
-def mean_copied(cluster: SimulatedCluster, broker: int, seconds: int) -> float:
+def mean_copied(cluster: EmbeddedBrokers, broker: int, seconds: int) -> float:
     """Let the seconds pass; return what the broker copies in one of them."""
     total = 0.0
     for _ in range(seconds):
@@ -59,7 +59,7 @@ def test_the_latency_stays_within_the_target_and_the_plan_ends(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", range(4))
 def test_brokers_for_which_one_replica_is_too_much_are_throttled(seed: int) -> None:
-    cluster = SimulatedCluster(seed=seed)
+    cluster = EmbeddedBrokers(seed=seed)
     cluster.run(30)
     cluster.plan(20, size=2e9)
     cluster.run(60)
@@ -175,7 +175,7 @@ def test_a_lasting_replica_does_not_keep_others_waiting() -> None:
 
 
 def test_small_replicas_take_turns_instead_of_a_throttle() -> None:
-    cluster = SimulatedCluster()
+    cluster = EmbeddedBrokers()
     cluster.run(30)
     cluster.plan(400, size=20e6)
     for _ in range(100):
@@ -251,7 +251,7 @@ def test_a_throttle_is_never_below_what_producers_write_to_the_moving_partitions
 
 @pytest.mark.parametrize("factor", [0, 1e-6, 1e6])
 def test_wrong_sizes_only_cost_time(factor: float) -> None:
-    cluster = SimulatedCluster()
+    cluster = EmbeddedBrokers()
     cluster.run(30)
     cluster.reported = factor
     cluster.plan(40)
@@ -293,7 +293,7 @@ def test_without_measurements_few_replicas_move() -> None:
 
 
 def test_after_a_restart_in_mid_plan_it_compares_before_it_moves() -> None:
-    cluster = SimulatedCluster(capacity=1e9, produced=2e8)
+    cluster = EmbeddedBrokers(capacity=1e9, produced=2e8)
     cluster.plan(1000)
     cluster.run(2)
     assert cluster.pacer.comparing
@@ -312,7 +312,7 @@ def test_the_log_gets_a_line_for_each_stop_comparison_and_problem_once() -> None
     assert told.count("cannot keep 1 ms at broker 1: although as little moves as possible") == 1
     assert sum("broker 1 moves as little as possible" in line for line in told) == 1
     assert cluster.pacer.news() == []
-    cluster = SimulatedCluster(capacity=1e9, produced=2e8)
+    cluster = EmbeddedBrokers(capacity=1e9, produced=2e8)
     cluster.plan(1000)
     cluster.run(2)
     assert cluster.pacer.news() == ["little moves for some seconds, to measure the latency without the move"]

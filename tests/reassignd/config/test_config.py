@@ -3,19 +3,18 @@ from pathlib import Path
 import pytest
 
 from backends.embedded.settings import Settings as EmbeddedSettings
-from reassignd.config.config import (
-    KEYS,
-    Assignment,
-    Settings,
-    key_and_option,
-    parse_override,
-    read_file,
-    resolve,
-)
-from reassignd.config.environment import VARIABLES, read_environment, variable
-from reassignd.config.initial_limits import INITIAL, checked, config_of
 from reassignd.config.keys import LISTENER_KEYS
 from reassignd.config.parts import embedded_defaults, embedded_settings, limits
+from reassignd.config.settings import INITIAL, KEYS, Settings, checked, config_of, key_and_option
+from reassignd.config.sources import (
+    VARIABLES,
+    Assignment,
+    parse_override,
+    read_environment,
+    read_file,
+    resolve,
+    variable,
+)
 from reassignd.errors import ConfigError
 from server.connections.client_connection import ConnectionLimits
 

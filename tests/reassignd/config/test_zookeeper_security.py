@@ -9,7 +9,7 @@ import pytest
 from backends.zookeeper.session.security import NO_SECURITY, SaslLogin, ZookeeperSecurity
 from common.tls import pem_blocks
 from common.wording import missing
-from reassignd.config.config import Assignment, resolve
+from reassignd.config.sources import Assignment, resolve
 from reassignd.config.zookeeper_security import security
 from reassignd.errors import ConfigError
 

@@ -12,7 +12,7 @@ from controller.model.cluster import Job, JobKind
 from controller.modes import EMBEDDED
 from controller.ports import Store
 from controller.state.state import State
-from reassignd.config.config import Assignment, resolve
+from reassignd.config.sources import Assignment, resolve
 from reassignd.runtime import embedded_cluster
 from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.embedded_cluster import ServedEmbedded

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reassignd.cli import main
-from reassignd.config.config import Assignment
+from reassignd.config.sources import Assignment
 from reassignd.runtime.check_config import described
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from backends.zookeeper.session.tree import ZookeeperError
-from backends.zookeeper.store.store import Term
+from backends.zookeeper.store.store import ElectedTerm
 from common.clock import ManualClock
 from controller.messages.event import AnyEvent
 from controller.messages.events import RebalanceLeaders
-from reassignd.config.config import Assignment, Settings, resolve
+from reassignd.config.settings import Settings
+from reassignd.config.sources import Assignment, resolve
 from reassignd.runtime import zookeeper
 from reassignd.runtime.zookeeper import ZookeeperRuntime
 from reassignd.runtime.zookeeper_term import rebalance_periodically
@@ -45,12 +46,12 @@ async def pauses(monkeypatch: pytest.MonkeyPatch, *outcomes: str) -> list[float]
     runtime = ZookeeperRuntime(resolve([]), clock)
     runtime._candidate = CANDIDATE
 
-    async def elect(*_: Any) -> Term:
+    async def elect(*_: Any) -> ElectedTerm:
         if terms[0] == "not elected":
             raise ZookeeperError("no election")
-        return Term(1, 1)
+        return ElectedTerm(1, 1)
 
-    async def serve(_: Term) -> None:
+    async def serve(_: ElectedTerm) -> None:
         if terms[0] == "served":
             runtime._backoff.reset()
         raise ZookeeperError("over")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from reassignd.config.config import Assignment, resolve
+from reassignd.config.sources import Assignment, resolve
 from reassignd.embedded import EmbeddedCluster
 from reassignd.errors import ConfigError
 from reassignd.tracing.setting import check_traces, open_traces

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from backends.client.errors import UnreachableError
-from backends.client.handshake import Caller
+from backends.client.handshake import ClientSettings
 from backends.zookeeper.session.tree import Create, Delete, ensure
 from backends.zookeeper.term.brokers import (
     BrokerDirectory,
@@ -164,7 +164,7 @@ async def asker(brokers: list[FakeBroker]) -> AsyncIterator[TermBrokerClient]:
     for number, each in enumerate(brokers, 1):
         state.put(Broker(number, *each.address, None, 1))
         state.live.add(number)
-    result = TermBrokerClient(state, Caller(), ManualClock())
+    result = TermBrokerClient(state, ClientSettings(), ManualClock())
     yield result
     await result.close()
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set, ZookeeperError
-from backends.zookeeper.store.store import DeposedError, Term
+from backends.zookeeper.store.store import DeposedError, ElectedTerm
 from backends.zookeeper.term.election import (
     ATTEMPTS,
     check_permissions,
@@ -41,7 +41,7 @@ async def contested(*rival: Sequence[Operation]) -> Contested:
 
 async def test_the_first_controller_has_epoch_one() -> None:
     tree = await tree_with()
-    assert await elect(tree) == Term(1, 1)
+    assert await elect(tree) == ElectedTerm(1, 1)
     assert read_json(tree, paths.CONTROLLER)["brokerid"] == 1000
     assert paths.broker(1000) not in tree.nodes
     assert await is_controller(tree, lambda: None)
@@ -52,7 +52,7 @@ async def test_a_broker_is_deposed() -> None:
     tree.write(
         [Create(paths.CONTROLLER, BROKER, ephemeral=True), Create(paths.CONTROLLER_EPOCH, b"7")], session=2
     )
-    assert await elect(tree) == Term(8, 1)
+    assert await elect(tree) == ElectedTerm(8, 1)
     assert tree.nodes[paths.CONTROLLER].ephemeral_owner == tree.session_id
 
 
@@ -69,7 +69,7 @@ async def test_another_reassignd_is_not_deposed() -> None:
     told: list[bool] = []
     assert await run_election(other, CANDIDATE._replace(id=1001), 0, lambda: told.append(True)) is None
     tree.expire(tree.session_id)
-    assert await run_election(other, CANDIDATE._replace(id=1001), 0, lambda: None) == Term(2, 2)
+    assert await run_election(other, CANDIDATE._replace(id=1001), 0, lambda: None) == ElectedTerm(2, 2)
     assert told == [True]
 
 
@@ -81,7 +81,7 @@ async def test_an_invalid_controller_znode_is_not_replaced() -> None:
 
 async def test_an_outdated_epoch_is_read_again() -> None:
     tree = await contested([Set(paths.CONTROLLER_EPOCH, b"8", 0)])
-    assert await elect(tree) == Term(9, 2)
+    assert await elect(tree) == ElectedTerm(9, 2)
 
 
 async def test_a_faster_candidate_wins_and_is_watched() -> None:
@@ -89,7 +89,7 @@ async def test_a_faster_candidate_wins_and_is_watched() -> None:
     told = asyncio.Event()
     assert await run_election(tree, CANDIDATE, 0, told.set) is None
     await told.wait()
-    assert await elect(tree) == Term(9, 2)
+    assert await elect(tree) == ElectedTerm(9, 2)
 
 
 async def test_permanent_conflicts_are_an_error() -> None:
@@ -101,7 +101,7 @@ async def test_permanent_conflicts_are_an_error() -> None:
 async def test_our_own_earlier_term_is_replaced() -> None:
     tree = await tree_with()
     await elect(tree)
-    assert await elect(tree) == Term(2, 2)
+    assert await elect(tree) == ElectedTerm(2, 2)
 
 
 async def test_resigning_deletes_our_znodes() -> None:

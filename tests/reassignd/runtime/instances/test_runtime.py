@@ -9,7 +9,7 @@ import pytest
 
 from backends.state_topic.rows import META_KEY, PORTS_KEY
 from protocol.record_batch import BatchRecord
-from reassignd.config.config import Assignment, resolve
+from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import CommandError
 from reassignd.runtime.instances.connection import RETRY_SECONDS
 from reassignd.runtime.instances.runtime import InstancesRuntime

@@ -7,7 +7,8 @@ import pytest
 
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
-from reassignd.config.config import Assignment, Settings, resolve
+from reassignd.config.settings import Settings
+from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import CommandError
 from reassignd.runtime.listeners.zookeeper import ControllerListeners
 from server.counters import Counters

@@ -1,4 +1,4 @@
-"""How this instance and the others reach each other: the switch, the peer listener, links, and the proxy of HTTP."""
+"""How this instance and the others reach each other: the switch, their listener, links, and the proxy of HTTP."""
 
 import logging
 from collections.abc import Callable
@@ -8,9 +8,9 @@ from ssl import SSLContext
 from common.address import Address
 from common.clock import Clock, wall_clock
 from common.off_loop import OffLoop
-from reassignd.config.config import Settings
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import WILDCARDS, SocketPath
+from reassignd.config.settings import Settings
 from reassignd.errors import SettingError
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.listeners.tls import PinnedCertificate, checked_server_context
@@ -26,7 +26,7 @@ from server.instances.switch import Switch
 log = logging.getLogger(__name__)
 
 
-class Peers:
+class InstanceNetwork:
     """Opened before the instance can be active. `cluster_id` returns the id of the upstream when it is known."""
 
     def __init__(
@@ -82,7 +82,7 @@ def http_url(settings: Settings) -> str:
     return f"{'https' if settings.http_tls_certificate_file else 'http'}://{listener}"
 
 
-def peer_address(text: str) -> Address | None:
+def claimed_address(text: str) -> Address | None:
     """Return the address in a claim; None if it is none."""
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal():

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from common.address import Address
-from reassignd.config.config import Assignment, resolve
+from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.instances.peers import _tls, http_url, peer_address, read_secret
+from reassignd.runtime.instances.network import _tls, claimed_address, http_url, read_secret
 from reassignd.runtime.listeners import tls
 from tests.server.instances.sockets import Echo, linked, listening, security
 from tests.server.instances.test_links import request
@@ -69,7 +69,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_the_address_in_a_claim_is_read(text: str, address: Address | None) -> None:
-    assert peer_address(text) == address
+    assert claimed_address(text) == address
 
 
 @pytest.mark.parametrize(
