@@ -1,20 +1,18 @@
-"""Pause before the next term after one that failed, so that another process can be active meanwhile."""
-
-FIRST_SECONDS = 0.5
-MAX_SECONDS = 60.0
+"""Pauses between attempts that fail."""
 
 
 class Backoff:
-    """A pause that doubles with each term, until a term serves requests."""
+    """A pause that doubles with each failure in a row, from `first` to `longest` seconds."""
 
-    def __init__(self) -> None:
-        self._seconds = FIRST_SECONDS
+    def __init__(self, first: float = 0.5, longest: float = 60.0) -> None:
+        self._first, self._longest = first, longest
+        self._seconds = first
 
     def reset(self) -> None:
-        """Start with the first pause again: the term serves requests, so the earlier failures are over."""
-        self._seconds = FIRST_SECONDS
+        """Start with the first pause again: an attempt has succeeded."""
+        self._seconds = self._first
 
     def next_pause(self) -> float:
-        """Return the seconds until the next term may begin."""
-        seconds, self._seconds = self._seconds, min(2 * self._seconds, MAX_SECONDS)
+        """Return the seconds until the next attempt."""
+        seconds, self._seconds = self._seconds, min(2 * self._seconds, self._longest)
         return seconds

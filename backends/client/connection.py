@@ -21,6 +21,7 @@ from backends.client.errors import (
     UnsupportedError,
 )
 from common.address import Address
+from common.backoff import Backoff
 from common.clock import Clock
 from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey, find_api
@@ -194,9 +195,8 @@ def _name(request: Request[NamedTuple]) -> str:
     return type(request).__name__.removesuffix("Request")
 
 
-FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 5.0
-"""Seconds between attempts to connect: doubled from FIRST_PAUSE up to LONGEST_PAUSE."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between attempts to connect."""
 
 RENEW_FRACTION = 0.8
 """Fraction of the SASL session's lifetime after which a new connection is opened (KIP-368)."""
@@ -218,7 +218,7 @@ class Link:
         self._renew_at = float("inf")
         self._opening = asyncio.Lock()
         self._failure: NotSentError | None = None
-        self._pause = 0.0
+        self._backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
         self._retry_at = 0.0
         self._closed = False
 
@@ -269,8 +269,7 @@ class Link:
         try:
             opened = await self._connect()
         except NotSentError as error:
-            self._pause = min(max(FIRST_PAUSE, 2 * self._pause), LONGEST_PAUSE)
-            self._retry_at = self._clock.now() + self._pause
+            self._retry_at = self._clock.now() + self._backoff.next_pause()
             self._failure = error
             raise
         if self._closed:
@@ -280,7 +279,8 @@ class Link:
         self._connections = [
             connection for connection in self._connections if not connection.ended.is_set()
         ] + [opened]
-        self._failure, self._pause = None, 0.0
+        self._failure = None
+        self._backoff.reset()
         lifetime = opened.lifetime_seconds
         self._renew_at = self._clock.now() + RENEW_FRACTION * lifetime if lifetime else float("inf")
         return opened

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from common.backoff import Backoff
 from common.clock import Clock
 from protocol.record_batch import Batch, BatchRecord, Producer
 
@@ -97,7 +98,7 @@ class Timings:
 Result = TypeVar("Result")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between attempts; doubled after each."""
+"""Seconds between attempts."""
 
 
 class Answered(NamedTuple, Generic[Result]):
@@ -109,11 +110,10 @@ class Answered(NamedTuple, Generic[Result]):
 
 async def until_answered(clock: Clock, attempt: Callable[[], Awaitable[Result]]) -> Answered[Result]:
     """Repeat the attempt after each OSError. Other errors are raised, such as FencedError."""
-    pause = FIRST_PAUSE
+    backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
     while True:
         sent = clock.now()
         try:
             return Answered(await attempt(), sent)
         except OSError:
-            await clock.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            await clock.sleep(backoff.next_pause())

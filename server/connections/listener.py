@@ -1,8 +1,4 @@
-"""Listeners that count a connection when it is accepted, before its TLS handshake.
-
-asyncio's servers create the protocol only after the handshake, so handshakes could not be limited. uvloop's
-servers also stop accepting for good when the process has no free file descriptor.
-"""
+"""Listeners that count a connection when it is accepted, before its TLS handshake."""
 
 import asyncio
 import logging
@@ -12,6 +8,7 @@ from functools import partial
 from ssl import SSLContext
 from typing import Generic, Protocol, TypeVar
 
+from common.accepting import Acceptor
 from common.tls import handshake_failure
 from server.connections.client_connection import Host, ServedConnection
 from server.connections.registry import ConnectionRegistry
@@ -19,11 +16,6 @@ from server.connections.registry import ConnectionRegistry
 log = logging.getLogger(__name__)
 
 BACKLOG = 1024
-ACCEPT_BURST = 100
-"""Connections accepted in a row before the event loop handles other events."""
-
-RETRY_SECONDS = 0.5
-"""Pause after accepting failed, usually because the process has no free file descriptor."""
 
 
 class HasId(Protocol):
@@ -50,7 +42,7 @@ class Listeners(Generic[Broker]):
         self._make = make
         self._registry = registry
         self._tls = tls
-        self._sockets: dict[int, list[_ListeningSocket]] = {}
+        self._sockets: dict[int, list[Acceptor]] = {}
         self._handshakes: dict[asyncio.Task[None], int] = {}
         """Task of an accepted connection whose TLS handshake is in progress -> broker id."""
         self._served: dict[ServedConnection, int] = {}
@@ -78,9 +70,7 @@ class Listeners(Generic[Broker]):
         """
         sockets = await _bound(host, port)
         self._registry.start()
-        self._sockets[broker.id] = [
-            _ListeningSocket(bound, partial(self._accepted, broker)) for bound in sockets
-        ]
+        self._sockets[broker.id] = [Acceptor(bound, partial(self._accepted, broker)) for bound in sockets]
         bound_host, bound_port, *_ = sockets[0].getsockname()
         return bound_host, bound_port
 
@@ -172,50 +162,6 @@ class Listeners(Generic[Broker]):
         return connection
 
 
-class _ListeningSocket:
-    """A listening socket. Calls `accepted` with each new socket and the client's address."""
-
-    def __init__(self, listening: socket.socket, accepted: Callable[[socket.socket, str], None]) -> None:
-        self._listening = listening
-        self._accepted = accepted
-        self._loop = asyncio.get_running_loop()
-        self._retry: asyncio.TimerHandle | None = None
-        self._failing = False
-        self._open()
-
-    def close(self) -> None:
-        """Stop accepting."""
-        if self._retry is not None:
-            self._retry.cancel()
-        self._loop.remove_reader(self._listening)
-        self._listening.close()
-
-    def _open(self) -> None:
-        self._retry = None
-        self._loop.add_reader(self._listening, self._accept)
-
-    def _accept(self) -> None:
-        for _ in range(ACCEPT_BURST):
-            try:
-                client_socket, (host, port, *_) = self._listening.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                self._pause(error)
-                return
-            self._failing = False
-            client_socket.setblocking(False)
-            self._accepted(client_socket, f"{host}:{port}")
-
-    def _pause(self, error: OSError) -> None:
-        """Stop accepting for RETRY_SECONDS. New clients wait in the backlog."""
-        self._loop.remove_reader(self._listening)
-        self._retry = self._loop.call_later(RETRY_SECONDS, self._open)
-        if not self._failing:
-            self._failing = True
-            log.error("connections cannot be accepted: %s; retrying", error)
-
-
 class _Handshake(asyncio.Protocol):
     """Protocol of an accepted connection until its TLS handshake is complete.
 
@@ -242,7 +188,6 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
         for family, address in dict.fromkeys((family, sockaddr[:2]) for family, *_, sockaddr in results):
             chosen = port or (sockets[0].getsockname()[1] if sockets else 0)
             listening = socket.create_server((str(address[0]), chosen), family=family, backlog=BACKLOG)
-            listening.setblocking(False)
             sockets.append(listening)
     except OSError:
         for bound in sockets:

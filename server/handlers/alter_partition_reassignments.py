@@ -12,7 +12,6 @@ NO_REASSIGNMENT_IN_PROGRESS. The row of a topic without reassignments to cancel 
 from typing import cast
 
 from common.clock import wall_clock
-from controller.messages.event import Requester
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import row_maker
@@ -94,7 +93,7 @@ def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
         topics,
         wall_clock() + request.timeout_ms,
         request.allow_replication_factor_change,
-        Requester(context.principal, context.client_id, context.via),
+        context.requester,
     )
 
 

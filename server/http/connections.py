@@ -9,6 +9,7 @@ from ssl import SSLContext
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from common.accepting import Acceptor
 from common.clock import Clock
 from common.repeated_warnings import RepeatedWarnings
 from common.tasks import cancel
@@ -22,12 +23,6 @@ CHECK_SECONDS = 0.5
 
 WARN_SECONDS = 60.0
 """Shortest time between two warnings of too many connections."""
-
-ACCEPTS = 100
-"""Connections accepted in one callback of the event loop."""
-
-PAUSE_SECONDS = 0.5
-"""Pause after an accept that failed."""
 
 GRACE_SECONDS = 1
 """Time that a stop waits for answers in progress."""
@@ -49,13 +44,11 @@ class HttpConnections:
         self._common = Common(bounds, tls, clock, RepeatedWarnings(log, clock), self._open)
         self._tasks: set[asyncio.Task[None]] = set()
         self._warned = -WARN_SECONDS
-        self._listening: socket.socket | None = None
+        self._acceptor: Acceptor | None = None
 
     def accept_from(self, listening: socket.socket) -> None:
         """Accept connections until `stop`."""
-        self._listening = listening
-        listening.setblocking(False)
-        asyncio.get_running_loop().add_reader(listening.fileno(), self._accept)
+        self._acceptor = Acceptor(listening, self._admit, "HTTP connections")
 
     async def close_overdue(self) -> None:
         """Close connections whose client exceeds a time limit, until cancelled."""
@@ -74,10 +67,8 @@ class HttpConnections:
 
         Close idle connections at once, and others after their answer or `GRACE_SECONDS`.
         """
-        listening, self._listening = self._listening, None
-        if listening is not None:
-            asyncio.get_running_loop().remove_reader(listening.fileno())
-            listening.close()
+        if self._acceptor is not None:
+            self._acceptor.close()
         for connection in list(self._open):
             if connection.transport is None:
                 connection.abort("the server stops")
@@ -91,36 +82,7 @@ class HttpConnections:
             connection.abort("the server stops")
         await cancel(*self._tasks)
 
-    def _accept(self) -> None:
-        # Accept many at once: under load one iteration of the loop may take long, and a probe waits in the
-        # same backlog.
-        for _ in range(ACCEPTS):
-            if self._listening is None:
-                return
-            try:
-                accepted, _address = self._listening.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                self._pause(self._listening, error)
-                return
-            self._admit(accepted)
-
-    def _pause(self, listening: socket.socket, error: OSError) -> None:
-        """Stop accepting for a while: most likely too many files are open.
-
-        Connections wait in the backlog.
-        """
-        log.warning("cannot accept an HTTP connection: %s", error)
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(listening.fileno())
-        loop.call_later(PAUSE_SECONDS, self._resume)
-
-    def _resume(self) -> None:
-        if self._listening is not None:
-            self.accept_from(self._listening)
-
-    def _admit(self, accepted: socket.socket) -> None:
+    def _admit(self, accepted: socket.socket, _address: str) -> None:
         full = len(self._open) >= self._bounds.connections
         if full:
             self._warn()
@@ -131,7 +93,6 @@ class HttpConnections:
             elif len(self._open) >= self._bounds.connections + self._bounds.reserve:
                 _refuse(accepted, encrypted=self._common.tls is not None)
                 return
-        accepted.setblocking(False)
         connection = HttpConnection(self._common, accepted, health_only=full)
         self._open[connection] = None
         connection.task = asyncio.create_task(serve(connection, self._app), name="HTTP connection")

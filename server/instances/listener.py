@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol, cast
 
+from common.accepting import Acceptor
 from common.address import Address
 from common.clock import Clock
 from common.repeated_warnings import RepeatedWarnings
@@ -50,9 +51,6 @@ What arrives later was delayed by the network or by this process. The client of 
 and sent another one elsewhere, so it is not executed. Its instance sends it again if the client still waits.
 """
 
-RETRY_SECONDS = 0.5
-"""Pause after accepting failed, usually because the process has no free file descriptor."""
-
 REPORT_SECONDS = 5.0
 BACKLOG = 64
 
@@ -82,7 +80,7 @@ class InstanceListener:
         self._endpoint, self._security, self._clock = endpoint, security, clock
         self._on_status = on_status
         self._warnings = RepeatedWarnings(log, clock)
-        self._socket: socket.socket
+        self._acceptor: Acceptor | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._connections: set[asyncio.Task[None]] = set()
         self._unproved: dict[asyncio.Task[None], str] = {}
@@ -91,27 +89,16 @@ class InstanceListener:
     async def open(self, address: Address) -> Address:
         """Listen on the address; return it with the port that was chosen for port 0. Raises OSError."""
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        self._socket = socket.create_server(address, family=family, backlog=BACKLOG)
-        self._socket.setblocking(False)
-        self._tasks = [spawn(self._accept(), "peer listener"), spawn(self._report(), "warnings about peers")]
-        return Address(address.host, self._socket.getsockname()[1])
+        listening = socket.create_server(address, family=family, backlog=BACKLOG)
+        self._acceptor = Acceptor(listening, self._admit, "connections of instances")
+        self._tasks = [spawn(self._report(), "warnings about instances")]
+        return Address(address.host, listening.getsockname()[1])
 
     async def close(self) -> None:
         """Close the listener and its connections; answers in progress are lost."""
+        if self._acceptor is not None:
+            self._acceptor.close()
         await cancel(*self._tasks, *self._connections)
-        if self._tasks:
-            self._socket.close()
-
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                accepted, (host, port, *_) = await loop.sock_accept(self._socket)
-            except OSError as error:
-                log.error("connections of peers cannot be accepted: %s; retrying", error)
-                await self._clock.sleep(RETRY_SECONDS)
-                continue
-            self._admit(accepted, f"{host}:{port}")
 
     def _admit(self, accepted: socket.socket, address: str) -> None:
         if len(self._connections) >= CONNECTIONS and not self._unproved:

@@ -15,6 +15,7 @@ from struct import unpack_from
 from typing import Any, NamedTuple
 
 from common.address import Address
+from common.backoff import Backoff
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
@@ -188,16 +189,17 @@ class Switch:
         self, request: ForwardedRequest, role: Role, first: bytes | Awaitable[bytes] | None
     ) -> bytes:
         until = self._clock.now() + hold_seconds(request.frame)
-        growth = 1 if len(request.frame.body) <= SMALL else 2
-        for attempt in count():
+        small = len(request.frame.body) <= SMALL
+        backoff = Backoff(RETRY_SECONDS, RETRY_SECONDS if small else HOLD_SECONDS)
+        while True:
             answer = await self._attempt(role, request, first)
             if answer is not None:
                 return answer
             first, left = None, until - self._clock.now()
             if left <= 0:
                 break
-            pause = left if role.active is None else min(left, RETRY_SECONDS * growth**attempt)
-            await within(self._clock, pause, role.over)
+            pause = backoff.next_pause()
+            await within(self._clock, left if role.active is None else min(left, pause), role.over)
             role = self._role
         return await awaited(self._refuse(request.frame, ErrorCode.NOT_CONTROLLER, NOBODY))
 

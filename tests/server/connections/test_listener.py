@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from common import accepting
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
-from server.connections import listener, registry
+from server.connections import registry
 from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
@@ -226,7 +227,7 @@ def no_descriptor_left() -> Iterator[None]:
 async def test_without_free_descriptors_clients_wait(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(listener, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(accepting, "PAUSE_SECONDS", 0.01)
     async with serving() as served:
         client = socket.socket()
         client.setblocking(False)

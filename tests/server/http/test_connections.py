@@ -2,8 +2,8 @@
 
 import pytest
 
+from common import accepting
 from common.clock import ManualClock
-from server.http import connections
 from server.http.connection import Bounds
 from server.http.connections import CHECK_SECONDS
 from tests.server.http_site import HEAD, UPLOAD, Connection, client_tls, rest, server_tls, serving
@@ -74,12 +74,12 @@ async def test_a_failed_tls_handshake_is_logged(caplog: pytest.LogCaptureFixture
 async def test_a_failed_accept_is_retried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(connections, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(accepting, "PAUSE_SECONDS", 0)
     failures = iter([OSError(24, "Too many open files")])
     async with serving() as site:
         site.listening.failures = failures
         assert await site.status() == 200
-    assert "cannot accept an HTTP connection: [Errno 24] Too many open files" in caplog.messages
+    assert "HTTP connections cannot be accepted: [Errno 24] Too many open files; retrying" in caplog.messages
 
 
 async def test_overdue_connections_are_closed_by_the_clock() -> None:

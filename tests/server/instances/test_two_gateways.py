@@ -150,7 +150,7 @@ async def test_an_order_at_a_standby_becomes_a_job_of_the_active_instance(site: 
     assert response.responses[0].partitions[0].error_code == 0
     assert response.job_id == 1
     (event,) = site.first.driver.events
-    assert (event.principal, event.client_id, event.via) == ("User:ANONYMOUS", "me", "second")  # type: ignore[attr-defined]
+    assert event.requester == ("User:ANONYMOUS", "me", "second")  # type: ignore[attr-defined]
     listed = await site.ask(ListPartitionReassignmentsRequest(), 0)
     assert [topic.name for topic in listed.topics] == ["foo"]
 
