@@ -1,1 +1,4 @@
-"""The other side of the controller's ports: where records are kept, and the clusters that effects act upon."""
+"""The other side of the controller's ports.
+
+Where records are kept, and the clusters that effects act upon.
+"""

@@ -1,4 +1,7 @@
-"""A store in memory, for tests. Commits can be delayed; a store with the first ones is what a crash leaves."""
+"""A store in memory, for tests.
+
+Commits can be delayed; a store with the first ones is what a crash leaves.
+"""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence

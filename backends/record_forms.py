@@ -49,7 +49,8 @@ class RecordForm(NamedTuple):
     ordered: bool = False
     """Records are loaded in the order in which they were first written. Else the columns order them."""
     all_to_records: Callable[[Iterable[Row]], list[Record]] | None = None
-    """Does as `to_record` of each, for records of which there may be millions: without a call for each row."""
+    """Does as `to_record` of each, for records of which there may be millions: without a call for each
+    row."""
 
     def to_records(self, rows: Iterable[Row]) -> list[Record]:
         """Do as `to_record` of each."""
@@ -63,7 +64,9 @@ V = TypeVar("V")
 
 
 class _Cache(dict[K, V]):
-    """Computes a value once, and returns the same object for equal keys. A lookup costs half of that of an lru_cache.
+    """Computes a value once, and returns the same object for equal keys.
+
+    A lookup costs half of that of an lru_cache.
 
     A million partitions have few distinct lists. With more than MOST_CACHED, the cache begins anew.
     """
@@ -101,7 +104,8 @@ def _partition_row(p: Partition) -> Row:
     topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = p
     members = _text[replicas]
     return (
-        topic, partition, members, members if isr == replicas else _text[isr], leader, leader_epoch, partition_epoch,
+        topic, partition, members, members if isr == replicas else _text[isr],
+        leader, leader_epoch, partition_epoch,
         _text[adding] if adding else "", _text[removing] if removing else "",
     )  # fmt: skip
 
@@ -111,7 +115,8 @@ def _partitions(rows: Iterable[Row]) -> list[Record]:
     return [
         new((
             same[topic], partition, members := lists[replicas], members if isr == replicas else lists[isr],
-            leader, leader_epoch, partition_epoch, lists[adding] if adding else (), lists[removing] if removing else (),
+            leader, leader_epoch, partition_epoch,
+            lists[adding] if adding else (), lists[removing] if removing else (),
         ))
         for topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing in rows
     ]  # fmt: skip
@@ -261,7 +266,9 @@ def _scram(row: Row) -> ScramCredential:
 
 FORMS: dict[type[Record], RecordForm] = {
     ControllerEpoch: RecordForm("controller", ("id", "epoch"), 1, lambda epoch: (0, epoch.epoch), _epoch),
-    Broker: RecordForm("brokers", ("id", "host", "port", "rack", "epoch"), 1, tuple, _broker, lambda key: (key,)),
+    Broker: RecordForm(
+        "brokers", ("id", "host", "port", "rack", "epoch"), 1, tuple, _broker, lambda key: (key,)
+    ),
     Topic: RecordForm(
         "topics", ("name", "id", "deleting"), 1, _topic_row, _topic, lambda key: (key,), ordered=True
     ),

@@ -12,8 +12,8 @@ from collections.abc import Callable
 log = logging.getLogger(__name__)
 
 ACCEPT_BURST = 100
-"""Connections accepted in a row before the event loop handles other events. Under load one iteration of the loop
-takes long, and many clients wait in the backlog."""
+"""Connections accepted in a row before the event loop handles other events. Under load one iteration of the
+loop takes long, and many clients wait in the backlog."""
 
 PAUSE_SECONDS = 0.5
 """Pause after accepting failed, usually because the process has no free file descriptor."""

@@ -1,7 +1,7 @@
 """Steps as Spark SQL expressions over arrays of broker ids (KIP-435): text only, run by `planner.spark`.
 
-`NEXT_STEP` computes the next step of each row's partition, by the rules of `controller.scheduling.steps`. `SWAPS` and
-`CLOSED_FORM` compute all steps of a partition at once, if nothing can delay them (`CALM`).
+`NEXT_STEP` computes the next step of each row's partition, by the rules of `controller.scheduling.steps`.
+`SWAPS` and `CLOSED_FORM` compute all steps of a partition at once, if nothing can delay them (`CALM`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,22 +20,28 @@ NEXT_STEP: Sequence[Stage] = (
     },
     {
         "ready": "array_except(missing, offline)",
-        "leaving": "concat(array_except(excess, synced), array_except(array_intersect(excess, synced), array(leader)),"
-        " array_intersect(array_intersect(excess, synced), array(leader)))",
+        "leaving": (
+            "concat(array_except(excess, synced), array_except(array_intersect(excess, synced),"
+            " array(leader)), array_intersect(array_intersect(excess, synced), array(leader)))"
+        ),
         "fits": "size(missing) <= max_step and size(excess) <= max_step"
         " and not arrays_overlap(missing, offline)",
         "leads": "not array_contains(current, target[0]) and not array_contains(offline, target[0])",
         # Replicas that the reassignment has added and that are no longer in sync: nothing is dropped.
         "fallen": "size(array_except(array_except(array_intersect(target, current), original), synced)) > 0",
         # Replicas that a list must have that drops some: a lower factor needs the whole target in sync.
-        "lasting": "if(size(array_except(target, synced)) > 0, greatest(size(original), size(target)), size(target))",
+        "lasting": (
+            "if(size(array_except(target, synced)) > 0, greatest(size(original), size(target)), size(target))"
+        ),
     },
     {
         "turns": f"max_step < {UNLIMITED} and size(ready) > 0 and leader != target[0]"
         " and array_contains(synced, target[0])",
-        "ends": "fits and (size(excess) = 0 or not fallen"
-        " and size(missing) + size(array_intersect(target, synced)) >= floor and (size(target) >="
-        " least(size(current), size(original)) or size(array_except(array_except(target, missing), synced)) = 0))",
+        "ends": (
+            "fits and (size(excess) = 0 or not fallen and size(missing) +"
+            " size(array_intersect(target, synced)) >= floor and (size(target) >= least(size(current),"
+            " size(original)) or size(array_except(array_except(target, missing), synced)) = 0))"
+        ),
         # As many `added` as `dropped`, and the difference of the two lists.
         "wanted": "slice(leaving, 1, if(leads, 0, max_step))",
         "spare": "lasting - size(current)",
@@ -55,7 +61,9 @@ NEXT_STEP: Sequence[Stage] = (
         "lagging": "size(array_except(dropped, synced))",
     },
     {
-        "lacking": "greatest(floor - left, if(losing = 0 or left >= least(min_isr, members), 0, min_isr - left))"
+        "lacking": (
+            "greatest(floor - left, if(losing = 0 or left >= least(min_isr, members), 0, min_isr - left))"
+        )
     },
     {
         "dropped": "case when fallen then slice(dropped, 1, 0) when lacking <= 0 then dropped"
@@ -66,12 +74,16 @@ NEXT_STEP: Sequence[Stage] = (
     # No replica can be dropped until more are in sync: add as many as the limit allows.
     {"adding": "if(size(adding) = 0 and size(dropped) = 0, slice(ready, 1, max_step), adding)"},
     {
-        "next": "case when turns then concat(array_intersect(target, current), excess) when ends then target"
-        " when fits then if(size(missing) = 0, null, concat(target, excess)) when size(adding) = 0 and size(dropped) = 0 then null else concat("
-        "array_intersect(target, concat(current, adding)), array_except(excess, dropped)) end"
+        "next": (
+            "case when turns then concat(array_intersect(target, current), excess) when ends then"
+            " target when fits then if(size(missing) = 0, null, concat(target, excess)) when"
+            " size(adding) = 0 and size(dropped) = 0 then null else concat(array_intersect(target,"
+            " concat(current, adding)), array_except(excess, dropped)) end"
+        )
     },
 )
-"""From `current, target, original, isr, offline` (arrays of broker ids), `leader`, `min_isr` and `max_step` to `next`.
+"""From `current, target, original, isr, offline` (arrays of broker ids), `leader`, `min_isr` and `max_step`
+to `next`.
 
 `max_step` is the limit R; `next` is null when nothing can change now.
 """
@@ -82,7 +94,8 @@ CALM = (
     " and not arrays_overlap(current, offline) and not arrays_overlap(target, offline)"
     " and (size(target) >= size(original) or size(current) = size(original))"
 )
-"""Condition of an unobstructed move: all brokers are online, all replicas in sync, and at least min ISR of them.
+"""Condition of an unobstructed move: all brokers are online, all replicas in sync, and at least min ISR of
+them.
 
 A reassignment to a lower factor has not begun yet.
 """
@@ -90,7 +103,10 @@ A reassignment to a lower factor has not begun yet.
 
 def _added(step: str) -> str:
     """SQL for the replicas added by the end of a step that is neither the first nor the last."""
-    left = f"if(e >= m, greatest(e - {step} * r, 0) - greatest(e - m - {step} * r, 0), greatest(m - {step} * r, 0))"
+    left = (
+        f"if(e >= m, greatest(e - {step} * r, 0) - greatest(e - m - {step} * r, 0), greatest(m -"
+        f" {step} * r, 0))"
+    )
     return f"if(lowers, greatest(first, least({step} * r, first + m)), first + m - ({left}))"
 
 
@@ -126,16 +142,17 @@ SWAPS: Sequence[Stage] = (
         "begun": "if(lowers and exchanged > 0, least(r, exchanged), r)",
     },
     {
-        # The first step keeps the leader as the source of the data. Later steps may drop it: its successor leads.
+        # The first step keeps the leader as the source of the data. Later steps may drop it: its successor
+        # leads.
         "leaving": "if(lead = 1, excess,"
         " concat(slice(leaving, 1, begun), array_except(excess, slice(leaving, 1, begun))))",
         "n": "lead + greatest(1, if(lowers and e > swaps * r, swaps + cast(ceil((e - exchanged) / r) as int),"
         " cast(ceil(greatest(m, e) / r) as int)))",
     },
 )
-"""The numbers of the closed form. `lead` steps (0 or 1) for a new leader come first; they add `first` replicas. Each
-further step adds and drops up to `r` replicas, until `m` are added and `e` are dropped. `n` is the number of all steps.
-`begun` replicas are dropped by the first step that drops any."""
+"""The numbers of the closed form. `lead` steps (0 or 1) for a new leader come first; they add `first`
+replicas. Each further step adds and drops up to `r` replicas, until `m` are added and `e` are dropped. `n` is
+the number of all steps. `begun` replicas are dropped by the first step that drops any."""
 
 CLOSED_FORM: Sequence[Stage] = (
     {

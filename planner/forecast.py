@@ -1,9 +1,9 @@
 """Bytes and time per wave and per broker, from steps that have their waves.
 
-A wave takes as long as its busiest broker: the larger of what it receives and what it sends, over the bandwidth.
-Waves that run one after the other take the sum of these times. No order of the steps takes less than the busiest
-broker needs for all of its steps. The server has a rolling window, which does not wait for the slowest step of a wave,
-so its time is between the two.
+A wave takes as long as its busiest broker: the larger of what it receives and what it sends, over the
+bandwidth. Waves that run one after the other take the sum of these times. No order of the steps takes less
+than the busiest broker needs for all of its steps. The server has a rolling window, which does not wait for
+the slowest step of a wave, so its time is between the two.
 """
 
 from collections import Counter, defaultdict
@@ -98,7 +98,10 @@ def forecast_of(
 
 
 def wave_rows(steps: StepTable, bandwidth: int, rates: Mapping[int, int] = NO_RATES) -> Iterator[WaveRow]:
-    """Yield one row per wave and broker that takes part, in their order. The steps are in the order of waves."""
+    """Yield one row per wave and broker that takes part, in their order.
+
+    The steps are in the order of waves.
+    """
     rows = steps.rows("wave", "adding", "source", "leader", "replica_bytes")
     for wave, changes in groupby(rows, itemgetter(0)):
         for broker, counts in sorted(_per_broker(changes).items()):

@@ -1,7 +1,8 @@
 """The format of requests to the planner in a child process, and of its answers.
 
-A request is a line about the cluster, a line per move, and an empty line. An answer is a line with the forecast, then
-a line per move with its steps, in the order of the request; or a single line with an error. An empty line ends it.
+A request is a line about the cluster, a line per move, and an empty line. An answer is a line with the
+forecast, then a line per move with its steps, in the order of the request; or a single line with an error. An
+empty line ends it.
 """
 
 import json
@@ -34,7 +35,10 @@ FORECAST_KEYS = (
 
 
 class Request(NamedTuple):
-    """Moves to plan. Brokers that are not `live` are offline. `bandwidth` is in bytes per second and broker."""
+    """Moves to plan.
+
+    Brokers that are not `live` are offline. `bandwidth` is in bytes per second and broker.
+    """
 
     limits: PlanLimits
     bandwidth: int
@@ -53,7 +57,10 @@ def rows(moves: Iterable[Move]) -> bytes:
 
 
 def read_request(lines: Iterator[str]) -> Request | None:
-    """Read a request, up to the empty line; None at the end of the input. Raises PlanError if it is incomplete."""
+    """Read a request, up to the empty line; None at the end of the input.
+
+    Raises PlanError if it is incomplete.
+    """
     moves: list[Move] = []
     first = next(lines, None)
     if first is None:
@@ -88,7 +95,10 @@ def failure(reason: str) -> str:
 
 
 def read_answer(lines: Iterable[bytes]) -> tuple[Mapping[str, Any], Iterator[list[PlannedStep]]]:
-    """Return the forecast and the steps of each move. Raises PlanError with the reason if there is no plan."""
+    """Return the forecast and the steps of each move.
+
+    Raises PlanError with the reason if there is no plan.
+    """
     remaining = iter(lines)
     try:
         first = json.loads(next(remaining, b""))

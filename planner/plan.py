@@ -1,7 +1,7 @@
 """Compute the steps of a plan, their waves, and a forecast, from the plan and a snapshot (docs/planner.md).
 
-The plan has the format of `kafka-reassign-partitions --execute`. The scheduler is a parameter, so that this module
-does not need Spark.
+The plan has the format of `kafka-reassign-partitions --execute`. The scheduler is a parameter, so that this
+module does not need Spark.
 """
 
 import json
@@ -33,7 +33,10 @@ TABLES = ("steps.parquet", "waves.parquet", "steps.jsonl", "waves.jsonl")
 
 
 def read_targets(path: Path) -> list[Target]:
-    """Return the partitions of a plan and their target replicas. Raises PlanError, which names an invalid entry."""
+    """Return the partitions of a plan and their target replicas.
+
+    Raises PlanError, which names an invalid entry.
+    """
     try:
         entries = read_plan(parse(path.read_bytes()))
     except OSError as error:
@@ -44,7 +47,10 @@ def read_targets(path: Path) -> list[Target]:
 
 
 def moves_of(targets: Sequence[Target], snapshot: Snapshot) -> list[Move]:
-    """Return the moves, repairs first, then in the order of the plan. Raises PlanError for what is not in the snapshot."""
+    """Return the moves, repairs first, then in the order of the plan.
+
+    Raises PlanError for what is not in the snapshot.
+    """
     topics = {topic for topic, _ in snapshot.partitions}
     moves, faults = [], Faults()
     for key, target in targets:
@@ -93,7 +99,7 @@ def _name(key: TOPIC_PARTITION) -> str:
 
 
 class Plan(NamedTuple):
-    """Steps with the columns PLANNED, in the order of waves, the work of each broker in each wave, and the forecast."""
+    """Steps with the columns PLANNED by waves, the work of each broker in each wave, and the forecast."""
 
     steps: StepTable
     waves: Sequence[WaveRow]

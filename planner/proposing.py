@@ -1,6 +1,7 @@
 """From the words and options of a user to a proposal for a cluster, for the command line and the API.
 
-Goals are words, as the command line takes them: `drain 7,8 add 31`. The cluster is a snapshot, or a file that Spark reads.
+Goals are words, as the command line takes them: `drain 7,8 add 31`. The cluster is a snapshot, or a file that
+Spark reads.
 """
 
 import re
@@ -38,7 +39,10 @@ class GoalOptions(NamedTuple):
 
 
 def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalOptions:
-    """Read goals such as `drain 7 add 31` and the options of `reassignd propose` by name. Raises ProposalError."""
+    """Read goals such as `drain 7 add 31` and the options of `reassignd propose` by name.
+
+    Raises ProposalError.
+    """
     goal = read_goal(words)
     if (tolerance := options.get("tolerance")) is not None:
         goal = goal._replace(tolerance=read_tolerance(tolerance))
@@ -92,7 +96,10 @@ def read_bytes(text: str) -> int:
 
 
 def propose_for(snapshot: Snapshot, goal_options: GoalOptions) -> Proposal:
-    """Find a plan. Raises ProposalError, also for a snapshot with holes and for moves under way; MissingSolverError."""
+    """Find a plan.
+
+    Raises ProposalError, also for a snapshot with holes and for moves under way; MissingSolverError.
+    """
     if (hole := snapshot.hole()) is not None:
         raise ProposalError(
             [f"the snapshot is not complete: topic {hole[0]} has no partition {hole[1]}; take a new snapshot"]
@@ -125,7 +132,10 @@ def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options
 def _with_failed_brokers(
     cluster: Mapping[int, Broker], columns: "Columns", goal: Goal
 ) -> Mapping[int, Broker]:
-    """Add brokers that are to be drained and that only replica lists name: Kafka before 4.0 does not list failed brokers."""
+    """Add brokers that are to be drained and that only replica lists name.
+
+    Kafka before 4.0 does not list failed brokers.
+    """
     unlisted = goal.drain - cluster.keys()
     if unlisted:
         unlisted = unlisted.intersection(columns.ids.tolist())
@@ -166,7 +176,10 @@ WITHOUT_VALUE = ("balance", "racks", "leaders")
 
 
 def read_goal(words: Sequence[str]) -> Goal:
-    """Combine goals. `add` and `balance` even out counts, bytes and leaders within 5 %. Raises ProposalError."""
+    """Combine goals.
+
+    `add` and `balance` even out counts, bytes and leaders within 5 %. Raises ProposalError.
+    """
     given = _given(words)
     drain, added = (
         broker_ids(name, given[name]) if name in given else frozenset[int]() for name in ("drain", "add")
@@ -259,7 +272,9 @@ def propose(problem: Problem) -> Proposal:
 
 
 def propose_on(spark: "Session", path: Path, goal_options: GoalOptions) -> tuple[Snapshot, Proposal]:
-    """Return the cluster, without its partitions, and the proposal. Raises PlanError, ProposalError, MissingSolverError.
+    """Return the cluster, without its partitions, and the proposal.
+
+    Raises PlanError, ProposalError, MissingSolverError.
 
     A snapshot with an invalid or unusual row is read again in Python, which names the row.
     """

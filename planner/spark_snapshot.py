@@ -1,12 +1,12 @@
 """Snapshots that Spark reads: parsed and validated by SQL, from JSON lines or Parquet, into columns of numpy.
 
-The checks are those of `planner.snapshot`. They are strict: a row that is unusual is not valid here, although it may be
-valid there. So the reader in Python has the last word, and writes the message.
+The checks are those of `planner.snapshot`. They are strict: a row that is unusual is not valid here, although
+it may be valid there. So the reader in Python has the last word, and writes the message.
 
-Spark parses, validates and counts, without Python workers. The driver gets the topics with their number of partitions, and
-of each partition its row, replicas and which of them are in the ISR, bytes and min.insync.replicas: 24 bytes for the
-partition and 5 for each replica. The row follows from the topics, so the order in which Spark delivers partitions does not
-matter.
+Spark parses, validates and counts, without Python workers. The driver gets the topics with their number of
+partitions, and of each partition its row, replicas and which of them are in the ISR, bytes and
+min.insync.replicas: 24 bytes for the partition and 5 for each replica. The row follows from the topics, so
+the order in which Spark delivers partitions does not matter.
 """
 
 from collections.abc import Mapping
@@ -49,8 +49,12 @@ _OPTIONS = (
     f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{UNUSUAL}', 'allowSingleQuotes', 'false')"
 )
 
-_FLAT = r"""value rlike '^\\s*\\{[^{}]*\\}\\s*$' and value rlike '"topic"\\s*:\\s*"' and not contains(value, '\uFFFD')"""
-"""One object without nested ones, whose topic is a text, in valid UTF-8. Spark would also take a number for a text."""
+_FLAT = (
+    r"""value rlike '^\\s*\\{[^{}]*\\}\\s*$' and value rlike '"topic"\\s*:\\s*"'"""
+    r""" and not contains(value, '\uFFFD')"""
+)
+"""One object without nested ones, whose topic is a text, in valid UTF-8. Spark would also take a number for a
+text."""
 
 
 def _distinct_ids(column: str) -> str:
@@ -75,7 +79,8 @@ _VALID = " and ".join(
 )
 
 COLUMNS = ("topic", "partition", "replicas", "in_isr", "bytes", "min_isr", "moving", "valid", "other")
-"""Of the result. `other` is the JSON text of a row that is not a partition; then the other columns have no meaning."""
+"""Of the result. `other` is the JSON text of a row that is not a partition; then the other columns have no
+meaning."""
 
 
 class UnusualSnapshotError(Exception):

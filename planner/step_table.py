@@ -1,9 +1,9 @@
 """The steps of partitions towards their targets (KIP-435), and the table of named columns that holds them.
 
-The forecast assumes that the replicas that a step adds are in sync when it ends, that lagging replicas stay out of sync,
-and that offline brokers stay offline. `planner.spark` computes the same for millions of partitions at once. The columns are
-lists in this module, and Arrow in `planner.arrow_tables`: Arrow needs a tenth of the memory for millions of steps. Lists
-need no package besides Python.
+The forecast assumes that the replicas that a step adds are in sync when it ends, that lagging replicas stay
+out of sync, and that offline brokers stay offline. `planner.spark` computes the same for millions of
+partitions at once. The columns are lists in this module, and Arrow in `planner.arrow_tables`: Arrow needs a
+tenth of the memory for millions of steps. Lists need no package besides Python.
 """
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
@@ -96,7 +96,9 @@ class StepColumns:
 
 
 class Schedule(NamedTuple):
-    """All steps, with the columns SCHEDULED, and the partitions that cannot reach their targets: position of the move, last replicas.
+    """All steps, with the columns SCHEDULED, and the partitions that cannot reach their targets.
+
+    Position of the move, last replicas.
 
     Both are in the order of the moves.
     """
@@ -125,7 +127,10 @@ def schedule(moves: Sequence[Move], offline: Collection[int], limit: int) -> Sch
 
 
 def steps_of(move: Move, live: Container[int], limit: int = UNLIMITED) -> Iterator[Step]:
-    """Return the steps of a partition, with at most `limit` replicas each. They end before the target if it has to wait."""
+    """Return the steps of a partition, with at most `limit` replicas each.
+
+    They end before the target if it has to wait.
+    """
     return steps_to(
         move.current,
         move.target,

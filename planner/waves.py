@@ -1,10 +1,10 @@
 """Waves: sets of steps that can run at the same time under the limits of KIP-435.
 
-First fit: each step, in the given order, is placed in the first wave that has capacity for it and comes after the wave
-of the partition's previous step. The scan over the waves of a million steps must be fast, so a set of waves is one
-integer with a bit per wave: the waves without capacity for a step are the union (`|`) of one integer per limit.
-Only plans have waves. The server has a rolling window instead (`controller.machine`), which does not wait
-for the slowest step of a wave.
+First fit: each step, in the given order, is placed in the first wave that has capacity for it and comes after
+the wave of the partition's previous step. The scan over the waves of a million steps must be fast, so a set
+of waves is one integer with a bit per wave: the waves without capacity for a step are the union (`|`) of one
+integer per limit. Only plans have waves. The server has a rolling window instead (`controller.machine`),
+which does not wait for the slowest step of a wave.
 """
 
 from collections import defaultdict
@@ -16,7 +16,9 @@ from controller.scheduling.steps import UNLIMITED
 
 
 class Load(NamedTuple):
-    """What one step counts against the limits: brokers that get a replica, the broker that sends it, a new leader.
+    """What one step counts against the limits.
+
+    Brokers that get a replica, the broker that sends it, a new leader.
 
     `partition` identifies the partition. The steps of a partition are adjacent and in order.
     """
@@ -30,9 +32,9 @@ class Load(NamedTuple):
 class WaveCapacity:
     """The use of one limit in each wave.
 
-    A step that exceeds the limit alone can be placed in an empty wave; otherwise it could not run at all. `first` is
-    the first wave that is not full. Earlier waves are dropped, since the cost of a placement grows with the number
-    of waves that are kept.
+    A step that exceeds the limit alone can be placed in an empty wave; otherwise it could not run at all.
+    `first` is the first wave that is not full. Earlier waves are dropped, since the cost of a placement grows
+    with the number of waves that are kept.
     """
 
     __slots__ = ("_closed", "_largest", "_limit", "_used", "first")
@@ -117,8 +119,8 @@ class Waves:
     def _uses(self, load: Load) -> list[tuple[WaveCapacity, int]]:
         """Return the limits that apply to the step, and the amount of each. Unlimited ones are left out.
 
-        A step that adds no replicas counts as a leader movement only. An amount above the limit counts as the limit,
-        so that the step is placed in a wave of its own.
+        A step that adds no replicas counts as a leader movement only. An amount above the limit counts as the
+        limit, so that the step is placed in a wave of its own.
         """
         _, partitions, leaders, replicas, per_broker = self._limits
         uses = [(self._leaders, 1)] if load.leads and leaders < UNLIMITED else []

@@ -40,7 +40,10 @@ def _tagged(name: str, tag: int, kind: str, default: str) -> Schema:
 
 
 class AlterPartitionReassignmentsRequest(ApiMessage):  # type: ignore[misc]
-    """Kafka's request 45, whose topics, and partitions of a topic, may be null: all of them (KIP-455's draft)."""
+    """Kafka's request 45, whose topics, and partitions of a topic, may be null.
+
+    All of them (KIP-455's draft).
+    """
 
     @classmethod
     def json_patch(cls, schema: Schema) -> Schema:
@@ -51,7 +54,8 @@ class AlterPartitionReassignmentsRequest(ApiMessage):  # type: ignore[misc]
         return schema
 
 
-# kafka-python finds the class of a response by its API key. These two take the places of its own, which lack one field.
+# kafka-python finds the class of a response by its API key. These two take the places of its own, which lack
+# one field.
 
 
 class AlterPartitionReassignmentsResponse(ApiMessage):  # type: ignore[misc]
@@ -98,7 +102,7 @@ class Batch(NamedTuple):
 
 
 class ReassigndAdminClient(KafkaAdminClient):  # type: ignore[misc]
-    """kafka-python's admin client and, at `url`, the HTTP API of the same server for the queue and rollbacks."""
+    """kafka-python's admin client, and at `url` the server's HTTP API for the queue and rollbacks."""
 
     def __init__(self, *, url: str | None = None, token_file: Path | None = None, **configs: Any) -> None:  # noqa: ANN401
         self._http = None if url is None else Client(Target(url, token_file))
@@ -156,7 +160,8 @@ class ReassigndAdminClient(KafkaAdminClient):  # type: ignore[misc]
             else change(LIMITS[name], AlterConfigOp.SET, str(value))
             for name, value in limits.items()
         ]
-        # kafka-python's own method takes the id of a broker only. The empty name is the default of all brokers.
+        # kafka-python's own method takes the id of a broker only. The empty name is the default of all
+        # brokers.
         resource = IncrementalAlterConfigsRequest.AlterConfigsResource
         default = resource(ConfigResourceType.BROKER, "", changes)
         request = IncrementalAlterConfigsRequest(resources=[default], validate_only=False)
@@ -184,7 +189,10 @@ class ReassigndAdminClient(KafkaAdminClient):  # type: ignore[misc]
         return found
 
     def roll_back(self, job: int) -> int | None:
-        """Start a job that moves all partitions of a job back, finished ones too. Return it; None for nothing to do."""
+        """Start a job that moves all partitions of a job back, finished ones too.
+
+        Return it; None for nothing to do.
+        """
         number: int | None = self._api.post(f"/v1/jobs/{job}/rollback")["job"]
         return number
 

@@ -1,4 +1,6 @@
-"""The command line. Exit codes: 0 success, 1 failed or not complete, 2 invalid arguments or settings, 3 timed out.
+"""The command line.
+
+Exit codes: 0 success, 1 failed or not complete, 2 invalid arguments or settings, 3 timed out.
 
 A failure prints one line on stderr. The module of a subcommand is imported when the subcommand runs, so
 `reassignd --version` does not import the server.
@@ -58,7 +60,8 @@ SUBCOMMANDS = {
     "throttle": "jobs",
     "zk": "zk",
 }
-"""Subcommand -> module in `reassignd.commands` that defines a click command of that name (`list_` for `list`)."""
+"""Subcommand -> module in `reassignd.commands` that defines a click command of that name (`list_` for
+`list`)."""
 
 
 MOST_FAULTS = 20
@@ -131,8 +134,8 @@ def serve(
 ) -> None:
     """Run the server until SIGTERM or SIGINT.
 
-    Precedence of settings: options, then --override, then environment variables, then the file of --config, then
-    defaults. The variable of log.level is REASSIGND_LOG_LEVEL.
+    Precedence of settings: options, then --override, then environment variables, then the file of --config,
+    then defaults. The variable of log.level is REASSIGND_LOG_LEVEL.
     """
     assignments = [] if config is None else list(read_file(config))
     assignments += read_environment(os.environ)

@@ -18,7 +18,8 @@ TIMEOUT = httpx.Timeout(600.0, connect=5.0)
 """In seconds. Accepting a plan of a million partitions takes a while."""
 
 JsonObject = dict[str, Any]
-"""A response. Its values have the types of the models in `server.api.models`, which the server has checked."""
+"""A response. Its values have the types of the models in `server.api.models`, which the server has
+checked."""
 
 SERVICE_UNAVAILABLE = 503
 
@@ -66,7 +67,10 @@ class Client:
         self._http.close()
 
     def get(self, path: str, **query: object) -> JsonObject:
-        """Return the JSON object of the response. Raises CommandError for an error response, UnreachableError without a response."""
+        """Return the JSON object of the response.
+
+        Raises CommandError for an error response, UnreachableError without a response.
+        """
         return self.ask("GET", path, **query)
 
     def post(self, path: str, body: object = None, **query: object) -> JsonObject:

@@ -47,9 +47,9 @@ T = TypeVar("T")
 class EmbeddedCluster:
     """Serves inside `async with`, on the running event loop.
 
-    Without a `data_dir` nothing is kept after the end. Port 0 gives each broker a free port. `settings` are keys of
-    docs/configuration.md; ConfigError names a wrong one. Entering raises CommandError when it cannot start, for instance because
-    a port is in use; leaving, when the controller has failed meanwhile.
+    Without a `data_dir` nothing is kept after the end. Port 0 gives each broker a free port. `settings` are
+    keys of docs/configuration.md; ConfigError names a wrong one. Entering raises CommandError when it cannot
+    start, for instance because a port is in use; leaving, when the controller has failed meanwhile.
     """
 
     def __init__(
@@ -108,7 +108,10 @@ class EmbeddedCluster:
         return await self._here().submit(event)
 
     async def create_topic(self, name: str, assignment: Sequence[Sequence[int]]) -> None:
-        """Create a topic with these replicas, one list for each partition. Raises ValueError when that is refused."""
+        """Create a topic with these replicas, one list for each partition.
+
+        Raises ValueError when that is refused.
+        """
         if not assignment:
             raise ValueError(
                 f"topic {name}: the assignment has no partition; [[1, 2]] is one with two replicas"
@@ -117,7 +120,8 @@ class EmbeddedCluster:
             replicas = {number: tuple(partition) for number, partition in enumerate(assignment)}
         except TypeError:
             raise ValueError(
-                f"topic {name}: the assignment has a list of replicas for each partition, such as [[1, 2]], not {assignment!r}"
+                f"topic {name}: the assignment has a list of replicas for each partition, such as [[1, 2]],"
+                f" not {assignment!r}"
             ) from None
         topic = NewTopic(name, uuid.uuid4().bytes, assignments=replicas)
         created = await self.submit(CreateTopics([topic]))
@@ -162,7 +166,10 @@ class EmbeddedCluster:
         await self.clock.advance(_number("seconds", seconds))
 
     async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
-        """Stop a broker. A `controlled` stop moves its leaderships away first; otherwise it stops as in a crash."""
+        """Stop a broker.
+
+        A `controlled` stop moves its leaderships away first; otherwise it stops as in a crash.
+        """
         await self._here().cluster.stop_broker(broker, controlled=controlled)
 
     async def start_broker(self, broker: int) -> None:
@@ -181,7 +188,10 @@ class EmbeddedCluster:
         await self._here().cluster.fail_log_dir(broker, path)
 
     def _here(self) -> ServedEmbedded:
-        """Return the cluster that is served. Raises RuntimeError in another event loop, in which a call would wait for ever."""
+        """Return the cluster that is served.
+
+        Raises RuntimeError in another event loop, in which a call would wait for ever.
+        """
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError(
                 "the cluster runs in another event loop than this call; with pytest-asyncio, set"
@@ -212,7 +222,10 @@ def _assignments(settings: Mapping[str, object]) -> Iterator[Assignment]:
 
 
 def _number(name: str, value: object) -> float:
-    """Return the value. Raises TypeError when it is no number, as tests without a type checker may have it."""
+    """Return the value.
+
+    Raises TypeError when it is no number, as tests without a type checker may have it.
+    """
     if not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {value!r}")
     return value

@@ -29,9 +29,9 @@ async def wait_until_done(
 ) -> None:
     """Return when no reassignment of the topics is left; without topics, none at all.
 
-    `seconds` are those of the cluster's clock: a manual clock is advanced. `is_stuck` tells whether the rate of a broker is 0.
-    Raises TimeoutError, which names the partitions that are left and why they wait, and ValueError when a topic does not exist at
-    the call.
+    `seconds` are those of the cluster's clock: a manual clock is advanced. `is_stuck` tells whether the rate
+    of a broker is 0. Raises TimeoutError, which names the partitions that are left and why they wait, and
+    ValueError when a topic does not exist at the call.
     """
     topics = tuple(topics)
     _check_exist(state, topics)
@@ -54,8 +54,8 @@ async def expect_moving(
 ) -> Partition:
     """Wait until a step of the partition is in flight, `seconds` of real time at most; return the partition.
 
-    `adding` and `removing` are the brokers of this step in any order; None stands for any. Raises AssertionError, which says what
-    the partition does instead.
+    `adding` and `removing` are the brokers of this step in any order; None stands for any. Raises
+    AssertionError, which says what the partition does instead.
     """
     end = time.monotonic() + seconds
     while True:

@@ -1,1 +1,4 @@
-"""The audit log of several instances: entries are kept in a topic of the cluster, and mirrored by each instance."""
+"""The audit log of several instances.
+
+Entries are kept in a topic of the cluster, and mirrored by each instance.
+"""

@@ -1,4 +1,4 @@
-"""Audit entries as rows, in the state topic until they are copied, and the audit topic, which gets the copies."""
+"""Audit entries as rows: in the state topic until they are copied to the audit topic."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated

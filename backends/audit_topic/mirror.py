@@ -1,7 +1,7 @@
 """The copy of the audit topic in this process, which answers the API: the topic has no indexes.
 
-An entry can be in the topic twice: it was copied again after a crash. It can also come from the outbox of the active
-instance before it comes from the topic. The first one counts.
+An entry can be in the topic twice: it was copied again after a crash. It can also come from the outbox of the
+active instance before it comes from the topic. The first one counts.
 """
 
 import logging
@@ -52,7 +52,9 @@ class AuditMirror:
             await self._store.commit(new)
 
     async def follow(self, entry_log: EntryLog, clock: Clock) -> None:
-        """Add the entries of the topic until cancelled. Raises TopicReplacedError if the topic is another one.
+        """Add the entries of the topic until cancelled.
+
+        Raises TopicReplacedError if the topic is another one.
 
         A batch that cannot be read is read again: it may be deleted.
         """

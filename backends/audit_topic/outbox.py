@@ -1,7 +1,8 @@
-"""The outbox: entries are in the batch of their decision in the state topic, and are copied to the audit topic.
+"""The outbox: entries in the batches of their decisions in the state topic are copied to the audit topic.
 
-So an entry is durable with its decision, and the state topic, which each instance holds in memory, keeps few entries.
-A copied entry is deleted from the state topic a while later. After a crash it is copied again; readers skip it.
+So an entry is durable with its decision, and the state topic, which each instance holds in memory, keeps few
+entries. A copied entry is deleted from the state topic a while later. After a crash it is copied again;
+readers skip it.
 """
 
 import asyncio
@@ -32,7 +33,8 @@ Append = Callable[[Sequence[BatchRecord]], Awaitable[None]]
 class AuditOutbox:
     """A `Store` of one term: it commits to `store`, and copies the entries of completed commits by `append`.
 
-    `waiting` are the entries of earlier terms that may not have been copied. `show` gets each entry that is durable.
+    `waiting` are the entries of earlier terms that may not have been copied. `show` gets each entry that is
+    durable.
     """
 
     def __init__(

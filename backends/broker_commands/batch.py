@@ -1,11 +1,12 @@
 """Commands collected into requests for brokers (Kafka: ControllerBrokerRequestBatch).
 
-A broker gets a batch as LeaderAndIsr for its partitions, then UpdateMetadata, then StopReplica. UpdateMetadata v6 contains
-the target replicas (KIP-352).
+A broker gets a batch as LeaderAndIsr for its partitions, then UpdateMetadata, then StopReplica.
+UpdateMetadata v6 contains the target replicas (KIP-352).
 
-The order of commands is kept where it matters. Within a batch, a later `Publish` of a partition replaces an earlier one,
-and a `DropReplica` follows the `Publish` that removed its brokers from the replica list. A command for a partition with a
-pending drop starts a new batch. So when a topic is deleted and created again, brokers delete the old log first.
+The order of commands is kept where it matters. Within a batch, a later `Publish` of a partition replaces an
+earlier one, and a `DropReplica` follows the `Publish` that removed its brokers from the replica list. A
+command for a partition with a pending drop starts a new batch. So when a topic is deleted and created again,
+brokers delete the old log first.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -44,7 +45,8 @@ class Batch:
         self.created: set[TopicPartition] = set()
         """Partitions that exist since this batch. Some may have been deleted in it."""
         self._metadata: list[UpdateMetadataTopicState] | None = None
-        """The UpdateMetadata rows, built once for all brokers when the first one gets the batch. Nothing is added after that."""
+        """The UpdateMetadata rows, built once for all brokers when the first one gets the batch. Nothing is
+        added after that."""
 
     def __bool__(self) -> bool:
         return bool(self._published or self._dropped or self.brokers_changed)
@@ -127,15 +129,16 @@ def all_partitions(state: State) -> Iterator[Partition]:
 class ClusterSnapshot:
     """The whole state for a broker that has joined, read from `partitions` while it is sent.
 
-    Later batches send the changes since. LeaderAndIsr v3 has no field that marks the last request, so an UpdateMetadata
-    without partitions marks the end: an embedded broker then drops the replicas that were not in the requests.
+    Later batches send the changes since. LeaderAndIsr v3 has no field that marks the last request, so an
+    UpdateMetadata without partitions marks the end: an embedded broker then drops the replicas that were not
+    in the requests.
     """
 
     def __init__(self, partitions: Callable[[State], Iterator[Partition]] = all_partitions) -> None:
         self._partitions = partitions
 
     def requests(self, header: Header, state: State) -> Iterator[BrokerRequest]:
-        """Yield UpdateMetadata for all partitions, LeaderAndIsr for the broker's own, and the mark of the end."""
+        """Yield UpdateMetadata for all partitions, LeaderAndIsr for the broker's own, and the end mark."""
         for chunk in _chunks(self._partitions(state)):
             reassigned = ((p, state.reassignments.get(p.key)) for p in chunk)
             rows = [metadata_row(state, p, () if r is None else r.target) for p, r in reassigned]
@@ -161,9 +164,9 @@ def merge_publish(earlier: Publish, later: Publish) -> Publish:
 def _still_dropped(drop: DropReplica, broker: int, state: State) -> bool:
     """Return whether the broker must still delete the replica.
 
-    It must not when it has become a replica again since the drop: a snapshot before this batch may have told it so, and the
-    replica may be in the ISR. A lower leader epoch means another topic of the same name. Then the old log must be deleted
-    before the broker gets the new partition.
+    It must not when it has become a replica again since the drop: a snapshot before this batch may have told
+    it so, and the replica may be in the ISR. A lower leader epoch means another topic of the same name. Then
+    the old log must be deleted before the broker gets the new partition.
     """
     if broker not in drop.brokers:
         return False

@@ -1,8 +1,8 @@
 """Connections to the brokers that the controller commands: one connection and one queue per broker.
 
-One request is in flight per broker (Kafka: ControllerChannelManager). It is retried until the broker leaves; epochs make
-repeated requests harmless. Changes that wait for a slow or unreachable broker are coalesced, so that their number is
-bounded. `backends.broker_commands.batch` has the content and the order of the requests.
+One request is in flight per broker (Kafka: ControllerChannelManager). It is retried until the broker leaves;
+epochs make repeated requests harmless. Changes that wait for a slow or unreachable broker are coalesced, so
+that their number is bounded. `backends.broker_commands.batch` has the content and the order of the requests.
 """
 
 import asyncio
@@ -48,9 +48,9 @@ MAX_QUEUED = 8
 class BrokerLinks:
     """Carries out broker commands of a controller.
 
-    `controller_id` returns the id that requests name as controller. `state` is only read. A broker gets requests from its
-    `BrokerJoined` until its `BrokerLeft`, whether it can be reached or not. `partitions` returns the partitions that a
-    joining broker gets, `brokers` the brokers that it may name to clients.
+    `controller_id` returns the id that requests name as controller. `state` is only read. A broker gets
+    requests from its `BrokerJoined` until its `BrokerLeft`, whether it can be reached or not. `partitions`
+    returns the partitions that a joining broker gets, `brokers` the brokers that it may name to clients.
     """
 
     def __init__(
@@ -140,12 +140,12 @@ class BrokerLinks:
 class _Link:
     """Sends one broker the whole state first, then the changes since.
 
-    All links queue the same batches. When more than `MAX_QUEUED` wait in `queue`, they are moved to `pending`, which
-    keeps one entry per partition, and later batches follow them there until the link has caught up. So the memory is
-    bounded while the broker is slow or unreachable.
+    All links queue the same batches. When more than `MAX_QUEUED` wait in `queue`, they are moved to
+    `pending`, which keeps one entry per partition, and later batches follow them there until the link has
+    caught up. So the memory is bounded while the broker is slow or unreachable.
 
-    The first request with the state is made when there is a connection. Until then, and after the last one, the broker knows
-    nothing of a partition whose creation is not sent; in between, the state may contain it.
+    The first request with the state is made when there is a connection. Until then, and after the last one,
+    the broker knows nothing of a partition whose creation is not sent; in between, the state may contain it.
     """
 
     def __init__(self, links: BrokerLinks, broker: Broker) -> None:
@@ -291,19 +291,23 @@ T = TypeVar("T")
 
 
 class PendingChanges:
-    """Unsent changes for one broker: at most one state and one drop per partition, however long the broker is away.
+    """Unsent changes for one broker.
 
-    `Batch` objects are shared by all brokers and are only appended to a queue, so a queue that is not read grows with
-    every change. This class keeps the newest state of each partition instead. Three rules keep the result correct:
+    At most one state and one drop per partition, however long the broker is away.
 
-    * When a topic is deleted, its drop replaces everything pending for the partition. It is sent before any state,
-      because a topic of the same name may have been created since.
+    `Batch` objects are shared by all brokers and are only appended to a queue, so a queue that is not read
+    grows with every change. This class keeps the newest state of each partition instead. Three rules keep the
+    result correct:
+
+    * When a topic is deleted, its drop replaces everything pending for the partition. It is sent before any
+      state, because a topic of the same name may have been created since.
     * The drop of a replica is forgotten when the broker becomes a replica of the partition again.
     * Other drops are sent after the states, as in a `Batch`.
 
-    A partition that was created and deleted while the broker was away is forgotten: the broker has never been told of it. The
-    drops of other deleted topics stay until the broker has answered or has left, as in Kafka: without them it would keep
-    the logs, and name the topics to clients. Their number is at most that of the partitions that the broker knows.
+    A partition that was created and deleted while the broker was away is forgotten: the broker has never been
+    told of it. The drops of other deleted topics stay until the broker has answered or has left, as in Kafka:
+    without them it would keep the logs, and name the topics to clients. Their number is at most that of the
+    partitions that the broker knows.
     """
 
     def __init__(self, broker: int) -> None:
@@ -317,8 +321,8 @@ class PendingChanges:
         self._unknown: set[TopicPartition] = set()
         """Partitions in `_published` that the broker has never been told of."""
         self.needless: list[DropReplica] = []
-        """Drops of this broker's replicas that are not sent, because it has never been told of them. The caller takes
-        them."""
+        """Drops of this broker's replicas that are not sent, because it has never been told of them. The
+        caller takes them."""
 
     def __bool__(self) -> bool:
         return bool(self._deleted or self._published or self._dropped or self._brokers_changed)
@@ -361,7 +365,8 @@ class PendingChanges:
         key = effect.partition.key
         if self._broker in effect.partition.replicas:
             drop = self._dropped.get(key)
-            # A lower leader epoch means another topic of the same name: the log of the first one must still go.
+            # A lower leader epoch means another topic of the same name: the log of the first one must still
+            # go.
             if drop is not None and effect.partition.leader_epoch < drop.leader_epoch:
                 self._end_topic(key, drop)
             self._dropped.pop(key, None)

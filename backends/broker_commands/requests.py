@@ -1,7 +1,7 @@
 """LeaderAndIsr (4), UpdateMetadata (6) and StopReplica (5) built from the controller's records.
 
-KIP-455: adding and removing replicas in LeaderAndIsr v3. KIP-352: target replicas in UpdateMetadata v6 (tagged).
-The messages fit LeaderAndIsr v2-4, UpdateMetadata v5-7 and StopReplica v1-3.
+KIP-455: adding and removing replicas in LeaderAndIsr v3. KIP-352: target replicas in UpdateMetadata v6
+(tagged). The messages fit LeaderAndIsr v2-4, UpdateMetadata v5-7 and StopReplica v1-3.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
 """A connection to a broker with pipelining: several requests can be in flight.
 
 A broker processes one request of a connection at a time, so a slow request delays those behind it.
-`backends.client.handshake` opens connections. A `Link` opens one when it is needed, and again after its end or before its
-SASL session expires.
+`backends.client.handshake` opens connections. A `Link` opens one when it is needed, and again after its end
+or before its SASL session expires.
 """
 
 import asyncio
@@ -80,10 +80,10 @@ class BrokerConnection(asyncio.Protocol):
     ) -> Response:
         """Send the request in `version`, or in the highest version that both sides know; return the response.
 
-        Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; UnsendableError when
-        the version cannot express the request, and HeldError if `permits` refuses it. After a timeout the connection accepts no further requests,
-        because the broker may never answer again; other requests in flight keep their own timeouts. The time
-        for decoding does not count.
+        Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; UnsendableError
+        when the version cannot express the request, and HeldError if `permits` refuses it. After a timeout
+        the connection accepts no further requests, because the broker may never answer again; other requests
+        in flight keep their own timeouts. The time for decoding does not count.
         """
         if version is None or self.checks_versions:
             version = self._version(request, version)

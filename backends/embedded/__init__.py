@@ -1,1 +1,1 @@
-"""The embedded cluster: brokers in this process that serve Kafka's controller requests, and replication driven by a clock."""
+"""The embedded cluster: brokers in this process that serve Kafka's controller requests, and a clock."""

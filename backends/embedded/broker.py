@@ -1,10 +1,11 @@
 """An embedded broker: it carries out the controller's requests and answers requests about its replicas.
 
-Fencing and errors are those of Kafka's ReplicaManager. KIP-455: LeaderAndIsr v3 contains adding and removing replicas.
+Fencing and errors are those of Kafka's ReplicaManager. KIP-455: LeaderAndIsr v3 contains adding and removing
+replicas.
 
-After a broker has started, the controller sends LeaderAndIsr requests for all its replicas, and then an UpdateMetadata
-request without partitions (`backends.broker_commands.batch.ClusterSnapshot`). Replicas that were not in these requests are
-strays, and are deleted.
+After a broker has started, the controller sends LeaderAndIsr requests for all its replicas, and then an
+UpdateMetadata request without partitions (`backends.broker_commands.batch.ClusterSnapshot`). Replicas that
+were not in these requests are strays, and are deleted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -53,7 +54,10 @@ class _Topic(Protocol[R_co]):
 
 
 class EmbeddedBroker:
-    """A broker whose replicas are fetched by `replication`. `volume` returns a topic's data, `now` the time."""
+    """A broker whose replicas are fetched by `replication`.
+
+    `volume` returns a topic's data, `now` the time.
+    """
 
     def __init__(
         self,
@@ -91,7 +95,8 @@ class EmbeddedBroker:
     def stop(self) -> None:
         """End the session."""
         self.reporter = None
-        # The next session's epoch is not known yet, but it is newer. So requests of the last session are fenced from now on.
+        # The next session's epoch is not known yet, but it is newer. So requests of the last session are
+        # fenced from now on.
         self.epoch += 1
         self._controller = None
         self.replicas.clear()
@@ -100,7 +105,10 @@ class EmbeddedBroker:
             self.behind_since = self.now()
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        """Become leader or follower. A row with a leader epoch that is not newer than the known one has error 11."""
+        """Become leader or follower.
+
+        A row with a leader epoch that is not newer than the known one has error 11.
+        """
         error = self._fence(request.controller_epoch, request.broker_epoch)
         if error:
             return LeaderAndIsrResponse(error_code=error)
@@ -141,7 +149,10 @@ class EmbeddedBroker:
         return log_dirs.describe_log_dirs(self, request)
 
     def alter_replica_log_dirs(self, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-        """Start to move replicas between log directories. A replica that does not exist is created there later (error 9)."""
+        """Start to move replicas between log directories.
+
+        A replica that does not exist is created there later (error 9).
+        """
         return log_dirs.alter_replica_log_dirs(self, request)
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -149,7 +160,10 @@ class EmbeddedBroker:
         return log_dirs.list_offsets(self, request)
 
     def follower_caught_up(self, key: TopicPartition, follower: int) -> bool:
-        """Add the follower to the ISR; return False if this broker does not know the partition's current state yet."""
+        """Add the follower to the ISR.
+
+        Return False if this broker does not know the partition's current state yet.
+        """
         replica = self.replicas.get(key)
         if self.reporter is None or replica is None or replica.leader != self.id:
             return False
@@ -190,7 +204,8 @@ class EmbeddedBroker:
             return ErrorCode.BROKER_NOT_AVAILABLE
         if controller_epoch < self._controller_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
-        # After a start, the controller's requests may arrive before the reply that contains the new broker epoch.
+        # After a start, the controller's requests may arrive before the reply that contains the new broker
+        # epoch.
         if broker_epoch != -1 and broker_epoch < self.epoch:
             return ErrorCode.STALE_BROKER_EPOCH
         self._controller_epoch = controller_epoch
@@ -226,7 +241,8 @@ class EmbeddedBroker:
     def _log(self, key: TopicPartition, row: LeaderAndIsrPartitionState) -> Log | None:
         """Return the replica's log on disk, or a new one.
 
-        After a restart of the process no logs exist. Then a member of the ISR has all data, and other replicas have none.
+        After a restart of the process no logs exist. Then a member of the ISR has all data, and other
+        replicas have none.
         """
         path = self.log_dirs.find(key)
         if path is not None:
@@ -243,7 +259,10 @@ class EmbeddedBroker:
         self.replication.start(Fetch(key, self.id, replica.leader, replica.log, adding))
 
     def _refresh(self, key: TopicPartition, row: UpdateMetadataPartitionState) -> None:
-        """Store changes without a new leader epoch, such as a reorder: brokers get them only in UpdateMetadata."""
+        """Store changes without a new leader epoch, such as a reorder.
+
+        Brokers get them only in UpdateMetadata.
+        """
         replica = self.replicas.get(key)
         if replica is not None and row.leader_epoch == replica.leader_epoch:
             self.accept(key, row.leader_epoch, row.zk_version, row.isr)

@@ -1,7 +1,7 @@
 """The embedded cluster: its brokers, their replication, and the controller's connections to the brokers.
 
-Only data and time are simulated; requests between controller and brokers are real. After a restart of the process,
-replicas in the ISR have all data, and other replicas have none.
+Only data and time are simulated; requests between controller and brokers are real. After a restart of the
+process, replicas in the ISR have all data, and other replicas have none.
 """
 
 import asyncio
@@ -69,7 +69,9 @@ Listen = Callable[[EmbeddedBroker], Awaitable[Listener]]
 
 
 class EmbeddedBrokers:
-    """Implements `controller.ports.Backend`. Broker ids start at 1. All brokers run when `start` has returned.
+    """Implements `controller.ports.Backend`.
+
+    Broker ids start at 1. All brokers run when `start` has returned.
 
     `on_failure` is called when replication has ended with an unexpected error.
     """
@@ -101,7 +103,8 @@ class EmbeddedBrokers:
         self.brokers = {number: self._broker(number) for number in range(1, settings.brokers + 1)}
         self._running: dict[int, _Running] = {}
         self._lagging: dict[int, float] = {}
-        """Brokers that cannot keep up with their leaders, with the time since when, until they have left the ISRs."""
+        """Brokers that cannot keep up with their leaders, with the time since when, until they have left the
+        ISRs."""
         self._ticking: asyncio.Task[None] | None = None
         self._stalls = StallWatch(state, self.received)
         self._latency = LatencyModel(settings.network_bytes_per_second)
@@ -114,7 +117,7 @@ class EmbeddedBrokers:
         self._switching = asyncio.Lock()
         """Held while a broker starts or stops, so that starts and stops do not overlap."""
 
-    # ---- for the controller ---------------------------------------------------------------------------------
+    # ---- for the controller --------------------------------------------------------------------------------
 
     def perform(self, effects: Sequence[ControllerEffect]) -> None:
         """See `Backend.perform`."""
@@ -131,7 +134,7 @@ class EmbeddedBrokers:
                     assert_never(effect)
         self._links.perform(commands)
 
-    # ---- for the API and tests -------------------------------------------------------------------------------
+    # ---- for the API and tests -----------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Open all listeners and register all brokers. Raises OSError when a port cannot be opened."""
@@ -169,7 +172,10 @@ class EmbeddedBrokers:
             broker.epoch = await self._submit(BrokerStarted(await self._open(broker)))
 
     async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
-        """Stop a broker after a controlled shutdown, or at once as in a crash. Raises ValueError when it does not run."""
+        """Stop a broker after a controlled shutdown, or at once as in a crash.
+
+        Raises ValueError when it does not run.
+        """
         async with self._switching:
             self._check_runs(number)
             if controlled:
@@ -180,7 +186,8 @@ class EmbeddedBrokers:
     def slow_broker(self, number: int, factor: float) -> None:
         """Multiply a running broker's network speed by `factor`: 0 is stuck, 1 is full speed.
 
-        A broker that is slower than the producers of its leaders leaves the ISRs after `replica_lag_time_seconds`.
+        A broker that is slower than the producers of its leaders leaves the ISRs after
+        `replica_lag_time_seconds`.
         """
         self._check_runs(number)
         if not factor >= 0:
@@ -198,7 +205,10 @@ class EmbeddedBrokers:
         return self._replication.networks[number].factor == 0
 
     async def fail_log_dir(self, number: int, path: str) -> None:
-        """Let a disk of a running broker fail, and notify the controller. Raises ValueError for another path."""
+        """Let a disk of a running broker fail, and notify the controller.
+
+        Raises ValueError for another path.
+        """
         self._check_runs(number)
         if path not in (known := self.log_dirs(number)):
             raise ValueError(f"broker {number} has no log directory {path}: it has {', '.join(known)}")
@@ -214,7 +224,10 @@ class EmbeddedBrokers:
         return int(self._volume(key.topic).end(self._clock.now()))
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
-        """Return the bytes that the broker has of the partition; None if it has no replica, or does not run."""
+        """Return the bytes that the broker has of the partition.
+
+        None if it has no replica, or does not run.
+        """
         host = self.brokers.get(broker)
         replica = None if host is None else host.replicas.get(key)
         return None if replica is None else int(replica.log.bytes(self._volume(key.topic), self._clock.now()))
@@ -237,7 +250,7 @@ class EmbeddedBrokers:
         """The byte counters by broker."""
         return self._replication.traffic
 
-    # ---- wiring ---------------------------------------------------------------------------------------------
+    # ---- wiring --------------------------------------------------------------------------------------------
 
     def _broker(self, number: int) -> EmbeddedBroker:
         self._replication.add_broker(number)
@@ -270,7 +283,10 @@ class EmbeddedBrokers:
             raise ValueError(f"broker {number} is not running")
 
     def _controller_id(self) -> int:
-        """Return the id to announce as controller: any live broker's, since every listener serves the controller."""
+        """Return the id to announce as controller.
+
+        Any live broker's, since every listener serves the controller.
+        """
         return min(self._state.live, default=-1)
 
     def _caught_up(self, fetch: Fetch) -> bool:
@@ -279,7 +295,7 @@ class EmbeddedBrokers:
     def _catch_up_again(self, key: TopicPartition, follower: int) -> None:
         self.brokers[follower].catch_up(key)
 
-    # ---- data and time --------------------------------------------------------------------------------------
+    # ---- data and time -------------------------------------------------------------------------------------
 
     def _volume(self, topic: str) -> Volume:
         volume = self._volumes.get(topic)

@@ -1,8 +1,8 @@
 """What an embedded broker asks of the controller: AlterPartition (56) and ControlledShutdown (7).
 
-A leader has one request with changes of ISRs in flight (KIP-497). A change that could not be sent is sent again. After a
-rejected change, the follower catches up again, which leads to a new change with the epochs that are known then. Before a
-broker stops, ControlledShutdown moves its leaderships.
+A leader has one request with changes of ISRs in flight (KIP-497). A change that could not be sent is sent
+again. After a rejected change, the follower catches up again, which leads to a new change with the epochs
+that are known then. Before a broker stops, ControlledShutdown moves its leaderships.
 """
 
 import asyncio
@@ -35,7 +35,10 @@ Changes = dict[TopicPartition, dict[int, bool]]
 
 
 class IsrReporter:
-    """Sends a leader's ISR changes. `catch_up_again` is called with each follower that is out of the ISR after a response."""
+    """Sends a leader's ISR changes.
+
+    `catch_up_again` is called with each follower that is out of the ISR after a response.
+    """
 
     def __init__(
         self,
@@ -148,7 +151,10 @@ SHUTDOWN_RETRY_SECONDS = 0.5
 
 
 async def controlled_shutdown(broker: Leader, connect: Connect, clock: Clock) -> bool:
-    """Request the shutdown; return whether all leaderships have moved. After False the broker stops nevertheless."""
+    """Request the shutdown; return whether all leaderships have moved.
+
+    After False the broker stops nevertheless.
+    """
     for attempt in range(ATTEMPTS):
         if attempt:
             await clock.sleep(SHUTDOWN_RETRY_SECONDS)

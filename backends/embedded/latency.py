@@ -1,7 +1,7 @@
 """The latency of produces in the embedded cluster: brokers are queues, and a busier one answers later.
 
-The utilization of a broker is the part of its network that replicas that catch up and producers use, averaged over a
-second or so. The mean latency is that of a queue with one server, BASE_MS / (1 - utilization).
+The utilization of a broker is the part of its network that replicas that catch up and producers use, averaged
+over a second or so. The mean latency is that of a queue with one server, BASE_MS / (1 - utilization).
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,10 @@
-"""The log directories of an embedded broker: the replicas in them, failed disks, and moves between directories (KIP-113).
+"""The log directories of an embedded broker.
 
-A replica has a log in one directory. While it moves it has a second log in another one, the future log, which replaces the
-first when it has caught up. DescribeLogDirs (35; with the total and free bytes of volumes, KIP-827), AlterReplicaLogDirs
-(34) and ListOffsets (2) are answered here.
+The replicas in them, failed disks, and moves between directories (KIP-113).
+
+A replica has a log in one directory. While it moves it has a second log in another one, the future log, which
+replaces the first when it has caught up. DescribeLogDirs (35; with the total and free bytes of volumes,
+KIP-827), AlterReplicaLogDirs (34) and ListOffsets (2) are answered here.
 """
 
 from collections import OrderedDict
@@ -66,8 +68,8 @@ class LogDirs:
     def create(self, key: TopicPartition, *, new: bool) -> Log | None:
         """Create a log in the wanted directory, or in the one with the fewest logs.
 
-        Return None when no disk works. Return None also when a disk has failed that may contain the replica; a `new`
-        replica is on no disk.
+        Return None when no disk works. Return None also when a disk has failed that may contain the replica;
+        a `new` replica is on no disk.
         """
         working = [path for path in self.placed if path not in self.failed]
         if not working or (self.failed and not new):
@@ -186,7 +188,10 @@ def _describe(host: Host, path: str, wanted: set[TopicPartition] | None) -> Desc
 
 
 def alter_replica_log_dirs(host: Host, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-    """Start moves; errors by partition: 57 unknown directory, 56 failed disk, 9 the broker has no such replica (yet)."""
+    """Start moves; errors by partition.
+
+    57 unknown directory, 56 failed disk, 9 the broker has no such replica (yet).
+    """
     topics: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for directory in request.dirs:
         for topic in directory.topics:

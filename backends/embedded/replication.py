@@ -1,8 +1,8 @@
 """Simulated replication: data flows between brokers as a clock runs. No I/O, no sleeping.
 
-Throttles (KIP-73, KIP-113) come from the same configs as in Kafka. A rate limits a broker as leader or as follower. It
-applies only to replicas that are listed and out of the ISR. Another rate limits moves between the broker's log
-directories.
+Throttles (KIP-73, KIP-113) come from the same configs as in Kafka. A rate limits a broker as leader or as
+follower. It applies only to replicas that are listed and out of the ISR. Another rate limits moves between
+the broker's log directories.
 """
 
 from collections import OrderedDict
@@ -47,15 +47,24 @@ class Throttles:
         _update(self._followers, name, configs.get(FOLLOWER_REPLICAS, ""))
 
     def leader_rate(self, broker: int) -> float:
-        """Return the bytes per second that the broker may send to listed replicas; infinity without a throttle."""
+        """Return the bytes per second that the broker may send to listed replicas.
+
+        Infinity without a throttle.
+        """
         return self._rate(broker, LEADER_RATE)
 
     def follower_rate(self, broker: int) -> float:
-        """Return the bytes per second that the broker may fetch for listed replicas; infinity without a throttle."""
+        """Return the bytes per second that the broker may fetch for listed replicas.
+
+        Infinity without a throttle.
+        """
         return self._rate(broker, FOLLOWER_RATE)
 
     def log_dirs_rate(self, broker: int) -> float:
-        """Return the bytes per second that the broker may move between its directories; infinity without a throttle."""
+        """Return the bytes per second that the broker may move between its directories.
+
+        Infinity without a throttle.
+        """
         return self._rate(broker, LOG_DIRS_RATE)
 
     def limits_leader(self, key: TopicPartition, broker: int) -> bool:
@@ -102,7 +111,10 @@ SERVED = 128
 
 @dataclass(slots=True)
 class Volume:
-    """The data of each partition of a topic: `size` bytes at time `since`, growing by `rate` bytes per second."""
+    """The data of each partition of a topic.
+
+    `size` bytes at time `since`, growing by `rate` bytes per second.
+    """
 
     size: float
     rate: float
@@ -163,8 +175,8 @@ class Network:
 class Replication:
     """All fetches of the cluster. `volume` returns a topic's data.
 
-    A fetch ends when the follower has reached its leader's end and `caught_up` returns True, which means that the leader
-    has noted it. Otherwise `caught_up` is called again in the next tick.
+    A fetch ends when the follower has reached its leader's end and `caught_up` returns True, which means that
+    the leader has noted it. Otherwise `caught_up` is called again in the next tick.
     """
 
     def __init__(
@@ -217,7 +229,8 @@ class Replication:
         behind = [follower for follower in self._order if self._fetches[follower]]
         for follower in behind:
             self._serve(follower, now)
-        # The first follower may use up its leaders' budgets. It is last in the next tick, so that all make progress.
+        # The first follower may use up its leaders' budgets. It is last in the next tick, so that all make
+        # progress.
         for follower in behind[:1]:
             self._order.remove(follower)
             self._order.append(follower)

@@ -7,7 +7,10 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Sizes are in bytes, rates in bytes per second. The network's rate applies to each broker and each direction."""
+    """Sizes are in bytes, rates in bytes per second.
+
+    The network's rate applies to each broker and each direction.
+    """
 
     brokers: int = 6
     racks: int = 3

@@ -1,1 +1,4 @@
-"""What is measured at brokers: sizes of replicas, steps without progress, produce latency and flows of producers."""
+"""What is measured at brokers.
+
+Sizes of replicas, steps without progress, produce latency and flows of producers.
+"""

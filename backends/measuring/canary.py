@@ -1,8 +1,11 @@
-"""Measures the latency of brokers: a small produce with acks=all to a partition of each broker, several times a second.
+"""Measures the latency of brokers.
 
-The topic of the canary has one partition for each broker, with replicas on the next two brokers. Moving replicas share
-fetchers with those in sync: with three replicas, as most topics have, the canary sees more of them. It is created when pace
-is switched on, unless it exists. Its records are of no use, so they are kept for minutes only.
+A small produce with acks=all to a partition of each broker, several times a second.
+
+The topic of the canary has one partition for each broker, with replicas on the next two brokers. Moving
+replicas share fetchers with those in sync: with three replicas, as most topics have, the canary sees more of
+them. It is created when pace is switched on, unless it exists. Its records are of no use, so they are kept
+for minutes only.
 """
 
 import asyncio
@@ -49,7 +52,8 @@ CREATE_MS = 30_000
 REFUSED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
 
 CreateCanary = Callable[[str, Sequence[int]], Awaitable[str]]
-"""Creates the topic for these brokers. Returns why it could not be created, in one line; empty if it exists now."""
+"""Creates the topic for these brokers. Returns why it could not be created, in one line; empty if it exists
+now."""
 
 
 def assignments(brokers: Sequence[int]) -> Mapping[int, Replicas]:
@@ -198,7 +202,10 @@ class Canary:
         return Taken(source, probes, why and f"{why}; pace follows {source.value}")
 
     def _measures_nothing(self, now: float, probes: Sequence[Probe]) -> bool:
-        """Return whether nothing is measured. If records are refused, round trips are measured from now on."""
+        """Return whether nothing is measured.
+
+        If records are refused, round trips are measured from now on.
+        """
         if self._measured_at is None or any(probe.latencies for probe in probes):
             self._measured_at = now
         elif now - self._measured_at > NOTHING_SECONDS and self._refusal:
@@ -216,7 +223,10 @@ class Canary:
         return self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or BROKER_KEYS[key].default
 
     def _partitions(self) -> Mapping[int, Partition]:
-        """Return by broker the first partition of the canary that it leads. Empty while the canary is not used."""
+        """Return by broker the first partition of the canary that it leads.
+
+        Empty while the canary is not used.
+        """
         return {} if self._problem else self._led()
 
     def _led(self) -> Mapping[int, Partition]:

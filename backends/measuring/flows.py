@@ -17,7 +17,8 @@ MOST_KNOWN = 20_000
 """With more partitions it is not known whether producers write somewhere."""
 
 WATCH_SECONDS = 30.0
-"""Sizes are compared this often while pace is off, so that pace knows from its first second whether producers write."""
+"""Sizes are compared this often while pace is off, so that pace knows from its first second whether producers
+write."""
 
 QUIET_SECONDS = 90.0
 """All sizes are measured about once a minute: producers write nothing if none has grown for longer."""
@@ -62,7 +63,9 @@ class FlowMeter:
             self._grown_everywhere(now, canary)
 
     def measure(self, now: float, canary: str) -> Flows | None:
-        """Return the flows at this time in seconds; those of the last interval while a new one is not complete.
+        """Return the flows at this time in seconds.
+
+        Those of the last interval while a new one is not complete.
 
         `canary` is the topic whose growth is our own.
         """
@@ -127,7 +130,10 @@ class FlowMeter:
         }
 
     def _add_floor(self, key: TopicPartition, grown: int, floors: Counter[int]) -> None:
-        """Add what the adding replicas of a partition need: each fetches it, and the leader sends it to each."""
+        """Add what the adding replicas of a partition need.
+
+        Each fetches it, and the leader sends it to each.
+        """
         partition = self._state.partition(*key)
         if partition is not None and grown:
             floors.update(dict.fromkeys(partition.adding, grown))

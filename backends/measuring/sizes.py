@@ -1,7 +1,7 @@
-"""Sizes of partitions, progress of the replicas being added, and usage of disks, from DescribeLogDirs (KIP-113, KIP-827).
+"""Sizes of partitions, progress of adding replicas, and usage of disks (DescribeLogDirs, KIP-113, KIP-827).
 
-`StallWatch` detects steps in flight that make no progress, so that they do not use up the limits (KIP-435) forever. Each of
-its checks visits a bounded number of steps; all steps take turns.
+`StallWatch` detects steps in flight that make no progress, so that they do not use up the limits (KIP-435)
+forever. Each of its checks visits a bounded number of steps; all steps take turns.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ STEPS_PER_CHECK = 1_000
 
 
 class Received(NamedTuple):
-    """The total bytes of the adding replicas of a partition, and the time in seconds when that was measured."""
+    """The total bytes of a partition's adding replicas, and the time in seconds of the measurement."""
 
     size: float
     at: float
@@ -44,8 +44,8 @@ class Received(NamedTuple):
 class StallWatch:
     """Remembers for each step in flight how many bytes its adding replicas had, and since when.
 
-    `received` returns the last measurement, or None if there is none. Only the time between two measurements counts: a
-    broker that does not report sizes does not make its steps stall.
+    `received` returns the last measurement, or None if there is none. Only the time between two measurements
+    counts: a broker that does not report sizes does not make its steps stall.
     """
 
     def __init__(self, state: State, received: Callable[[TopicPartition], Received | None]) -> None:
@@ -203,7 +203,10 @@ class ReplicaSizes:
         sizes: dict[TopicPartition, int],
         disks: dict[int, list[Disk]],
     ) -> None:
-        """Measure one broker. An adding replica that is in none of its directories has received nothing yet."""
+        """Measure one broker.
+
+        An adding replica that is in none of its directories has received nothing yet.
+        """
         began = self._clock.now()
         try:
             response = await self._client.ask(request, broker)
@@ -224,7 +227,10 @@ class ReplicaSizes:
             disks[broker] = []
 
     def _has_sizes(self, broker: int, response: DescribeLogDirsResponse) -> bool:
-        """Whether the answer contains sizes. Before version 3 an unauthorized principal gets an empty answer (KIP-784)."""
+        """Whether the answer contains sizes.
+
+        Before version 3 an unauthorized principal gets an empty answer (KIP-784).
+        """
         if response.error_code == ErrorCode.NONE and any(
             row.error_code == ErrorCode.NONE for row in response.results
         ):
@@ -249,7 +255,7 @@ class ReplicaSizes:
         )
 
     async def learn(self, topics: Iterable[str]) -> None:
-        """Measure the partitions of unknown size in the topics, at their leaders, for at most LEARN_SECONDS."""
+        """Measure partitions of unknown size in the topics, at their leaders, for LEARN_SECONDS at most."""
         asked = self._unknown(topics)
         sizes: dict[TopicPartition, int] = {}
         answers = (self._learn(broker, named, sizes) for broker, named in asked.items())
@@ -280,7 +286,8 @@ class ReplicaSizes:
     def _requests(self, everything: bool) -> dict[int, DescribeLogDirsRequest]:
         """Return the requests by live broker: for its replicas of the partitions in flight.
 
-        With `everything`, all brokers are asked for all partitions, or the next MOST of them in a large cluster.
+        With `everything`, all brokers are asked for all partitions, or the next MOST of them in a large
+        cluster.
         """
         state = self._state
         if everything and sum(map(len, state.partitions.values())) <= MOST:

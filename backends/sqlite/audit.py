@@ -1,9 +1,11 @@
-"""The audit log in the database of the records: an entry is in the same transaction as the records of its decision.
+"""The audit log in the database of the records.
 
-Each filter by principal, client, action and topic has an index with the ids at its end, so a page takes the same time at
-any place of the log and with any filter. The index of topics has four rows for each topic of an entry. `index_topics` adds
-them later, in batches, so that a commit does not wait for them. Searches by topic read the entries that are not in the
-index yet.
+An entry is in the same transaction as the records of its decision.
+
+Each filter by principal, client, action and topic has an index with the ids at its end, so a page takes the
+same time at any place of the log and with any filter. The index of topics has four rows for each topic of an
+entry. `index_topics` adds them later, in batches, so that a commit does not wait for them. Searches by topic
+read the entries that are not in the index yet.
 """
 
 import sqlite3
@@ -41,7 +43,8 @@ An earlier version wrote `audit_topics`; the index of its entries is made like t
 """
 
 INDEX_BATCH = 25
-"""Entries whose topics are indexed in one transaction: it takes a few milliseconds, which commits may wait for."""
+"""Entries whose topics are indexed in one transaction: it takes a few milliseconds, which commits may wait
+for."""
 
 _INDEXED = "(SELECT ifnull(max(until), 0) FROM audit_indexed)"
 _NEXT = f"SELECT max(id), count(*) FROM (SELECT id FROM audit WHERE id > {_INDEXED} ORDER BY id LIMIT ?)"  # noqa: S608
@@ -105,7 +108,10 @@ def trim_entries(database: sqlite3.Connection, before: int) -> None:
 
 
 class AuditReader:
-    """Reads the log, on a connection of its own that does not block the writer. Used by one thread at a time."""
+    """Reads the log, on a connection of its own that does not block the writer.
+
+    Used by one thread at a time.
+    """
 
     def __init__(self, database: Path) -> None:
         self._database = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
@@ -122,7 +128,10 @@ class AuditReader:
         return AuditSpan() if row is None else AuditSpan(*row)
 
     def first_at(self, time_ms: int) -> int:
-        """Return the id of the first entry at or after the time; if there is none, an id above all entries."""
+        """Return the id of the first entry at or after the time.
+
+        If there is none, an id above all entries.
+        """
         low, high, _ = self.span()
         high += 1
         while low < high:

@@ -1,4 +1,4 @@
-"""The data directory: its lock against a second process, and its database of records, which is checked before use."""
+"""The data directory: its lock against a second process, and its database, which is checked before use."""
 
 import fcntl
 import logging
@@ -32,8 +32,8 @@ class StoreError(Exception):
 def lock(directory: Path) -> IO[str]:
     """Create the directory if needed and lock it. Returns the lock file, which contains the process id.
 
-    The lock is released when the file is closed or the process ends. Raises StoreError if another process holds the
-    lock, or the directory cannot be created or written.
+    The lock is released when the file is closed or the process ends. Raises StoreError if another process
+    holds the lock, or the directory cannot be created or written.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -60,9 +60,12 @@ def lock(directory: Path) -> IO[str]:
 
 
 def open_database(directory: Path) -> sqlite3.Connection:
-    """Connect to the directory's database of records. Creates its tables, or converts those of an older version.
+    """Connect to the directory's database of records.
 
-    Raises StoreError if the database is damaged, belongs to another program, or was written by a newer reassignd.
+    Creates its tables, or converts those of an older version.
+
+    Raises StoreError if the database is damaged, belongs to another program, or was written by a newer
+    reassignd.
     """
     path = directory / DATABASE
     wal = directory / f"{DATABASE}-wal"
@@ -73,10 +76,11 @@ def open_database(directory: Path) -> sqlite3.Connection:
         raise damaged(directory, f"{DATABASE} is missing or empty but its log is there")
     try:
         if not path.exists():
-            # SQLite gives its log and its index the mode of the database. An existing file is never opened here: closing
-            # it would release the locks that SQLite holds on it.
+            # SQLite gives its log and its index the mode of the database. An existing file is never opened
+            # here: closing it would release the locks that SQLite holds on it.
             os.close(open_private(path, os.O_WRONLY | os.O_EXCL))
-        # Transactions begin and end explicitly. The writer is another thread than the one that opens the database.
+        # Transactions begin and end explicitly. The writer is another thread than the one that opens the
+        # database.
         database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path} cannot be opened ({error}); check its permissions") from error
@@ -122,7 +126,10 @@ def _failed(directory: Path, error: sqlite3.Error) -> StoreError:
 
 
 def _warn_if_open(directory: Path) -> None:
-    """Log a warning if others can enter the directory. Its mode is not changed: a backup may need to read it."""
+    """Log a warning if others can enter the directory.
+
+    Its mode is not changed: a backup may need to read it.
+    """
     if directory.stat().st_mode & OTHERS:
         log.warning(
             "others can enter the data directory %s; `chmod -R go= %s` closes it", directory, directory
@@ -156,8 +163,8 @@ def _prepare(database: sqlite3.Connection, directory: Path) -> None:
         raise damaged(directory, "no format version")
     if row[0] > FORMAT:
         raise StoreError(
-            f"records in {directory} were written by a newer reassignd (format {row[0]}, this one reads {FORMAT}); "
-            "start that version or choose another directory"
+            f"records in {directory} were written by a newer reassignd (format {row[0]}, this one reads"
+            f" {FORMAT}); start that version or choose another directory"
         )
     for version in range(row[0], FORMAT):
         database.executescript("BEGIN; " + UPGRADES[version])

@@ -1,7 +1,8 @@
-"""The store in SQLite: one typed table for each kind of record, one writer thread, one flush for all waiting commits.
+"""The store in SQLite: a table for each kind of record, one writer thread, one flush for waiting commits.
 
-`sqlite3 records.db 'select * from reassignments'` shows the durable records: replica lists are text such as `1,2,3`.
-`backends.sqlite.tables` converts records to rows; `backends.sqlite.datadir` locks and checks the directory.
+`sqlite3 records.db 'select * from reassignments'` shows the durable records: replica lists are text such as
+`1,2,3`. `backends.sqlite.tables` converts records to rows; `backends.sqlite.datadir` locks and checks the
+directory.
 """
 
 import asyncio
@@ -29,7 +30,8 @@ _CHUNK = 6_000
 """Changes converted to rows at a time, so that the event loop never waits long for the GIL."""
 
 PART = 3_000
-"""Changes of a decision that are written while the rest is decided. With fewer, statements have too few rows."""
+"""Changes of a decision that are written while the rest is decided. With fewer, statements have too few
+rows."""
 
 INDEX_SECONDS = 1.0
 """Time after an entry of the audit log until its topics are indexed."""
@@ -50,9 +52,9 @@ class _Commit(NamedTuple):
 class SqliteStore:
     """Implements `controller.ports.Store` in a directory that it locks and, if needed, creates.
 
-    All calls of `commit` belong to one event loop. After a failed commit all later ones fail: memory is then ahead of
-    the disk. Raises StoreError if the directory is in use, is damaged, was written by a newer version, or cannot be
-    written.
+    All calls of `commit` belong to one event loop. After a failed commit all later ones fail: memory is then
+    ahead of the disk. Raises StoreError if the directory is in use, is damaged, was written by a newer
+    version, or cannot be written.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -152,7 +154,9 @@ class SqliteStore:
             self._end_transaction()
 
     def _next_group(self) -> list[_Commit]:
-        """Wait for commits and return all that are waiting; an empty list when the store closes or the index is due.
+        """Wait for commits and return all that are waiting.
+
+        An empty list when the store closes or the index is due.
 
         The index waits for the end of a transaction with a part.
         """
@@ -211,8 +215,8 @@ class SqliteStore:
         except sqlite3.Error as error:
             self._fail(
                 StoreError(
-                    f"records cannot be written to {self._directory} ({error}); "
-                    "free disk space or mend the disk, then start again: nothing that was acknowledged is lost"
+                    f"records cannot be written to {self._directory} ({error}); free disk space or mend the"
+                    " disk, then start again: nothing that was acknowledged is lost"
                 )
             )
         except (OverflowError, TypeError, ValueError) as error:
@@ -227,7 +231,10 @@ class SqliteStore:
 
 
 def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> bool:
-    """Apply the changes table by table: their order matters only within a table. Return whether the audit log has new entries."""
+    """Apply the changes table by table: their order matters only within a table.
+
+    Return whether the audit log has new entries.
+    """
     by_class: defaultdict[Any, list[Any]] = defaultdict(list)
     for change in changes:
         by_class[type(change)].append(change)
@@ -250,7 +257,10 @@ def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> bool:
 
 
 def _apply_mixed(kind: type[Record], database: sqlite3.Connection, changes: Sequence[Change]) -> None:
-    """Apply all deletes of this kind, then all upserts. Of several changes of a key only the last one has an effect."""
+    """Apply all deletes of this kind, then all upserts.
+
+    Of several changes of a key only the last one has an effect.
+    """
     deleted: dict[object, None] = {}
     put: dict[object, Record] = {}
     for change in changes:

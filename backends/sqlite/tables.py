@@ -1,4 +1,6 @@
-"""The tables of the database, which are readable with the sqlite3 command; `backends.record_forms` has their columns.
+"""The tables of the database, which are readable with the sqlite3 command.
+
+`backends.record_forms` has their columns.
 
 `Table` has the SQL statements of one: upserts and deletes of many rows each, and loading.
 """
@@ -13,8 +15,8 @@ from backends.record_forms import FORMS, RecordForm, Row
 from controller.model.cluster import Record, Topic
 
 _ROWS = 1_000, 50, 1
-"""Rows of a statement. Each statement releases the GIL once, and a busy event loop is slow to give it back. Few sizes need
-few prepared statements."""
+"""Rows of a statement. Each statement releases the GIL once, and a busy event loop is slow to give it back.
+Few sizes need few prepared statements."""
 _DELETED = 50, 1
 """Keys of a statement. SQLite limits the depth of expressions."""
 _LOADED = 1_000
@@ -42,7 +44,10 @@ class Table:
         self._select = f"SELECT {listed} {source} ORDER BY {order}"
 
     def upsert(self, database: sqlite3.Connection, records: Sequence[Any]) -> None:
-        """Insert the records in order. A record whose key exists replaces the values and keeps its position."""
+        """Insert the records in order.
+
+        A record whose key exists replaces the values and keeps its position.
+        """
         for count, values in _batches(map(self._form.to_row, records), len(records)):
             database.execute(
                 f"{self._insert}{_placeholders(len(self._form.columns), count)}{self._conflict}", values
@@ -98,7 +103,10 @@ def _runs(keys: Iterable[Row]) -> Iterator[_Run]:
 def _batches(
     rows: Iterable[Row], count: int, sizes: Sequence[int] = _ROWS
 ) -> Iterator[tuple[int, list[Any]]]:
-    """Yield groups of rows as (number of rows, flat values); each group has the largest of the sizes that is left."""
+    """Yield groups of rows as (number of rows, flat values).
+
+    Each group has the largest of the sizes that is left.
+    """
     rows = iter(rows)
     for size in sizes:
         times, count = divmod(count, size)
@@ -122,8 +130,8 @@ _SUBMISSION_EPOCH = "ALTER TABLE submissions ADD COLUMN epoch INTEGER NOT NULL D
 
 _ACCESS = """
 CREATE TABLE acls (
-    kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL, host TEXT NOT NULL,
-    operation TEXT NOT NULL, permission TEXT NOT NULL,
+    kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL,
+    host TEXT NOT NULL, operation TEXT NOT NULL, permission TEXT NOT NULL,
     PRIMARY KEY (kind, name, pattern, principal, host, operation, permission)
 ) WITHOUT ROWID;
 CREATE TABLE scram_credentials (
@@ -188,7 +196,10 @@ UPGRADES = {
 
 
 def _order(kind: type[Record]) -> str:
-    """Return the columns that order the records of a kind. SQLite numbers the rows of topics without a column."""
+    """Return the columns that order the records of a kind.
+
+    SQLite numbers the rows of topics without a column.
+    """
     form = FORMS[kind]
     if form.ordered:
         return "rowid" if kind is Topic else "sequence"

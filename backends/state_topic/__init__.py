@@ -1,1 +1,4 @@
-"""Records in a compacted topic of the cluster: several instances, one active, fenced by the producer epoch."""
+"""Records in a compacted topic of the cluster.
+
+Several instances, one active, fenced by the producer epoch.
+"""

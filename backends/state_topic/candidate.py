@@ -1,7 +1,8 @@
 """A standby: it follows the log, and claims the term when the active instance is silent or has released it.
 
-The claim is the moment of fencing, not the new epoch: the leader of the partition refuses older epochs from the first
-batch of a newer one on. What an earlier instance writes before the claim is read by all, so it is valid.
+The claim is the moment of fencing, not the new epoch: the leader of the partition refuses older epochs from
+the first batch of a newer one on. What an earlier instance writes before the claim is read by all, so it is
+valid.
 """
 
 import asyncio
@@ -37,16 +38,16 @@ class ClaimedTerm:
     claimed: float
     """When the claim was sent, which begins the lease."""
     steps_from: float
-    """Steps wait until then. Later than now if another instance wrote between the last fetch and the claim: it may
-    have believed that it was active."""
+    """Steps wait until then. Later than now if another instance wrote between the last fetch and the claim:
+    it may have believed that it was active."""
 
 
 class Candidate:
     """Follows the log with `history` and claims the term.
 
-    `new_claim` makes the claim of this instance after the last claim, for its producer. `on_read` is called after each
-    answered fetch; the argument tells whether the end of the log was read. No term is claimed while
-    `may_claim` returns False.
+    `new_claim` makes the claim of this instance after the last claim, for its producer. `on_read` is called
+    after each answered fetch; the argument tells whether the end of the log was read. No term is claimed
+    while `may_claim` returns False.
     """
 
     def __init__(
@@ -116,7 +117,8 @@ class Candidate:
             return None
         now = self._clock.now()
         if now - self._answered > self._timings.outage and self._heard < inf:
-            # The active instance may have been cut off as well. It is given a part of a session to write first.
+            # The active instance may have been cut off as well. It is given a part of a session to write
+            # first.
             self._heard = max(self._heard, now - self._timings.session * 2 / 3)
         self._answered = now
         history.end_offset = fetched.end_offset
@@ -149,14 +151,18 @@ class Candidate:
         if steps_from is None:
             return None
         if history.last_term >= claim.term:
-            # Another instance has claimed the same term just before. Terms must increase: brokers compare them.
+            # Another instance has claimed the same term just before. Terms must increase: brokers compare
+            # them.
             claim = structs.replace(claim, term=history.last_term + 1)
             sent = await self._append(claim, FIRST_SEQUENCE)
             return ClaimedTerm(claim, FIRST_SEQUENCE + 1, sent, steps_from)
         return ClaimedTerm(claim, FIRST_SEQUENCE, sent, steps_from)
 
     async def _read_claim(self, claim: Claim, looked: int) -> float | None:
-        """Read to the claim. Return from when on steps may be sent; None if the claim is not the valid one."""
+        """Read to the claim.
+
+        Return from when on steps may be sent; None if the claim is not the valid one.
+        """
         history, steps_from = self._history, -inf
         until = self._clock.now() + self._timings.session
         while self._clock.now() < until:

@@ -1,4 +1,7 @@
-"""The claim, the record by which an instance becomes the active one, and its lease: how long it may answer and send."""
+"""The claim, the record by which an instance becomes the active one, and its lease.
+
+How long it may answer and send.
+"""
 
 from math import inf
 
@@ -39,9 +42,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     def follows(self, last: "Claim | None") -> bool:
         """Tell whether this claim is valid after `last`.
 
-        Within a producer id the broker orders the epochs, and refuses the batches of the older one. An id is replaced
-        when its epochs are used up or when the coordinator has forgotten it. The new id fences nobody; therefore its
-        claim must name the last one, so of two such claims at the same time only the first is valid.
+        Within a producer id the broker orders the epochs, and refuses the batches of the older one. An id is
+        replaced when its epochs are used up or when the coordinator has forgotten it. The new id fences
+        nobody; therefore its claim must name the last one, so of two such claims at the same time only the
+        first is valid.
         """
         if last is None or last.producer == self.producer:
             return True
@@ -68,7 +72,8 @@ def decode_claim(value: bytes) -> Claim | None:
 class Lease:
     """Valid for some seconds from the sending of the last batch that was acknowledged.
 
-    The time before the sending counts, because a standby starts its session when it reads the batch, which is later.
+    The time before the sending counts, because a standby starts its session when it reads the batch, which is
+    later.
     """
 
     def __init__(self, clock: Clock, seconds: float) -> None:
@@ -96,7 +101,10 @@ class Lease:
 
 
 class StepPermit:
-    """Tells whether steps and other writes may be sent to the upstream: only with a valid lease, from a time on."""
+    """Tells whether steps and other writes may be sent to the upstream.
+
+    Only with a valid lease, from a time on.
+    """
 
     def __init__(self, lease: Lease, clock: Clock, steps_from: float) -> None:
         self._lease, self._clock, self._from = lease, clock, steps_from

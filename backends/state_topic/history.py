@@ -1,11 +1,12 @@
 """The rows of the state topic after the order rule.
 
-After a claim only the batches of its producer are valid, until the next claim. All instances read the same log, so
-they drop the same batches. A transaction is valid from its commit marker on; its batches are held until then.
+After a claim only the batches of its producer are valid, until the next claim. All instances read the same
+log, so they drop the same batches. A transaction is valid from its commit marker on; its batches are held
+until then.
 
-Compaction does not know the rule: it keeps the newest value of a key, also one of a dropped batch, and it removes old
-claims. Therefore the active instance writes its own value of each key of a dropped batch again (`take_repairs`), and
-a reader that has seen no claim yet accepts all batches.
+Compaction does not know the rule: it keeps the newest value of a key, also one of a dropped batch, and it
+removes old claims. Therefore the active instance writes its own value of each key of a dropped batch again
+(`take_repairs`), and a reader that has seen no claim yet accepts all batches.
 """
 
 import asyncio
@@ -35,7 +36,8 @@ class History:
     def __init__(self) -> None:
         self.rows: dict[bytes, bytes] = {}
         self.changed: dict[bytes, None] | None = None
-        """Keys of rows that have changed since they were decoded (`DecodedRows`); None if nobody decodes them."""
+        """Keys of rows that have changed since they were decoded (`DecodedRows`); None if nobody decodes
+        them."""
         self.claim: Claim | None = None
         self.last_term = 0
         """The term of the claim that the present one replaced."""
@@ -68,7 +70,9 @@ class History:
                 self.next_offset = batch.header.last_offset + 1
 
     def repairs_after(self, sequence: int) -> list[BatchRecord] | None:
-        """Take the repairs when all batches of the active instance before `sequence` were read; else return None.
+        """Take the repairs when all batches of the active instance before `sequence` were read.
+
+        Else return None.
 
         Earlier, the instance may have written newer values of the same keys than those that were read.
         """
@@ -186,7 +190,10 @@ class DecodedRows:
             await clock.sleep(PAUSE_SECONDS if self.obstacle is None else RETRY_SECONDS)
 
     async def take(self) -> tuple[RowWriter, Iterator[Record]]:
-        """Return a writer that knows the rows, and the records in the order of `Store.load`. Raises DecodeError."""
+        """Return a writer that knows the rows, and the records in the order of `Store.load`.
+
+        Raises DecodeError.
+        """
         await self._decode()
         self._history.changed = None
         rows, self._rows = list(self._rows.items()), {}
@@ -203,7 +210,10 @@ class DecodedRows:
         return self._writer, (row.record for row in heapq.merge(*sorted_slices, key=load_order))
 
     async def _decode(self) -> None:
-        """Decode what has changed; other tasks run after each slice. What remains at an error is kept for later."""
+        """Decode what has changed; other tasks run after each slice.
+
+        What remains at an error is kept for later.
+        """
         history, keys, done = self._history, list(self._history.changed or ()), 0
         history.changed = {}
         try:

@@ -1,8 +1,8 @@
 """The state topic in a Kafka cluster: Produce, Fetch and the transaction coordinator.
 
-The log is addressed by the topic's id where the broker can do that: a topic that was deleted and made again has the
-same name, and would accept records after an empty history. Transactions use versions before KIP-890's second part,
-in which each transaction raises the epoch.
+The log is addressed by the topic's id where the broker can do that: a topic that was deleted and made again
+has the same name, and would accept records after an empty history. Transactions use versions before KIP-890's
+second part, in which each transaction raises the epoch.
 """
 
 import logging
@@ -150,7 +150,8 @@ class KafkaStateLog:
             )
             code = response.responses[0].partition_responses[0].error_code
             if code == ErrorCode.INVALID_TXN_STATE and not transactional:
-                # The markers of the last transaction are being written: until then Kafka takes no other batches.
+                # The markers of the last transaction are being written: until then Kafka takes no other
+                # batches.
                 raise _UsualError(f"Produce on the state topic {self._topic}: {error_name(code)}")
             if code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
                 self._check(code, "Produce")
@@ -215,7 +216,7 @@ class KafkaStateLog:
         return broker
 
     def _check(self, code: int, api: str) -> None:
-        """Raise for an error: FencedError and TopicReplacedError end the use of the log, OSError is repeated."""
+        """Raise for an error: FencedError and TopicReplacedError end the log's use, OSError is repeated."""
         if code == ErrorCode.NONE:
             return
         topic = self._topic

@@ -33,8 +33,8 @@ class Fetched(NamedTuple):
 class StateLog(Protocol):
     """The one partition of the state topic.
 
-    All operations raise OSError without an answer in time. After an append it is then unknown whether the batch is
-    in the log; the same batch with the same sequence can be sent again, and is in the log once.
+    All operations raise OSError without an answer in time. After an append it is then unknown whether the
+    batch is in the log; the same batch with the same sequence can be sent again, and is in the log once.
     """
 
     async def fetch(self, offset: int, *, wait: bool = True) -> Fetched:
@@ -42,7 +42,10 @@ class StateLog(Protocol):
         ...
 
     async def new_epoch(self) -> Producer:
-        """Raise the epoch of the transactional id; the transaction of an older epoch ends before this returns."""
+        """Raise the epoch of the transactional id.
+
+        The transaction of an older epoch ends before this returns.
+        """
         ...
 
     async def append(

@@ -52,8 +52,8 @@ def read_meta(
 ) -> Meta | None:
     """Return the meta row, or None if no instance was active yet.
 
-    Raises StateTopicError for the rows of another cluster, of a newer format, or, unless `moved` is set, for rows that
-    were moved to a data directory; and DecodeError.
+    Raises StateTopicError for the rows of another cluster, of a newer format, or, unless `moved` is set, for
+    rows that were moved to a data directory; and DecodeError.
     """
     value = rows.get(META_KEY)
     if value is None:
@@ -63,8 +63,8 @@ def read_meta(
         number = decode_foreign(value, _ANY).get("format")
         if isinstance(number, int) and number > FORMAT:
             raise StateTopicError(
-                f"the state topic {topic} has format {number}, and this version knows formats up to {FORMAT}: "
-                "start the newer version"
+                f"the state topic {topic} has format {number}, and this version knows formats up to"
+                f" {FORMAT}: start the newer version"
             )
         meta = decode_foreign(value, _META)
     except msgspec.DecodeError as error:
@@ -76,8 +76,8 @@ def read_meta(
         )
     if meta.moved_to and not moved:
         raise StateTopicError(
-            f"the records of the state topic {topic} were moved to the data directory {meta.moved_to}: start with "
-            "state=directory there, or move them back with `reassignd state import`"
+            f"the records of the state topic {topic} were moved to the data directory {meta.moved_to}: start"
+            " with state=directory there, or move them back with `reassignd state import`"
         )
     return meta
 

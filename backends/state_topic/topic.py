@@ -1,7 +1,8 @@
 """Creation and checks of the state topic.
 
-The topic is created by an instance that is about to claim a term, never by the broker's automatic creation. An existing
-topic is used as it is: settings that lose records are refused, settings that risk them are warned of.
+The topic is created by an instance that is about to claim a term, never by the broker's automatic creation.
+An existing topic is used as it is: settings that lose records are refused, settings that risk them are warned
+of.
 """
 
 import asyncio
@@ -41,7 +42,8 @@ SETTINGS = {
     "max.compaction.lag.ms": str(24 * 3_600_000),
     "delete.retention.ms": str(24 * 3_600_000),
 }
-"""Configs of a new topic besides min.insync.replicas. Only closed segments are compacted, so they are small."""
+"""Configs of a new topic besides min.insync.replicas. Only closed segments are compacted, so they are
+small."""
 
 
 class StateTopicError(Exception):
@@ -69,7 +71,8 @@ async def open_topic(client: BrokerClient, name: str, replication: int) -> State
             log.info("created the state topic %s with %d replicas", name, replication)
     if topic.partitions != 1:
         raise StateTopicError(
-            f"the state topic {name} has {topic.partitions} partitions; it must have one: set state.topic to another name"
+            f"the state topic {name} has {topic.partitions} partitions; it must have one: set state.topic to"
+            " another name"
         )
     for warning in check_configs(name, topic.replication, await _configs(client, name)):
         log.warning("%s", warning)
@@ -98,7 +101,10 @@ async def find_topic(client: BrokerClient, name: str) -> StateTopic | None:
 
 
 def check_configs(name: str, replication: int, configs: Mapping[str, str]) -> Sequence[str]:
-    """Return the warnings about the configs. Raises StateTopicError for configs with which records would be lost."""
+    """Return the warnings about the configs.
+
+    Raises StateTopicError for configs with which records would be lost.
+    """
     if (policy := configs.get(CLEANUP)) != SETTINGS[CLEANUP]:
         raise StateTopicError(
             f"the state topic {name} has {CLEANUP}={policy}, which deletes records: set it to compact"
@@ -116,13 +122,13 @@ def check_configs(name: str, replication: int, configs: Mapping[str, str]) -> Se
         warnings.append(f"the state topic {name} has one replica: if its broker is lost, all plans are lost")
     elif int(configs.get(MIN_ISR, 1)) < replication - 1:
         warnings.append(
-            f"the state topic {name} has {MIN_ISR}={configs.get(MIN_ISR)}; {replication - 1} keeps its records when"
-            " a broker is lost"
+            f"the state topic {name} has {MIN_ISR}={configs.get(MIN_ISR)}; {replication - 1} keeps its"
+            " records when a broker is lost"
         )
     if compression == "producer":
         warnings.append(
-            f"the state topic {name} has {COMPRESSION}=producer: a compressed batch of another program could not be read;"
-            " set it to uncompressed"
+            f"the state topic {name} has {COMPRESSION}=producer: a compressed batch of another program could"
+            " not be read; set it to uncompressed"
         )
     if configs.get(UNCLEAN_ELECTION) == "true":
         warnings.append(
@@ -153,7 +159,10 @@ async def watch_configs(client: BrokerClient, name: str, clock: Clock) -> None:
 async def create_topic(
     client: BrokerClient, name: str, replication: int, settings: Mapping[str, str]
 ) -> bool:
-    """Create a topic with one partition, or return False if it exists. Raises StateTopicError and BrokerError."""
+    """Create a topic with one partition, or return False if it exists.
+
+    Raises StateTopicError and BrokerError.
+    """
     settings = {**settings, MIN_ISR: str(max(1, replication - 1))}
     configs = [CreatableTopicConfig(config, value) for config, value in settings.items()]
     response = await client.ask(
@@ -162,8 +171,8 @@ async def create_topic(
     (row,) = response.topics
     if row.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
         raise StateTopicError(
-            f"the state topic {name} cannot have {replication} replicas ({row.error_message}): start more brokers,"
-            f" or set {REPLICATION_SETTING}"
+            f"the state topic {name} cannot have {replication} replicas ({row.error_message}): start more"
+            f" brokers, or set {REPLICATION_SETTING}"
         )
     if row.error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
         return False  # Another instance has created it at the same time.

@@ -1,4 +1,6 @@
-"""The writer of the active instance: commits, heartbeats and the lease; and the store, whose changes it commits.
+"""The writer of the active instance: commits, heartbeats and the lease.
+
+And the store, whose changes it commits.
 
 The rows of a large commit are divided into record batches, so that they can be prepared in slices.
 """
@@ -69,7 +71,8 @@ REPAIR_PAUSE_SECONDS = 0.01
 log = logging.getLogger(__name__)
 
 Repairs = Callable[[int], Sequence[BatchRecord] | None]
-"""Returns the rows to write again when all batches before a sequence were read, else None (`History.repairs_after`)."""
+"""Returns the rows to write again when all batches before a sequence were read, else None
+(`History.repairs_after`)."""
 
 
 def _no_repairs(_: int) -> Sequence[BatchRecord]:
@@ -259,8 +262,8 @@ class StateTopicStore:
 
     async def _commit_in_slices(self, changes: Sequence[Change], before: asyncio.Future[None] | None) -> None:
         if before is not None:
-            # Rows are encoded in the order of the commits, because the encoder numbers them. An earlier commit that
-            # fails has ended the term; the writer refuses this one as well.
+            # Rows are encoded in the order of the commits, because the encoder numbers them. An earlier
+            # commit that fails has ended the term; the writer refuses this one as well.
             await asyncio.wait([before])
         rows = Batches()
         for start in range(0, len(changes), ENCODED_PER_SLICE):

@@ -51,8 +51,8 @@ async def ignore_brokers(_: Mapping[int, tuple[str, int]]) -> None:
 class UpstreamBackend:
     """Implements `controller.ports.Backend`. `submit` passes events to the controller.
 
-    `on_brokers` is called with the brokers' addresses before the controller gets them. `on_failure` is called once,
-    with the first unexpected error of a task.
+    `on_brokers` is called with the brokers' addresses before the controller gets them. `on_failure` is called
+    once, with the first unexpected error of a task.
     """
 
     def __init__(
@@ -157,7 +157,10 @@ class UpstreamBackend:
         await self.sizes.learn(names)
 
     async def look(self) -> None:
-        """Submit everything that the upstream shows at this moment, see `UpstreamPoller.look`. Raises BrokerError."""
+        """Submit everything that the upstream shows at this moment, see `UpstreamPoller.look`.
+
+        Raises BrokerError.
+        """
         await self._poller.look()
 
     async def stop(self) -> None:

@@ -35,7 +35,8 @@ class DescribedBroker(NamedTuple):
 class DescribedPartition(NamedTuple):
     """A partition.
 
-    `replicas` does not contain those that are being added; `bytes` is the size of one replica, None if it is not known.
+    `replicas` does not contain those that are being added; `bytes` is the size of one replica, None if it is
+    not known.
 
     `target` has the replicas after the ongoing reassignment; it is None if there is none.
     """

@@ -1,8 +1,8 @@
 """The durable records of a gateway.
 
-Brokers and partitions of the upstream are not stored: polls return them after each start. Topics are stored with their
-ids, so a topic that was deleted and made again meanwhile is noticed. The file in which older versions kept the throttle
-that they had set is read once, then removed.
+Brokers and partitions of the upstream are not stored: polls return them after each start. Topics are stored
+with their ids, so a topic that was deleted and made again meanwhile is noticed. The file in which older
+versions kept the throttle that they had set is read once, then removed.
 """
 
 import json

@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.ENDED}
 
 NOT_KNOWN_YET = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE}
-"""Errors of a topic that was just created. The second one is of old brokers, which create internal topics when
-Metadata names them."""
+"""Errors of a topic that was just created. The second one is of old brokers, which create internal topics
+when Metadata names them."""
 UNKNOWN_TOPIC_RETRIES = 10
 """Retries for a topic that a broker does not know yet; KRaft controllers, which know it, do not answer
 Metadata."""
@@ -54,8 +54,8 @@ class PollIntervals(NamedTuple):
     """Idle time after a poll of everything, as a multiple of its duration; 100,000 partitions take about half
     a second."""
     whole_longest: float = 60.0
-    """Longest idle time after a poll of everything: one late answer must not hide for minutes that a partition has a
-    leader again."""
+    """Longest idle time after a poll of everything: one late answer must not hide for minutes that a
+    partition has a leader again."""
 
 
 class UpstreamPoller:
@@ -78,7 +78,8 @@ class UpstreamPoller:
         self._whole_every = self._intervals.whole
         self._moves: dict[TopicPartition, UpstreamMove] = {}
         self._followed: dict[TopicPartition, UpstreamMove] | None = None
-        """The moves of a poll that the controller has followed conclusively, if it has decided nothing since."""
+        """The moves of a poll that the controller has followed conclusively, if it has decided nothing
+        since."""
         self._brokers_at = self._whole_at = float("-inf")
         self._looks = self._looked = 0
         """The number of the last `look` that has begun, and of the last one that has succeeded."""
@@ -99,7 +100,8 @@ class UpstreamPoller:
     async def look(self) -> None:
         """Poll everything now, and from all brokers that answer. Raises BrokerError.
 
-        When this returns, the state has every replica that existed at the call. Calls share a poll that began after them.
+        When this returns, the state has every replica that existed at the call. Calls share a poll that began
+        after them.
         """
         before = self._looks
         async with self._polling:

@@ -1,4 +1,4 @@
-"""Effects as requests of API keys 45 and 43, responses as outcomes (KIP-455, KIP-460), and counters of both."""
+"""Effects as requests 45 and 43, responses as outcomes (KIP-455, KIP-460), and counters of both."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -138,7 +138,10 @@ class RowSubmitter:
 
 
 def _log_in_doubt(answered: Iterable[Answered]) -> None:
-    """Log rows without an answer. Nor has the controller answered if a broker says that the request timed out."""
+    """Log rows without an answer.
+
+    Nor has the controller answered if a broker says that the request timed out.
+    """
     lost = [outcome.text for _, _, outcome in answered if outcome.error is ErrorCode.REQUEST_TIMED_OUT]
     if lost:
         log.warning(

@@ -102,8 +102,8 @@ class ThrottleConfigs:
         if self._late_since is None:
             self._late_since = self._clock.now()
             log.warning(
-                "steps start before their throttle is set: the upstream did not answer within %.0f s. It is set"
-                " as soon as it answers",
+                "steps start before their throttle is set: the upstream did not answer within %.0f s. It is"
+                " set as soon as it answers",
                 PATIENCE_SECONDS,
             )
 
@@ -213,8 +213,8 @@ class ThrottleConfigs:
     def _counts(self, kind: ResourceType, name: str, config: DescribeConfigsResourceResult) -> bool:
         """Whether the value is that of the resource, or of all brokers.
 
-        With a lease the latter does not count: Kafka shows it as soon as the broker's own rate is removed, and it can
-        be equal to that.
+        With a lease the latter does not count: Kafka shows it as soon as the broker's own rate is removed,
+        and it can be equal to that.
         """
         if config.config_source == ConfigSource.DYNAMIC_DEFAULT_BROKER:
             return (kind, name, config.name) not in self._state.leases

@@ -1,7 +1,7 @@
 """The responses of a poll as the controller's types, and Metadata of all brokers in one view.
 
-A broker may lag behind the controller, which does not answer Metadata itself. So a new topic may be unknown at some
-brokers: an answer that there is no such replica needs to ask all of them.
+A broker may lag behind the controller, which does not answer Metadata itself. So a new topic may be unknown
+at some brokers: an answer that there is no such replica needs to ask all of them.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from protocol.messages.metadata_response import MetadataResponse, MetadataRespon
 def polled_topics(response: MetadataResponse, keys: set[TopicPartition] | None) -> list[UpstreamTopic]:
     """Return the topics of the response with the partitions in `keys`; None includes all partitions.
 
-    Topics with an error are left out: they do not exist, or their metadata is not complete yet. Raises BrokerError for
-    an answer that makes no sense: the controller uses the numbers as indexes.
+    Topics with an error are left out: they do not exist, or their metadata is not complete yet. Raises
+    BrokerError for an answer that makes no sense: the controller uses the numbers as indexes.
     """
     topics = []
     for topic in response.topics:
@@ -111,8 +111,8 @@ async def ask_every_broker(client: UpstreamPort) -> list[UpstreamTopic]:
 def merged(views: Iterable[Iterable[UpstreamTopic]]) -> list[UpstreamTopic]:
     """Return one view: of each partition the newest row.
 
-    That is the row with the latest leader epoch, and of equal ones the longest list: a new leader epoch begins when a
-    reassignment or a cancel drops replicas, and none when replicas are only added.
+    That is the row with the latest leader epoch, and of equal ones the longest list: a new leader epoch
+    begins when a reassignment or a cancel drops replicas, and none when replicas are only added.
     """
     found: dict[str, UpstreamTopic] = {}
     for view in views:

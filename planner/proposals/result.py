@@ -33,7 +33,10 @@ class BrokerChange(NamedTuple):
 
 
 class InSyncLoss(NamedTuple):
-    """Partitions that have fewer replicas in sync after the plan than before. New replicas are in sync by then."""
+    """Partitions that have fewer replicas in sync after the plan than before.
+
+    New replicas are in sync by then.
+    """
 
     partitions: int
     keeping_others: int
@@ -59,11 +62,13 @@ class Proposal(NamedTuple):
     bytes_bound: int = 0
     """No plan for the same goal copies fewer bytes than this."""
     topic_excess_before: int = 0
-    """Replicas above the even share of their topic on a broker, rounded up; over all brokers that may hold replicas."""
+    """Replicas above the even share of their topic on a broker, rounded up; over all brokers that may hold
+    replicas."""
     topic_excess_after: int = 0
     in_sync_loss: InSyncLoss = InSyncLoss(0, 0)
     below_min_isr: int = 0
-    """Partitions that get fewer replicas than `min.insync.replicas`: producers with acks=all could not write to them."""
+    """Partitions that get fewer replicas than `min.insync.replicas`: producers with acks=all could not write
+    to them."""
     notes: tuple[str, ...] = ()
     """One line each: warnings, and goals that were relaxed for other goals."""
 
@@ -79,7 +84,7 @@ class Proposal(NamedTuple):
 
     @property
     def uneven(self) -> tuple[BrokerChange, ...]:
-        """Brokers that stay outside of their range, because the rack rule or the budget leave no other place."""
+        """Brokers that stay outside of their range: the rack rule or the budget leave no other place."""
         return tuple(
             each
             for each in self.brokers

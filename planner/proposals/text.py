@@ -72,8 +72,8 @@ def summary(proposal: Proposal) -> list[str]:
         lines.append(f"{counted(loss.partitions, 'partition')} would lose a replica in sync{_others(loss)}")
     if below := proposal.below_min_isr:
         lines.append(
-            f"{counted(below, 'partition')} would have fewer replicas than min.insync.replicas: producers with acks=all "
-            "could not write"
+            f"{counted(below, 'partition')} would have fewer replicas than min.insync.replicas: producers"
+            " with acks=all could not write"
         )
     if proposal.rack_excess_before or proposal.rack_excess_after:
         lines.append(
@@ -82,8 +82,8 @@ def summary(proposal: Proposal) -> list[str]:
         )
     if proposal.topic_excess_before or proposal.topic_excess_after:
         lines.append(
-            f"topics: {counted(proposal.topic_excess_before, 'replica')} above the even share of a topic on a broker "
-            f"before, {proposal.topic_excess_after:,} after"
+            f"topics: {counted(proposal.topic_excess_before, 'replica')} above the even share of a topic on"
+            f" a broker before, {proposal.topic_excess_after:,} after"
         )
     return [*lines, *_notes(proposal)]
 
@@ -119,8 +119,8 @@ def _notes(proposal: Proposal) -> Iterator[str]:
     for each in proposal.uneven[:MOST_LINES]:
         if each.wanted is not None and not proposal.widened:
             yield (
-                f"broker {each.broker} gets {each.after.replicas:,} replicas instead of {each.wanted.least:,} to "
-                f"{each.wanted.most:,}: its partitions have no other place"
+                f"broker {each.broker} gets {each.after.replicas:,} replicas instead of"
+                f" {each.wanted.least:,} to {each.wanted.most:,}: its partitions have no other place"
             )
     yield from left_out_lines(proposal.left_out)
 

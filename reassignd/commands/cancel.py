@@ -142,8 +142,8 @@ def rollback(
 ) -> int:
     """Move all partitions of a job back to their original replicas, finished ones too.
 
-    The rollback is a job itself and runs under the same limits. Partitions that a later job took over are skipped
-    and printed.
+    The rollback is a job itself and runs under the same limits. Partitions that a later job took over are
+    skipped and printed.
     """
     if dry_run:
         preview = client.get(f"/v1/jobs/{number}/rollback")

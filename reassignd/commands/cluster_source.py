@@ -85,7 +85,10 @@ class Source(NamedTuple):
 
     @contextmanager
     def as_file(self, client: "Client") -> Iterator[Path]:
-        """Return a file or folder with the cluster: a temporary one for a server, brokers or a pipe. Raises like `chunks`."""
+        """Return a file or folder with the cluster: a temporary one for a server, brokers or a pipe.
+
+        Raises like `chunks`.
+        """
         if self.snapshot is not None and not self.snapshot.is_fifo():
             yield self.snapshot
             return

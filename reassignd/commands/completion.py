@@ -23,7 +23,10 @@ def job_numbers(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
 
 
 def limit_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names of limits, each with `=`: the letters first, then the configs, also those of KIP-435."""
+    """Return the names of limits, each with `=`.
+
+    The letters first, then the configs, also those of KIP-435.
+    """
     letters = [CompletionItem(f"{letter}=", help=MEANING[letter]) for letter in LETTERS.values()]
     configs = [
         CompletionItem(f"{name}=")

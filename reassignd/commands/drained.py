@@ -65,7 +65,10 @@ class Held(NamedTuple):
 def held_by(
     cluster: Snapshot, brokers: Collection[int], topics: Callable[[str], bool] = lambda _: True
 ) -> list[Held]:
-    """Return what each of the brokers holds, by id. Raises CommandError for a broker that the cluster does not know."""
+    """Return what each of the brokers holds, by id.
+
+    Raises CommandError for a broker that the cluster does not know.
+    """
     found: dict[int, list[TOPIC_PARTITION]] = {broker: [] for broker in sorted(brokers)}
     left_out = Counter[int]()
     for key, row in sorted(cluster.partitions.items()):

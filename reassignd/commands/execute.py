@@ -143,7 +143,10 @@ def finish(client: "Client", answer: dict[str, Any], wait: WaitOptions, shown: S
 
 
 def _print_faults(error: CommandError, shown: Shown) -> int:
-    """Print all wrong entries of the plan, for which the format or --verbose asks; else raise the error again."""
+    """Print all wrong entries of the plan, for which the format or --verbose asks.
+
+    Else raise the error again.
+    """
     if not error.faults or not (shown.verbose or shown.output_format == JSON):
         raise error
     if shown.output_format == JSON:
@@ -172,7 +175,10 @@ def _print_answer(answer: dict[str, Any], shown: Shown) -> None:
 
 
 def _keep_current(answer: dict[str, Any], given: Path | None) -> None:
-    """Write the current replicas to a file, or print them. The job is accepted already: nothing here may fail."""
+    """Write the current replicas to a file, or print them.
+
+    The job is accepted already: nothing here may fail.
+    """
     job, current = answer["job"], as_json(answer["rollback"])
     path = given
     if path is None and sys.stdout.isatty():

@@ -20,7 +20,9 @@ ORIGINS = {
     "measured": "the rate of the fastest broker now",
     "paced": "what pace permits now, or has permitted in the last half hour",
     "assumed": "assumed, because nothing moves now",
-    "unpaced": "assumed, because pace has permitted nothing in the last half hour; with producers it takes longer",
+    "unpaced": (
+        "assumed, because pace has permitted nothing in the last half hour; with producers it takes longer"
+    ),
 }
 """What the rates of `/v1/limits` are, by `rate_origin`."""
 

@@ -1,4 +1,7 @@
-"""Reassignments and jobs: `list`, `jobs` and `job` show them; `pause`, `resume`, `priority` and `throttle` change a job."""
+"""Reassignments and jobs: `list`, `jobs` and `job` show them.
+
+`pause`, `resume`, `priority` and `throttle` change a job.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +163,10 @@ def resume(client: "Client", output_format: str, number: int | None) -> None:
 @FORMAT
 @with_client
 def priority(client: "Client", output_format: str, number: int, priority: int) -> None:
-    """Change the priority of a job. Jobs with a higher priority start their steps first. Write -- before a negative number."""
+    """Change the priority of a job.
+
+    Jobs with a higher priority start their steps first. Write -- before a negative number.
+    """
     answer = client.post(f"/v1/jobs/{number}/priority", {"priority": priority})
     _print(output_format, answer, f"Job {number} has priority {priority}.")
 
@@ -171,7 +177,9 @@ def priority(client: "Client", output_format: str, number: int, priority: int) -
 @FORMAT
 @with_client
 def throttle(client: "Client", output_format: str, number: int, throttle: int | None) -> None:
-    """Change the throttle of a job: bytes per second, such as 50MB, or none. It applies at once, also to steps in flight.
+    """Change the throttle of a job: bytes per second, such as 50MB, or none.
+
+    It applies at once, also to steps in flight.
 
     The lowest of the throttles of the cluster (`reassignd limits`), the jobs and the schedule is in force.
     """

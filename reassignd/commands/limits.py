@@ -20,7 +20,10 @@ Value = int | float | str | None
 
 NO_LIMIT = {"none", "unlimited"}
 
-CONFIGS = "kafka-configs.sh --bootstrap-server HOST:PORT --entity-type brokers --entity-default --alter --add-config"
+CONFIGS = (
+    "kafka-configs.sh --bootstrap-server HOST:PORT --entity-type brokers --entity-default"
+    " --alter --add-config"
+)
 """The command that sets configs which are not limits."""
 
 TINY_THROTTLE = 10_000
@@ -70,10 +73,10 @@ def _number(text: str, name: str, value: str) -> int:
 def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_run: bool) -> None:
     """Show the limits, or change some of them. If one value is invalid, none is changed.
 
-    NAME is R, P, L, C, B, throttle, or the name of the config, also one of KIP-435. VALUE is a number from 1, or
-    none; that of the throttle may have a unit: throttle=50MB.
-    pace=auto moves as fast as producers permit; pace.ms=10 or pace.factor=1.5 is the latency that they may see.
-    A change applies from the next step on; steps in flight are not affected.
+    NAME is R, P, L, C, B, throttle, or the name of the config, also one of KIP-435. VALUE is a number from 1,
+    or none; that of the throttle may have a unit: throttle=50MB. pace=auto moves as fast as producers permit;
+    pace.ms=10 or pace.factor=1.5 is the latency that they may see. A change applies from the next step on;
+    steps in flight are not affected.
     """
     if dry_run:
         if not changes:

@@ -54,7 +54,8 @@ VERBOSE = click.option(
 WAIT = click.option(
     "--wait",
     is_flag=True,
-    help="Show progress until the job has ended. Exit with 1 if a partition did not reach its target, and with 3 after --timeout.",
+    help="Show progress until the job has ended. Exit with 1 if a partition did not reach its target, and"
+    " with 3 after --timeout.",
 )
 TIMEOUT = click.option(
     "--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="With --wait: give up after this time."
@@ -80,7 +81,8 @@ _CONNECTION_OPTIONS = (
         metavar="URL",
         envvar="REASSIGND_URL",
         default=DEFAULT_URL,
-        help=f"URL of the server's HTTP listener, or unix:PATH.  [env: REASSIGND_URL, default: {DEFAULT_URL}]",
+        help="URL of the server's HTTP listener, or unix:PATH.  [env: REASSIGND_URL, default:"
+        f" {DEFAULT_URL}]",
     ),
     click.option(
         "--token-file",
@@ -158,7 +160,10 @@ REMOTE = click.option("--remote", metavar="sc://HOST:PORT", help="Spark Connect 
 
 
 class Where(NamedTuple):
-    """A Spark master or a Spark Connect server; without both, and outside of spark-submit, Spark is not asked for."""
+    """A Spark master or a Spark Connect server.
+
+    Without both, and outside of spark-submit, Spark is not asked for.
+    """
 
     master: str | None = None
     remote: str | None = None

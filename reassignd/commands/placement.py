@@ -29,7 +29,8 @@ def _brokers(_: click.Context, __: click.Parameter, text: str | None) -> list[in
 def placement(client: "Client", output_format: str, exclude: Sequence[int], allow: Sequence[int]) -> None:
     """Show or change the brokers that new partitions are not placed on.
 
-    `propose drain --execute` excludes the drained brokers, and `propose add --execute` ends it. It is durable.
+    `propose drain --execute` excludes the drained brokers, and `propose add --execute` ends it. It is
+    durable.
     """
     if exclude or allow:
         answer = client.post("/v1/placement", {"exclude": exclude, "allow": allow})

@@ -60,8 +60,8 @@ def _by_letter(part: str) -> str:
     metavar="r=1,p=20,…",
     callback=_limits,
     default="",
-    help="Limits: r replicas of one partition in a step; at once p partitions, l leader movements, c replicas,"
-    " and b replicas to and from each broker; or the names of the configs. Unlimited by default.",
+    help="Limits: r replicas of one partition in a step; at once p partitions, l leader movements, c"
+    " replicas, and b replicas to and from each broker; or the names of the configs. Unlimited by default.",
 )
 @click.option(
     "--bandwidth",
@@ -83,7 +83,8 @@ def _by_letter(part: str) -> str:
     "output_format",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="Output format: a summary, or one line of JSON for each step, in the order of waves.  [default: text]",
+    help="Output format: a summary, or one line of JSON for each step, in the order of waves.  [default:"
+    " text]",
 )
 def plan(
     plan_file: Path,
@@ -96,8 +97,8 @@ def plan(
 ) -> None:
     """Forecast a reassignment: its steps, their waves, the bytes and the time.
 
-    Needs the plan and a snapshot only; it does not connect to a cluster and moves nothing. Plans of more than 50,000
-    partitions are computed with Spark, smaller ones too if --master or --remote is given.
+    Needs the plan and a snapshot only; it does not connect to a cluster and moves nothing. Plans of more than
+    50,000 partitions are computed with Spark, smaller ones too if --master or --remote is given.
     """
     try:
         cluster = read_snapshot(snapshot)

@@ -1,4 +1,4 @@
-"""The command `propose`: write a plan that meets a goal with the fewest moves. docs/proposals.md explains the method."""
+"""The command `propose`: write a plan that meets a goal with the fewest moves (docs/proposals.md)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -65,7 +65,8 @@ _GOAL_OPTIONS = (
     click.option(
         "--leaders",
         type=click.Choice(["balance", "keep"]),
-        help="Whether to even out preferred leaders.  [default: balance for add, balance and leaders, else keep]",
+        help="Whether to even out preferred leaders.  [default: balance for add, balance and leaders, else"
+        " keep]",
     ),
     click.option(
         "--by",
@@ -83,7 +84,8 @@ _GOAL_OPTIONS = (
     click.option(
         "--spread",
         type=click.Choice(["cluster", "topic"]),
-        help="With add and balance: topic also moves replicas so that each topic is spread evenly.  [default: cluster]",
+        help="With add and balance: topic also moves replicas so that each topic is spread evenly."
+        "  [default: cluster]",
     ),
     click.option("--max-moves", metavar="N", type=click.IntRange(0), help="Most replicas to move."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes to copy, such as 500GiB."),
@@ -120,7 +122,8 @@ _EXECUTION_OPTIONS = (
         "--throttle",
         metavar="RATE",
         callback=rate,
-        help="With --execute: bytes per second to and from each broker, such as 50MB. With --dry-run: for the forecast.",
+        help="With --execute: bytes per second to and from each broker, such as 50MB. With --dry-run: for"
+        " the forecast.",
     ),
     click.option(
         "--wait",
@@ -148,8 +151,8 @@ _FILE_OPTIONS = (
 
 
 _GOAL_NAMES = (
-    "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance", "minimize", "spread",
-    "max_moves", "max_bytes", "headroom", "fix_racks", "strict_racks",
+    "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance",
+    "minimize", "spread", "max_moves", "max_bytes", "headroom", "fix_racks", "strict_racks",
     "disable_rack_aware", "weights", "skip_moving",
 )  # fmt: skip
 
@@ -236,7 +239,10 @@ def _propose(
 def _proposed(
     client: "Client", source: Source, where: Where, goal_options: GoalOptions
 ) -> tuple[Snapshot, Proposal]:
-    """Return the cluster and the proposal. A cluster that Spark has read is returned without its partitions."""
+    """Return the cluster and the proposal.
+
+    A cluster that Spark has read is returned without its partitions.
+    """
     if where.asked:
         with source.as_file(client) as path:
             if has_more_rows(path, MAX_INLINE_PARTITIONS):
@@ -294,7 +300,7 @@ class Preview(NamedTuple):
 def _preview(
     client: "Client", source: Source, cluster: Snapshot, proposal: Proposal, execution: Execution
 ) -> Preview:
-    """Compute the forecast: with the limits and the schedule of the running server if the cluster is its own."""
+    """Compute the forecast, with the limits and the schedule of the running server if it is its cluster."""
     own = source == Source()
     answer = client.get("/v1/limits") if own else None
     limits = None if answer is None else limits_of(answer)

@@ -49,7 +49,8 @@ class Execution(NamedTuple):
         """Raise UsageError for options that contradict each other."""
         if self.execute and source.bootstrap_server is not None:
             raise click.UsageError(
-                "--execute needs a running server: leave out --bootstrap-server, or write the plan with --output"
+                "--execute needs a running server: leave out --bootstrap-server, or write the plan with"
+                " --output"
             )
         if self.execute and self.dry_run:
             raise click.UsageError("--execute and --dry-run cannot be used together")
@@ -138,7 +139,10 @@ def _release(client: "Client", undo: Reservation) -> None:
 
 
 def reserve(client: "Client", goal: Goal) -> Reservation:
-    """Exclude drained brokers from the placement of new partitions, and allow added ones. Return what has changed."""
+    """Exclude drained brokers from the placement of new partitions, and allow added ones.
+
+    Return what has changed.
+    """
     if not (goal.drain or goal.add):
         return Reservation()
     excluded = client.get("/v1/status")["brokers"]["excluded"]
@@ -152,7 +156,8 @@ def reserve(client: "Client", goal: Goal) -> Reservation:
             return Reservation(exclude, allow)
     elif goal.drain:
         echo(
-            "reassignd: Kafka places new partitions: it can place some on drained brokers until they are stopped",
+            "reassignd: Kafka places new partitions: it can place some on drained brokers until they are"
+            " stopped",
             err=True,
         )
     return Reservation()
@@ -168,9 +173,9 @@ def watch(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Propose and execute again until the drained brokers are empty, or what is left cannot be moved; return the exit code.
+    """Propose and execute again until the drained brokers are empty, or what is left cannot be moved.
 
-    Partitions that are being reassigned for another job are left out until they have ended.
+    Return the exit code. Partitions that move for another job are left out until they have ended.
     """
     deadline = None if execution.timeout is None else now() + execution.timeout
     goal_options, goal = goal_options._replace(skip_moving=True), goal_options.goal

@@ -1,4 +1,4 @@
-"""The command `queue`: plans that run after existing jobs (--generate-queue, --verify-queue, --execute-queue of KIP-236)."""
+"""The command `queue`: plans that run after existing jobs (`--execute-queue` of KIP-236 and others)."""
 
 import json
 from collections.abc import Sequence
@@ -198,7 +198,9 @@ def _proposed(cluster: Snapshot, now: Sequence[Partition], chosen: Chosen) -> li
 
 
 def _fewest_moves(cluster: Snapshot, now: Sequence[Partition], chosen: Chosen) -> Lists:
-    """Even out these topics over the chosen brokers. Other topics do not count, as with kafka-reassign-partitions.
+    """Even out these topics over the chosen brokers.
+
+    Other topics do not count, as with kafka-reassign-partitions.
 
     Raises MissingSolverError, ProposalError.
     """

@@ -23,8 +23,9 @@ NONE = "none"
 def schedule(client: "Client", output_format: str, text: str | None, dry_run: bool) -> None:
     """Show the periods in which steps may start, replace them, or remove them with `none`.
 
-    SCHEDULE has entries such as 'Mon-Fri 22:00-06:00 throttle=50MB; Sat,Sun 00:00-24:00; tz=Europe/Berlin'. Without
-    days a period begins on each day, and without tz= the time zone is UTC. Steps in flight continue after a period.
+    SCHEDULE has entries such as 'Mon-Fri 22:00-06:00 throttle=50MB; Sat,Sun 00:00-24:00; tz=Europe/Berlin'.
+    Without days a period begins on each day, and without tz= the time zone is UTC. Steps in flight continue
+    after a period.
     """
     if text is None:
         answer = client.get("/v1/schedule")

@@ -77,7 +77,10 @@ def screen(status: dict[str, Any], width: int, height: int) -> list[str]:
 
 
 def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
-    """Return the lines of the text output; those whose number is fixed come first. Tables have fewer columns if they do not fit the width."""
+    """Return the lines of the text output; those whose number is fixed come first.
+
+    Tables have fewer columns if they do not fit the width.
+    """
     found = [
         _cluster(status),
         *_health(status["health"]),
@@ -132,8 +135,9 @@ def _cluster(status: dict[str, Any]) -> str:
     gone = f" ({'; '.join(notes)})" if notes else ""
     unseen_since = status["health"]["unseen_since_ms"]
     return (
-        f"Cluster   {'' if unseen_since is None else _unseen(unseen_since)}{brokers['live']} of {counted(brokers['registered'], 'broker')}{gone},"
-        f" {counted(partitions['total'], 'partition')}, {', '.join(troubles) or 'all in sync'}"
+        f"Cluster   {'' if unseen_since is None else _unseen(unseen_since)}{brokers['live']} of"
+        f" {counted(brokers['registered'], 'broker')}{gone}, {counted(partitions['total'], 'partition')},"
+        f" {', '.join(troubles) or 'all in sync'}"
     )
 
 

@@ -115,7 +115,10 @@ def reason_lines(reasons: Sequence[Row], others: int = 0) -> Iterator[str]:
 
 
 def waiting_lines(count: int, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line about partitions that cannot get to their targets now, if there are some. `rows` are the first of them."""
+    """Yield a line about partitions that cannot get to their targets now, if there are some.
+
+    `rows` are the first of them.
+    """
     if count:
         first = rows[0]
         name = f"{first['topic']}-{first['partition']}"
@@ -167,7 +170,10 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 def endings(job: Row) -> str:
-    """Return how the partitions ended: `done`, or `480 done, 20 rolled back`; or which job has taken all of it back."""
+    """Return how the partitions ended: `done`, or `480 done, 20 rolled back`.
+
+    Or which job has taken all of it back.
+    """
     ended = job["endings"]
     if job.get("rolled_back_by") and job["outcome"] == "rolled back":
         return f"rolled back by job {job['rolled_back_by']}"

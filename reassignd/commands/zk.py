@@ -1,7 +1,7 @@
 """The command `zk`: plans by znode (KIP-236, and kafka-reassign-partitions --zookeeper before Kafka 3).
 
-`submit` writes a znode that every controller reads. `cancel` and `queue` fail unless reassignd is the controller, because
-Kafka's controller ignores their znodes.
+`submit` writes a znode that every controller reads. `cancel` and `queue` fail unless reassignd is the
+controller, because Kafka's controller ignores their znodes.
 """
 
 import asyncio

@@ -37,7 +37,8 @@ KEYS = frozenset(
 """Keys that have an effect here; others are logged and ignored."""
 
 STORE_PASSWORDS = {"ssl.keystore.password", "ssl.truststore.password"}
-"""Passwords of Java stores, ignored: `ClientProperties._pem` refuses those stores and says how to convert them."""
+"""Passwords of Java stores, ignored: `ClientProperties._pem` refuses those stores and says how to convert
+them."""
 
 SECRETS = {"sasl.jaas.config", "ssl.key.password", "ssl.keystore.key", *STORE_PASSWORDS}
 
@@ -47,7 +48,8 @@ JAVA_CLASSES = {
     "sasl.login.class",
     "ssl.engine.factory.class",
 }
-"""Keys that name Java classes. They are refused, because the connection would not be the configured one without them."""
+"""Keys that name Java classes. They are refused, because the connection would not be the configured one
+without them."""
 
 CONVERT_TRUST = "keytool -list -rfc -keystore {path} > truststore.pem"
 CONVERT_KEY = (
@@ -57,12 +59,17 @@ CONVERT_KEY = (
 
 
 def load(path: Path) -> Security:
-    """Return the security settings in the file. Raises ConfigError, with file and line, for one that cannot be used."""
+    """Return the security settings in the file.
+
+    Raises ConfigError, with file and line, for one that cannot be used.
+    """
     return ClientProperties(path).security()
 
 
 def relay_tls(path: Path) -> ssl.SSLContext:
-    """Return the TLS context for relayed connections of clients: the file's trust store, without its certificate.
+    """Return the TLS context for relayed connections of clients.
+
+    The file's trust store, without its certificate.
 
     A client must not act at the brokers with the certificate of reassignd. Raises ConfigError.
     """
@@ -138,7 +145,9 @@ class ClientProperties:
             load_identity(context, pem, self._value("ssl.key.password"))
 
     def _pem(self, name: str, parts: tuple[str, ...], convert: str) -> tuple[str, str | None]:
-        """Return the key that configures a store, and its PEM text: None when neither a file nor `parts` are set.
+        """Return the key that configures a store, and its PEM text.
+
+        None when neither a file nor `parts` are set.
 
         `convert` is the command that converts a Java store, for the error message.
         """

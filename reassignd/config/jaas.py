@@ -1,4 +1,7 @@
-"""Parser of JAAS entries (Kafka: JaasConfig): a login module with options, in `sasl.jaas.config` or in a JAAS file."""
+"""Parser of JAAS entries (Kafka: JaasConfig).
+
+A login module with options, in `sasl.jaas.config` or in a JAAS file.
+"""
 
 import re
 from typing import NamedTuple
@@ -21,7 +24,10 @@ class Login(NamedTuple):
 
 
 def parse(text: str) -> Login:
-    """Return the entry `MODULE required NAME="VALUE" …;`. Raises ValueError, whose text has no values: they are secret."""
+    """Return the entry `MODULE required NAME="VALUE" …;`.
+
+    Raises ValueError, whose text has no values: they are secret.
+    """
     entry = _ENTRY.fullmatch(text)
     if entry is None:
         raise ValueError('expected MODULE required NAME="VALUE" ...; with the semicolon')
@@ -38,7 +44,10 @@ def parse(text: str) -> Login:
 
 
 def section(text: str, name: str) -> str:
-    """Return the content of the section `NAME { ... };` of a JAAS file. Raises ValueError if it is missing."""
+    """Return the content of the section `NAME { ... };` of a JAAS file.
+
+    Raises ValueError if it is missing.
+    """
     without_comments = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or " ", text)
     for match in _SECTION.finditer(without_comments):
         if match[1] == name:

@@ -37,25 +37,29 @@ class HttpKeys:
     http_max_connections = Key(
         integer(1, 1_000_000),
         "1000",
-        "Maximum number of HTTP connections. Beyond it, the connection that has been silent longest is closed.",
+        "Maximum number of HTTP connections. Beyond it, the connection that has been silent longest is"
+        " closed.",
     )
     http_allowed_hosts = Key(
         HOST_NAMES,
         "",
-        "Host names that HTTP requests may use, besides localhost and loopback addresses; for example that of a proxy. A "
-        "listener that is not on loopback also accepts any IP address. Not checked with TLS.",
+        "Host names that HTTP requests may use, besides localhost and loopback addresses; for example that"
+        " of a proxy. A listener that is not on loopback also accepts any IP address. Not checked with TLS.",
     )
     http_token_file = Key(
         FILE,
         "",
-        "File with one bearer token that `/v1` requires, of an operator. It is read again when it changes. A listener that is not on loopback needs this, `http.access.file` or a client CA. On "
-        "loopback without it, `/v1` is open to the user that runs reassignd and to root; with the embedded cluster, to all users.",
+        "File with one bearer token that `/v1` requires, of an operator. It is read again when it changes. A"
+        " listener that is not on loopback needs this, `http.access.file` or a client CA. On loopback"
+        " without it, `/v1` is open to the user that runs reassignd and to root; with the embedded cluster,"
+        " to all users.",
     )
     http_access_file = Key(
         FILE,
         "",
-        "File with names and roles (`viewer`: may read; `operator`: may also change), one per line: `NAME ROLE token TOKEN` or "
-        "`NAME ROLE certificate SUBJECT`. It is read again when it changes. With it, only listed certificates are accepted.",
+        "File with names and roles (`viewer`: may read; `operator`: may also change), one per line: `NAME"
+        " ROLE token TOKEN` or `NAME ROLE certificate SUBJECT`. It is read again when it changes. With it,"
+        " only listed certificates are accepted.",
     )
     http_tls_certificate_file = Key(
         FILE, "", "Certificate chain (PEM) of the HTTP listener. If set, it accepts TLS connections only."
@@ -64,7 +68,8 @@ class HttpKeys:
     http_tls_client_ca_file = Key(
         FILE,
         "",
-        "Certificate authorities (PEM). If set, `/v1` requires a client certificate that one of them has signed.",
+        "Certificate authorities (PEM). If set, `/v1` requires a client certificate that one of them has"
+        " signed.",
     )
 
 
@@ -79,13 +84,15 @@ class InstanceKeys:
     state = Key(
         choice(DIRECTORY, TOPIC),
         DIRECTORY,
-        "Where a gateway keeps its records: in `data.dir`, which one process can use, or in a topic of the upstream cluster, "
-        "which several instances can share. One of them is active; the others relay, and take over when it ends.",
+        "Where a gateway keeps its records: in `data.dir`, which one process can use, or in a topic of the"
+        " upstream cluster, which several instances can share. One of them is active; the others relay, and"
+        " take over when it ends.",
     )
     state_topic = Key(
         TEXT,
         "__reassignd_state",
-        "`state=topic`: name of the topic. Its name is the transactional id as well. It is created if it does not exist.",
+        "`state=topic`: name of the topic. Its name is the transactional id as well. It is created if it"
+        " does not exist.",
     )
     state_topic_replication_factor = Key(
         integer(1, 32_767), "3", "`state=topic`: number of replicas of the topic when it is created."
@@ -93,33 +100,38 @@ class InstanceKeys:
     gateway_session_timeout_ms = Key(
         integer(3000, 600_000),
         "6000",
-        "`state=topic`: when the active instance has written nothing for this time, another one takes over. It must be "
-        "the same on all instances.",
+        "`state=topic`: when the active instance has written nothing for this time, another one takes over."
+        " It must be the same on all instances.",
     )
     gateway_peer_listener = Key(
         ADDRESS,
         "127.0.0.1:0",
-        "`state=topic`: address on which this instance accepts requests that other instances forward. Port 0 is any free one.",
+        "`state=topic`: address on which this instance accepts requests that other instances forward. Port 0"
+        " is any free one.",
     )
     gateway_peer_host = Key(
         HOST,
         "",
-        "`state=topic`: host at which other instances reach this one, if it is not the host of `gateway.peer.listener`.",
+        "`state=topic`: host at which other instances reach this one, if it is not the host of"
+        " `gateway.peer.listener`.",
     )
     gateway_peer_url = Key(
         TEXT,
         "",
-        "`state=topic`: URL of this instance's HTTP for the other instances, if it is not the address of `http.listener`.",
+        "`state=topic`: URL of this instance's HTTP for the other instances, if it is not the address of"
+        " `http.listener`.",
     )
     gateway_peer_secret_file = Key(
         FILE,
         "",
-        "`state=topic`: file with a secret that all instances share. Requests are forwarded only between instances that know it.",
+        "`state=topic`: file with a secret that all instances share. Requests are forwarded only between"
+        " instances that know it.",
     )
     gateway_peer_tls_certificate_file = Key(
         FILE,
         "",
-        "`state=topic`: certificate chain (PEM) that all instances share. If set, they connect to each other by TLS.",
+        "`state=topic`: certificate chain (PEM) that all instances share. If set, they connect to each other"
+        " by TLS.",
     )
     gateway_peer_tls_key_file = Key(FILE, "", "Private key (PEM), if it is not in the certificate file.")
 
@@ -140,23 +152,26 @@ class ListenerKeys:
     listener_security_protocol = Key(
         SECURITY_PROTOCOL,
         "",
-        "Embedded cluster: security protocol of the Kafka listeners. If empty: `SSL` with a certificate, else `PLAINTEXT`.",
+        "Embedded cluster: security protocol of the Kafka listeners. If empty: `SSL` with a certificate,"
+        " else `PLAINTEXT`.",
     )
     listener_tls_client_ca_file = Key(
         FILE,
         "",
-        "Embedded cluster: certificate authorities (PEM) for the certificates of clients, see `ssl.client.auth`.",
+        "Embedded cluster: certificate authorities (PEM) for the certificates of clients, see"
+        " `ssl.client.auth`.",
     )
     ssl_client_auth = Key(
         choice(NO_CLIENT_AUTH, REQUESTED, REQUIRED),
         NO_CLIENT_AUTH,
-        "Embedded cluster: whether clients need a certificate. With `requested`, those without one are anonymous.",
+        "Embedded cluster: whether clients need a certificate. With `requested`, those without one are"
+        " anonymous.",
     )
     ssl_principal_mapping_rules = Key(
         TEXT,
         "DEFAULT",
-        "Embedded cluster: rules that make the name of a principal of the subject of a certificate, as in Kafka. Patterns "
-        "have the syntax of Python.",
+        "Embedded cluster: rules that make the name of a principal of the subject of a certificate, as in"
+        " Kafka. Patterns have the syntax of Python.",
     )
     sasl_enabled_mechanisms = Key(
         words(*MECHANISMS),
@@ -166,26 +181,28 @@ class ListenerKeys:
     sasl_users_file = Key(
         FILE,
         "",
-        "Embedded cluster: file with users for PLAIN and SCRAM, one `NAME PASSWORD` per line. It is read again when it changes. "
-        "`kafka-configs` adds further users for SCRAM.",
+        "Embedded cluster: file with users for PLAIN and SCRAM, one `NAME PASSWORD` per line. It is read"
+        " again when it changes. `kafka-configs` adds further users for SCRAM.",
     )
     plain_sasl_jaas_config = Key(
         TEXT,
         "",
-        'Embedded cluster: users for PLAIN as on Kafka\'s brokers: `PlainLoginModule required user_NAME="PASSWORD" ...;`.',
+        "Embedded cluster: users for PLAIN as on Kafka's brokers: `PlainLoginModule required"
+        ' user_NAME="PASSWORD" ...;`.',
         secret=True,
     )
     oauthbearer_sasl_jaas_config = Key(
         TEXT,
         "",
-        "Embedded cluster: `OAuthBearerLoginModule required ...;` with Kafka's options `unsecuredValidator...` for unsecured tokens.",
+        "Embedded cluster: `OAuthBearerLoginModule required ...;` with Kafka's options"
+        " `unsecuredValidator...` for unsecured tokens.",
         secret=True,
     )
     sasl_oauthbearer_jwks_endpoint_url = Key(
         TEXT,
         "",
-        "Embedded cluster: keys of signed tokens (JWKS), `https://...`, `http://...` or `file:///...`. If empty, OAUTHBEARER "
-        "accepts unsecured tokens, and everyone can make these.",
+        "Embedded cluster: keys of signed tokens (JWKS), `https://...`, `http://...` or `file:///...`. If"
+        " empty, OAUTHBEARER accepts unsecured tokens, and everyone can make these.",
     )
     sasl_oauthbearer_jwks_endpoint_refresh_ms = Key(
         integer(1000, 2**53), "3600000", "Embedded cluster: interval in which the keys are read again."
@@ -208,12 +225,14 @@ class ListenerKeys:
     connections_max_reauth_ms = Key(
         integer(0, 2**53),
         "0",
-        "Embedded cluster: time after which clients must log in again on the same connection; 0 for no limit.",
+        "Embedded cluster: time after which clients must log in again on the same connection; 0 for no"
+        " limit.",
     )
     authorizer_class_name = Key(
         optional(choice(STANDARD_AUTHORIZER, OLD_AUTHORIZER)),
         "",
-        "Embedded cluster: an authorizer with ACLs, under the name of one of Kafka's. If empty, everyone may do everything.",
+        "Embedded cluster: an authorizer with ACLs, under the name of one of Kafka's. If empty, everyone may"
+        " do everything.",
     )
     super_users = Key(
         TEXT,
@@ -253,7 +272,8 @@ class ZookeeperKeys:
     zookeeper_broker_listener_name = Key(
         TEXT,
         "",
-        "Name of the brokers' listener that reassignd connects to. If empty, the first one with the security protocol of `zookeeper.command.config`.",
+        "Name of the brokers' listener that reassignd connects to. If empty, the first one with the security"
+        " protocol of `zookeeper.command.config`.",
     )
     zookeeper_command_config = Key(
         FILE,
@@ -263,17 +283,20 @@ class ZookeeperKeys:
     zookeeper_set_acl = Key(
         SWITCH,
         "false",
-        "Set ACLs on znodes, as on the brokers: only the login of reassignd can change them, everyone can read most of them.",
+        "Set ACLs on znodes, as on the brokers: only the login of reassignd can change them, everyone can"
+        " read most of them.",
     )
     zookeeper_jaas_file = Key(
         FILE,
         "",
-        "Login at ZooKeeper: a JAAS file like that of the brokers, with a `DigestLoginModule` in its section `Client` (SASL, DIGEST-MD5).",
+        "Login at ZooKeeper: a JAAS file like that of the brokers, with a `DigestLoginModule` in its section"
+        " `Client` (SASL, DIGEST-MD5).",
     )
     zookeeper_digest_file = Key(
         FILE,
         "",
-        "File with `USER:PASSWORD` for ZooKeeper's scheme `digest`, which its super user needs. Brokers cannot use this scheme.",
+        "File with `USER:PASSWORD` for ZooKeeper's scheme `digest`, which its super user needs. Brokers"
+        " cannot use this scheme.",
     )
     zookeeper_ssl_client_enable = Key(
         SWITCH,

@@ -28,7 +28,8 @@ class Property(NamedTuple):
 def parse(text: str, path: Path) -> Iterator[Property]:
     """Yield all assignments in the order of the file. A key can occur more than once.
 
-    Raises ConfigError, which names the line of `path`, for an escape that is half a character. Any other text is valid.
+    Raises ConfigError, which names the line of `path`, for an escape that is half a character. Any other text
+    is valid.
     """
     for number, line in _logical_lines(text):
         key, value = _ASSIGNMENT.findall(line)[0]
@@ -36,7 +37,8 @@ def parse(text: str, path: Path) -> Iterator[Property]:
             yield Property(_unescape(key), _unescape(value), number)
         except UnicodeDecodeError as error:
             raise ConfigError(
-                f"{path}:{number}: \\uD800 to \\uDFFF are halves of characters: write both, or the character itself"
+                f"{path}:{number}: \\uD800 to \\uDFFF are halves of characters: write both, or the character"
+                " itself"
             ) from error
 
 

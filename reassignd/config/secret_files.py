@@ -11,7 +11,10 @@ log = logging.getLogger(__name__)
 
 
 def warn_if_open(path: Path, what: str) -> None:
-    """Log a warning if other users can read the file, which contains `what`. A missing file is ignored here."""
+    """Log a warning if other users can read the file, which contains `what`.
+
+    A missing file is ignored here.
+    """
     try:
         found = path.stat()
     except OSError:
@@ -24,7 +27,8 @@ def warn_if_open(path: Path, what: str) -> None:
 def other_readers(found: os.stat_result) -> str | None:
     """Return who else can read the file, or None.
 
-    A file of root that this process reads by its group is how Kubernetes mounts secrets: the process cannot be its owner.
+    A file of root that this process reads by its group is how Kubernetes mounts secrets: the process cannot
+    be its owner.
     """
     if found.st_mode & stat.S_IROTH:
         return "other users"
@@ -54,7 +58,10 @@ def read_lines(path: Path, most: int) -> dict[int, str]:
 
 
 def read_token(path: Path) -> str:
-    """Return the token. Raises SettingError if the file cannot be read or does not contain exactly one word."""
+    """Return the token.
+
+    Raises SettingError if the file cannot be read or does not contain exactly one word.
+    """
     try:
         words = path.read_text("ascii").split()
     except (OSError, UnicodeDecodeError) as error:

@@ -12,7 +12,10 @@ T = TypeVar("T")
 
 
 class SettingType(NamedTuple, Generic[T]):
-    """A type of values. `parse` raises ValueError for an invalid text; `valid` describes valid ones; `metavar` is for help."""
+    """A type of values.
+
+    `parse` raises ValueError for an invalid text; `valid` describes valid ones; `metavar` is for help.
+    """
 
     metavar: str
     valid: str
@@ -207,7 +210,8 @@ class Values(Protocol):
 class Key(Generic[T]):
     """Descriptor of one setting: on an instance of the settings class, the attribute is the parsed value.
 
-    The name of the key is that of the attribute, with dots for underscores. The value of a `secret` key is not shown.
+    The name of the key is that of the attribute, with dots for underscores. The value of a `secret` key is
+    not shown.
     """
 
     def __init__(self, kind: SettingType[T], default: str, doc: str, *, secret: bool = False) -> None:

@@ -1,8 +1,10 @@
-"""The settings of `reassignd serve`: the table of keys. docs/configuration.md is generated from it (`tools.reference`).
+"""The settings of `reassignd serve`.
 
-The limits and other `reassignment.` configs have initial values among the settings. They apply as long as nobody has set the
-config: a dynamic change wins, and deleting it restores the initial value. Clients see them as static broker configs, as those of
-Kafka's server.properties.
+The table of keys. docs/configuration.md is generated from it (`tools.reference`).
+
+The limits and other `reassignment.` configs have initial values among the settings. They apply as long as
+nobody has set the config: a dynamic change wins, and deleting it restores the initial value. Clients see them
+as static broker configs, as those of Kafka's server.properties.
 """
 
 from typing import Any
@@ -32,7 +34,10 @@ INITIAL = {
 
 
 def config_of(setting: str) -> str:
-    """Return the config that a setting names, which may be a name of KIP-435; the setting itself if it is none."""
+    """Return the config that a setting names, which may be a name of KIP-435.
+
+    The setting itself if it is none.
+    """
     return ALIASES.get(setting, setting)
 
 
@@ -74,7 +79,8 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     listener = Key(
         ADDRESS,
         "127.0.0.1:9092",
-        "Address of the first Kafka listener. Further brokers use the ports after it; with port 0 each one uses a free port.",
+        "Address of the first Kafka listener. Further brokers use the ports after it; with port 0 each one"
+        " uses a free port.",
     )
     advertised_host = Key(HOST, "", "Host name that clients connect to, if it is not the host of `listener`.")
     data_dir = Key(
@@ -85,8 +91,9 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     backend = Key(
         choice(EMBEDDED, UPSTREAM, ZOOKEEPER),
         EMBEDDED,
-        "What executes reassignments. `embedded`: simulated brokers in this process; `upstream`: a running Kafka cluster, with "
-        "reassignd as its gateway; `zookeeper`: the brokers of a cluster in ZooKeeper mode, with reassignd as its controller.",
+        "What executes reassignments. `embedded`: simulated brokers in this process; `upstream`: a running"
+        " Kafka cluster, with reassignd as its gateway; `zookeeper`: the brokers of a cluster in ZooKeeper"
+        " mode, with reassignd as its controller.",
     )
     node_id = Key(
         integer(0, 2**31 - 1),
@@ -101,33 +108,38 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     zookeeper_session_timeout_ms = Key(
         integer(1000, 600_000),
         "6000",
-        "ZooKeeper mode: session timeout. If ZooKeeper hears nothing for this time, another controller is elected.",
+        "ZooKeeper mode: session timeout. If ZooKeeper hears nothing for this time, another controller is"
+        " elected.",
     )
     zookeeper_relieve_brokers = Key(
         SWITCH,
         "true",
-        "ZooKeeper mode: replace a broker that is the controller. If `false`, wait until there is no controller.",
+        "ZooKeeper mode: replace a broker that is the controller. If `false`, wait until there is no"
+        " controller.",
     )
     zookeeper_inter_broker_protocol_version = Key(
         TEXT,
         "",
-        "ZooKeeper mode: `inter.broker.protocol.version` of the brokers. If empty, it is requested from the brokers.",
+        "ZooKeeper mode: `inter.broker.protocol.version` of the brokers. If empty, it is requested from the"
+        " brokers.",
     )
     zookeeper_reassign_partitions_plain = Key(
         SWITCH,
         "true",
-        "Write `/admin/reassign_partitions` in Kafka's format, which Kafka's tools and controller can read. `false` adds "
-        "`original_replicas` (KIP-236), which they reject.",
+        "Write `/admin/reassign_partitions` in Kafka's format, which Kafka's tools and controller can read."
+        " `false` adds `original_replicas` (KIP-236), which they reject.",
     )
     zookeeper_reassignments_children = Key(
         SWITCH,
         "false",
-        "Maintain a znode `/admin/reassignments/TOPIC/PARTITION` for each ongoing reassignment (earlier draft of KIP-236).",
+        "Maintain a znode `/admin/reassignments/TOPIC/PARTITION` for each ongoing reassignment (earlier"
+        " draft of KIP-236).",
     )
     auto_leader_rebalance_enable = Key(
         SWITCH,
         "false",
-        "ZooKeeper mode: elect preferred leaders periodically, as Kafka's controller does. With `backend=upstream`, Kafka does it.",
+        "ZooKeeper mode: elect preferred leaders periodically, as Kafka's controller does. With"
+        " `backend=upstream`, Kafka does it.",
     )
     leader_imbalance_check_interval_seconds = Key(
         integer(1, 2**31 - 1), "300", "Interval of the checks of `auto.leader.rebalance.enable`."
@@ -135,7 +147,8 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     leader_imbalance_per_broker_percentage = Key(
         integer(0, 100),
         "10",
-        "A check elects preferred leaders for a broker that does not lead more than this percentage of its preferred partitions.",
+        "A check elects preferred leaders for a broker that does not lead more than this percentage of its"
+        " preferred partitions.",
     )
     upstream_bootstrap_servers = Key(
         SERVERS, "", "Addresses of some brokers of the upstream cluster. The other brokers are discovered."
@@ -143,18 +156,21 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     upstream_command_config = Key(
         FILE,
         "",
-        "Client properties for connections to the upstream cluster, as for `--command-config` of Kafka's tools.",
+        "Client properties for connections to the upstream cluster, as for `--command-config` of Kafka's"
+        " tools.",
     )
     gateway_ports = Key(
         integer(1, 10_000),
         "100",
-        "Maximum number of brokers in the upstream cluster. Each broker has its own port after that of `listener`, which it keeps.",
+        "Maximum number of brokers in the upstream cluster. Each broker has its own port after that of"
+        " `listener`, which it keeps.",
     )
     relay_refuse_unknown_principals = Key(
         SWITCH,
         "false",
-        "Gateway and ZooKeeper mode: refuse reassignments and changes of `reassignment.*` from clients whose name reassignd "
-        "cannot read from their login, such as with GSSAPI, delegation tokens or opaque bearer tokens.",
+        "Gateway and ZooKeeper mode: refuse reassignments and changes of `reassignment.*` from clients whose"
+        " name reassignd cannot read from their login, such as with GSSAPI, delegation tokens or opaque"
+        " bearer tokens.",
     )
     listener_tls_certificate_file = Key(
         FILE,
@@ -173,13 +189,14 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     jobs_retention_partitions = Key(
         integer(1, 2**53),
         "2000000",
-        "Maximum number of partitions of all ended jobs. Beyond it the oldest jobs are deleted, regardless of the two settings above.",
+        "Maximum number of partitions of all ended jobs. Beyond it the oldest jobs are deleted, regardless"
+        " of the two settings above.",
     )
     audit_dir = Key(
         DIRECTORY,
         "",
-        "ZooKeeper mode: directory with the audit log of what this process accepted as the controller. If empty, there is "
-        "none. In the other modes the log is in `data.dir`.",
+        "ZooKeeper mode: directory with the audit log of what this process accepted as the controller. If"
+        " empty, there is none. In the other modes the log is in `data.dir`.",
     )
     audit_retention_ms = Key(
         integer(1, 2**53),
@@ -194,13 +211,14 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     planner_spark_min_partitions = Key(
         integer(0, 2**31 - 1),
         "5000",
-        "Jobs with at least this number of partitions are planned with Spark, if it is installed. 0 disables it.",
+        "Jobs with at least this number of partitions are planned with Spark, if it is installed. 0 disables"
+        " it.",
     )
     planner_spark_warm = Key(
         SWITCH,
         "false",
-        "Start Spark with the server, and keep it. Otherwise it starts with the first large job, which takes about ten "
-        "seconds more, and ends after ten minutes without one.",
+        "Start Spark with the server, and keep it. Otherwise it starts with the first large job, which takes"
+        " about ten seconds more, and ends after ten minutes without one.",
     )
     planner_spark_master = Key(TEXT, "local[*]", "Spark master, or a Spark Connect server: `sc://HOST:PORT`.")
     log_format = Key(
@@ -211,32 +229,33 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     ready_format = Key(
         choice("plain", "json"),
         "plain",
-        "Format of the line on stdout when requests are served: `plain` for people, or `json`, an object with the addresses for "
-        "programs.",
+        "Format of the line on stdout when requests are served: `plain` for people, or `json`, an object"
+        " with the addresses for programs.",
     )
     log_level = Key(choice("DEBUG", "INFO", "WARN", "ERROR"), "INFO", "Minimum level of log lines.")
     metrics_kafka_names = Key(
         choice("auto", "always", "never"),
         "auto",
-        "Whether `/metrics` has metrics under the names of Kafka's MBeans too. `auto`: not in a gateway, whose brokers export "
-        "them, and without those of replicas in ZooKeeper mode.",
+        "Whether `/metrics` has metrics under the names of Kafka's MBeans too. `auto`: not in a gateway,"
+        " whose brokers export them, and without those of replicas in ZooKeeper mode.",
     )
     metrics_moving_partitions = Key(
         integer(0, 100_000),
         "0",
-        "Maximum number of moving partitions with a gauge of their own in `/metrics`, which shows whether they are "
-        "under-replicated (KIP-352). 0: none.",
+        "Maximum number of moving partitions with a gauge of their own in `/metrics`, which shows whether"
+        " they are under-replicated (KIP-352). 0: none.",
     )
     traces_exporter = Key(
         choice("none", "otlp"),
         "none",
-        "Where traces of jobs are sent. `otlp`: to the receiver of the variable `OTEL_EXPORTER_OTLP_ENDPOINT`, by HTTP; this "
-        "needs the extra `reassignd[otel]`.",
+        "Where traces of jobs are sent. `otlp`: to the receiver of the variable"
+        " `OTEL_EXPORTER_OTLP_ENDPOINT`, by HTTP; this needs the extra `reassignd[otel]`.",
     )
     traces_partitions_per_job = Key(
         integer(1, 100_000),
         "1000",
-        "About how many partitions of a job have spans for their steps. Of a larger job, this number is chosen.",
+        "About how many partitions of a job have spans for their steps. Of a larger job, this number is"
+        " chosen.",
     )
     max_connections = Key(
         integer(1, 1_000_000),
@@ -251,8 +270,9 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     connections_max_held_bytes = Key(
         integer(1024 * 1024, 2**53),
         "536870912",
-        "Maximum memory of all connections for requests that are incomplete or waiting, and for responses that clients have "
-        "not read. Beyond it, the connection with the most bytes times seconds of silence is closed.",
+        "Maximum memory of all connections for requests that are incomplete or waiting, and for responses"
+        " that clients have not read. Beyond it, the connection with the most bytes times seconds of"
+        " silence is closed.",
     )
     frame_timeout_ms = Key(
         MILLISECONDS, "60000", "Maximum time from the first byte of a request to its last."
@@ -278,7 +298,8 @@ class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     embedded_produce_bytes_per_second = Key(
         BYTES,
         "0",
-        "Embedded cluster: simulated produce rate of each partition. A topic config of this name takes precedence.",
+        "Embedded cluster: simulated produce rate of each partition. A topic config of this name takes"
+        " precedence.",
     )
     embedded_network_bytes_per_second = Key(
         RATE, "5242880", "Embedded cluster: network rate of each broker, in each direction."

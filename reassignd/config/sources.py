@@ -1,7 +1,7 @@
 """The sources of settings and their precedence: files, environment variables and options.
 
-REASSIGND_LOG_LEVEL is `log.level`. Other variables with the prefix are left alone: the commands have some (REASSIGND_URL), and
-Kubernetes makes some for a service named `reassignd` (REASSIGND_SERVICE_HOST).
+REASSIGND_LOG_LEVEL is `log.level`. Other variables with the prefix are left alone: the commands have some
+(REASSIGND_URL), and Kubernetes makes some for a service named `reassignd` (REASSIGND_SERVICE_HOST).
 """
 
 import difflib
@@ -38,7 +38,10 @@ class Assignment(NamedTuple):
 
 
 def read_file(path: Path) -> Iterator[Assignment]:
-    """Yield the assignments of a `.properties` file. Raises ConfigError if the file cannot be read or has half characters."""
+    """Yield the assignments of a `.properties` file.
+
+    Raises ConfigError if the file cannot be read or has half characters.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -83,7 +86,8 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
         raise ConfigError(f"the upstream backend needs {key_and_option('upstream.bootstrap.servers')}")
     if settings.backend == UPSTREAM and settings.listener in settings.upstream_bootstrap_servers:
         raise ConfigError(
-            f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; set the addresses of Kafka's brokers"
+            f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; set the"
+            " addresses of Kafka's brokers"
         )
     _check_instances(settings)
     if settings.backend != ZOOKEEPER:
@@ -91,7 +95,8 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
     foreign = [] if settings.backend == EMBEDDED else sorted(LISTENER_KEYS.keys() & settings.values.keys())
     if foreign:
         raise ConfigError(
-            f"{foreign[0]} is for the embedded cluster only; with backend={settings.backend}, Kafka's brokers authenticate and authorize clients"
+            f"{foreign[0]} is for the embedded cluster only; with backend={settings.backend}, Kafka's"
+            " brokers authenticate and authorize clients"
         )
     first, ports = settings.listener.port, settings.ports
     if first and first + ports - 1 > 65535:
@@ -110,13 +115,16 @@ def _check_instances(settings: Settings) -> None:
         raise ConfigError(f"state=topic needs the upstream backend, not backend={settings.backend}")
     if settings.gateway_peer_listener.host in WILDCARDS and not settings.gateway_peer_host:
         raise ConfigError(
-            f"gateway.peer.listener: other instances cannot connect to {settings.gateway_peer_listener.host}; "
-            "set gateway.peer.host too"
+            "gateway.peer.listener: other instances cannot connect to"
+            f" {settings.gateway_peer_listener.host}; set gateway.peer.host too"
         )
 
 
 def _check_ports(settings: Settings) -> None:
-    """Refuse two listeners on one port. The ports of brokers are reserved, also while there are fewer brokers."""
+    """Refuse two listeners on one port.
+
+    The ports of brokers are reserved, also while there are fewer brokers.
+    """
     spans = [("listener", settings.listener, settings.ports)]
     if settings.state == TOPIC:
         spans.append(("gateway.peer.listener", settings.gateway_peer_listener, 1))
@@ -127,7 +135,8 @@ def _check_ports(settings: Settings) -> None:
             to = f" to {first.port + ports - 1}, one for each broker" if ports > 1 else ""
             fewer = " or a lower gateway.ports" if ports > 1 and settings.backend == UPSTREAM else ""
             raise ConfigError(
-                f"{other_name}: {other} is a port of `{name}`, which has {first}{to}; choose another port{fewer}"
+                f"{other_name}: {other} is a port of `{name}`, which has {first}{to}; choose another"
+                f" port{fewer}"
             )
 
 

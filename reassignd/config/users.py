@@ -1,9 +1,9 @@
 """Who may log in: clients of the embedded cluster's brokers, and of the API, with their roles.
 
-`plain.sasl.jaas.config`, `oauthbearer.sasl.jaas.config` and the file of `sasl.users.file` have those of brokers; the files of
-`http.access.file` and `http.token.file` those of the API. A line of the access file is `NAME ROLE token TOKEN` or
-`NAME ROLE certificate SUBJECT`. `#` begins a comment line. A name may have several lines with one role, for example while a
-token is replaced.
+`plain.sasl.jaas.config`, `oauthbearer.sasl.jaas.config` and the file of `sasl.users.file` have those of
+brokers; the files of `http.access.file` and `http.token.file` those of the API. A line of the access file is
+`NAME ROLE token TOKEN` or `NAME ROLE certificate SUBJECT`. `#` begins a comment line. A name may have several
+lines with one role, for example while a token is replaced.
 """
 
 import hmac
@@ -106,7 +106,10 @@ def single_token(path: Path) -> Grants:
 
 
 def read_grants(path: Path) -> Grants:
-    """Return the grants of an access file. Raises SettingError that names the line; it never shows a token."""
+    """Return the grants of an access file.
+
+    Raises SettingError that names the line; it never shows a token.
+    """
     reader = _Reader()
     for number, text in read_lines(path, MOST_GRANTS).items():
         try:
@@ -160,6 +163,7 @@ def _parse(text: str) -> _Line:
 def _subject(text: str) -> str:
     """Return the subject without the blanks that people write around commas.
 
-    A comma or blank after a backslash belongs to a name (RFC 2253): without it, the line would mean another certificate.
+    A comma or blank after a backslash belongs to a name (RFC 2253): without it, the line would mean another
+    certificate.
     """
     return _BLANKS.sub(lambda match: match["escaped"] or match["comma"] or "", text)

@@ -18,9 +18,9 @@ _Signature = tuple[int, int, int, int] | None
 class WatchedFile(Generic[T]):
     """Reads the file at the start, and whenever it is asked for and has changed.
 
-    `read` raises CommandError for a file that cannot be used. After the start this is logged once for each change, and the
-    last valid content remains in force. `what` names the secrets of the file, for a warning if others can read it; empty for a file
-    without secrets.
+    `read` raises CommandError for a file that cannot be used. After the start this is logged once for each
+    change, and the last valid content remains in force. `what` names the secrets of the file, for a warning
+    if others can read it; empty for a file without secrets.
     """
 
     def __init__(self, path: Path, read: Callable[[Path], T], what: str = "") -> None:

@@ -1,4 +1,7 @@
-"""The security of the ZooKeeper session: TLS, login (SASL, digest) and ACLs, from the settings in `reassignd.config.keys`."""
+"""The security of the ZooKeeper session.
+
+TLS, login (SASL, digest) and ACLs, from the settings in `reassignd.config.keys`.
+"""
 
 import ssl
 from importlib.util import find_spec

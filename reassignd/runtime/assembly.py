@@ -1,6 +1,7 @@
 """The composition root of a cluster: state, store, driver, router, API and metrics, around a served cluster.
 
-The embedded cluster and the gateway have one assembly for the life of the process, ZooKeeper mode one for each term.
+The embedded cluster and the gateway have one assembly for the life of the process, ZooKeeper mode one for
+each term.
 """
 
 from __future__ import annotations
@@ -179,7 +180,10 @@ class Assembly:
         await self._driver.stop()
 
     def _shown_cluster_id(self) -> str:
-        """The id that clients of the brokers see. A gateway has an id of its own beside it, for its records."""
+        """The id that clients of the brokers see.
+
+        A gateway has an id of its own beside it, for its records.
+        """
         return self.served.upstream_cluster_id or self._cluster_id
 
     def _report_failure(self, part: str, error: BaseException) -> None:
@@ -205,7 +209,10 @@ class Assembly:
         )
 
     def _observers(self, cluster_id: str) -> OnDecision:
-        """Return what each decision is handed to when it is durable: the log, and the traces if they are on."""
+        """Return what each decision is handed to when it is durable.
+
+        The log, and the traces if they are on.
+        """
         journal, traces = Journal(self.state, self._events).log_decision, self._parts.traces
         if traces is None:
             return journal

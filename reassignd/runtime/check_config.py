@@ -23,7 +23,10 @@ _SECRET_PART = re.compile(r"(?<=;token=)[^;]+|(?<=://)[^/@]+(?=@)")
 
 
 def check(settings: Settings) -> None:
-    """Read the certificates, tokens and client properties. Raises ConfigError or CommandError for the first that is wrong."""
+    """Read the certificates, tokens and client properties.
+
+    Raises ConfigError or CommandError for the first that is wrong.
+    """
     http_access(settings)
     _check_listeners(settings)
     check_traces(settings)

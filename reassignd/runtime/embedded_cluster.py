@@ -1,8 +1,8 @@
 """The cluster of embedded mode: its brokers, their ports, and the topics of `--demo-topics`.
 
-A broker keeps its port when it restarts. Where clients must log in, brokers connect to each other by pairs of sockets of
-this process. Nobody else can open them, so they need no credentials. Each one ends with the broker's listener, like those of
-clients.
+A broker keeps its port when it restarts. Where clients must log in, brokers connect to each other by pairs of
+sockets of this process. Nobody else can open them, so they need no credentials. Each one ends with the
+broker's listener, like those of clients.
 """
 
 import asyncio
@@ -68,7 +68,10 @@ async def connect_to_itself(
 
 
 class Port:
-    """The open port of a broker. Implements `backends.embedded.cluster.Listener`. `host` is advertised to clients."""
+    """The open port of a broker.
+
+    Implements `backends.embedded.cluster.Listener`. `host` is advertised to clients.
+    """
 
     def __init__(self, ports: "BrokerPorts", broker: int, host: str, port: int) -> None:
         self._ports, self._broker = ports, broker
@@ -80,7 +83,10 @@ class Port:
 
 
 class BrokerPorts:
-    """Opens the ports: broker 1 gets `first`, and each next broker the next port. With port 0 each gets a free one."""
+    """Opens the ports: broker 1 gets `first`, and each next broker the next port.
+
+    With port 0 each gets a free one.
+    """
 
     def __init__(self, listeners: Listeners[BrokerPort], first: Address, advertised_host: str) -> None:
         self._listeners, self._first = listeners, first

@@ -1,7 +1,7 @@
 """Gateway mode: a running Kafka as the upstream, and the relay in front of it.
 
-`ServedUpstream` is what the gateway and the term of an instance share: the backend of the upstream, and the submission of
-orders.
+`ServedUpstream` is what the gateway and the term of an instance share: the backend of the upstream, and the
+submission of orders.
 """
 
 import asyncio
@@ -130,7 +130,8 @@ class ServedUpstream:
 async def refuse_gateway(client: UpstreamClient) -> None:
     """Raise CommandError if the upstream is a gateway of reassignd.
 
-    A gateway lists unset keys of reassignd on the brokers' default, as defaults. Kafka lists only keys that were set there.
+    A gateway lists unset keys of reassignd on the brokers' default, as defaults. Kafka lists only keys that
+    were set there.
     """
     resource = DescribeConfigsResource(ResourceType.BROKER, CLUSTER_DEFAULT, None)
     response = await client.ask(DescribeConfigsRequest([resource]))
@@ -195,8 +196,8 @@ class ServedGateway(ServedUpstream):
     async def _brokers_seen(self, brokers: Mapping[int, tuple[str, int]]) -> None:
         """Open a port for each broker.
 
-        Raises CommandError for the brokers of a gateway, and for those of another cluster than that of the records:
-        its partitions may have the same names.
+        Raises CommandError for the brokers of a gateway, and for those of another cluster than that of the
+        records: its partitions may have the same names.
         """
         if self._client.cluster_id not in {"", self._claimed}:
             await refuse_gateway(self._client)

@@ -1,4 +1,7 @@
-"""What this instance tells about itself, and what it hears of the others: for the API, the metrics and `/readyz`."""
+"""What this instance tells about itself, and what it hears of the others.
+
+For the API, the metrics and `/readyz`.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -38,7 +41,8 @@ _STATUS = msgspec.json.Decoder(Status)
 class Presence:
     """Implements `server.api.shared.process.Instances` and `server.metrics.sources.InstanceNumbers`.
 
-    `history` returns the present one, `lease` that of the term of this instance, and `end_term` ends the term.
+    `history` returns the present one, `lease` that of the term of this instance, and `end_term` ends the
+    term.
     """
 
     instance: str
@@ -109,7 +113,10 @@ class Presence:
         return msgspec.json.encode(Status(__version__, self.url, self._started_ms, self.lag))
 
     def heard(self, instance: str, status: bytes) -> None:
-        """Note the status of a standby. One that cannot be read is ignored: another version may send another form."""
+        """Note the status of a standby.
+
+        One that cannot be read is ignored: another version may send another form.
+        """
         try:
             read = decode_foreign(status, _STATUS)
         except msgspec.DecodeError:

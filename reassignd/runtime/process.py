@@ -1,12 +1,12 @@
 """The process: its log lines, its signals, and its messages to systemd.
 
-A log record is always one line on stderr, whatever text of a client it has: in the format of Kafka's log4j, in which a
-traceback adds lines, or as a JSON object. The first SIGTERM or SIGINT stops the server cleanly, the second one ends the
-process at once.
+A log record is always one line on stderr, whatever text of a client it has: in the format of Kafka's log4j,
+in which a traceback adds lines, or as a JSON object. The first SIGTERM or SIGINT stops the server cleanly,
+the second one ends the process at once.
 
-A message to systemd (sd_notify(3), `Type=notify`, `WatchdogSec=`) is a datagram to the socket whose path it gives in
-NOTIFY_SOCKET: ready, stopping, a status line, and heartbeats. Without that variable nothing is sent. The library
-`systemd-python` is not used: it needs a compiler and libsystemd.
+A message to systemd (sd_notify(3), `Type=notify`, `WatchdogSec=`) is a datagram to the socket whose path it
+gives in NOTIFY_SOCKET: ready, stopping, a status line, and heartbeats. Without that variable nothing is sent.
+The library `systemd-python` is not used: it needs a compiler and libsystemd.
 """
 
 import asyncio
@@ -41,10 +41,10 @@ class PlainFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON object with `time` (ISO 8601, UTC), `level`, `logger`, `message`, and `exception` if there is one.
+    """A JSON object: `time` (ISO 8601, UTC), `level`, `logger`, `message`, and perhaps `exception`.
 
-    Lines about what has happened also have the name of the `event` and its numbers (`fields`), which do not change with
-    the text.
+    Lines about what has happened also have the name of the `event` and its numbers (`fields`), which do not
+    change with the text.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -90,9 +90,9 @@ async def until_signalled(
 ) -> None:
     """Run `serving` until it ends or a signal cancels it. Raises what it raises.
 
-    If it has not ended `stop_seconds` after the signal, `abort` is called and the process exits with code 0, even while the
-    event loop hangs. That is no failure: what was acknowledged is on disk, and the next start continues from there. `abort` is
-    called on another thread and must not need the loop.
+    If it has not ended `stop_seconds` after the signal, `abort` is called and the process exits with code 0,
+    even while the event loop hangs. That is no failure: what was acknowledged is on disk, and the next start
+    continues from there. `abort` is called on another thread and must not need the loop.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.create_task(serving, name="serving")
@@ -121,7 +121,10 @@ async def until_signalled(
 
 
 class _StopDeadline:
-    """Ends the process some time after `begin`, unless `end` is called before. `begin` takes no lock: signal handlers may call it."""
+    """Ends the process some time after `begin`, unless `end` is called before.
+
+    `begin` takes no lock: signal handlers may call it.
+    """
 
     def __init__(self, seconds: float, abort: Callable[[], None]) -> None:
         self._seconds, self._abort = seconds, abort
@@ -180,7 +183,10 @@ class ServiceManager:
         self._send(f"STATUS={' '.join(text.split())}")
 
     async def stay_alive(self) -> None:
-        """Send signs of life until cancelled. They end when the event loop hangs. Returns at once without a watchdog."""
+        """Send signs of life until cancelled.
+
+        They end when the event loop hangs. Returns at once without a watchdog.
+        """
         while self._address and self.watchdog_seconds:
             self._send("WATCHDOG=1")
             await asyncio.sleep(self.watchdog_seconds * SHARE)

@@ -1,7 +1,7 @@
 """The command `serve`: runs the configured runtime and HTTP until a signal.
 
-What concerns the whole process is here: logging, limits of the system, garbage collection, signals. HTTP starts first and stops
-last, so that `/readyz` can name the obstacle.
+What concerns the whole process is here: logging, limits of the system, garbage collection, signals. HTTP
+starts first and stops last, so that `/readyz` can name the obstacle.
 """
 
 import asyncio
@@ -89,7 +89,10 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
 
 
 def log_serving(runtime: Runtime, http: str) -> None:
-    """Log what the ready line on stdout says, for collectors of JSON logs; a plain log stands beside that line."""
+    """Log what the ready line on stdout says, for collectors of JSON logs.
+
+    A plain log stands beside that line.
+    """
     fields = {"kind": runtime.kind, "addresses": [str(each) for each in runtime.addresses], "http": http}
     log.info("requests are served", extra={"event": "serving", "fields": fields})
 
@@ -125,7 +128,10 @@ async def _http(settings: Settings, routes: Sequence[BaseRoute], access: HttpAcc
 
 
 def make_runtime(settings: Settings, *, demo_topics: bool) -> Runtime:
-    """Return the configured runtime; `demo_topics` concerns the embedded cluster only. Raises CommandError or ConfigError."""
+    """Return the configured runtime; `demo_topics` concerns the embedded cluster only.
+
+    Raises CommandError or ConfigError.
+    """
     check_traces(settings)
     if settings.backend == ZOOKEEPER:
         # Imported here for the time that kazoo takes, which the other runtimes do without.

@@ -1,7 +1,7 @@
 """Ends a process whose event loop hangs. A thread watches the loop.
 
-In ZooKeeper mode threads of the client library keep the session alive even while the loop hangs. Without the watchdog such a
-process would stay the controller, and no standby could take over.
+In ZooKeeper mode threads of the client library keep the session alive even while the loop hangs. Without the
+watchdog such a process would stay the controller, and no standby could take over.
 """
 
 import asyncio
@@ -28,7 +28,9 @@ _ENDING = threading.Lock()
 
 
 class Watchdog:
-    """Watches the loop from `start` to `stop`. When it has hung for `seconds`, calls `abort` and ends the process.
+    """Watches the loop from `start` to `stop`.
+
+    When it has hung for `seconds`, calls `abort` and ends the process.
 
     `abort` is called on another thread and must not need the loop. `end` is `os._exit`.
     """
@@ -72,7 +74,8 @@ class Watchdog:
 
     def _report(self, stack: str) -> None:
         log.critical(
-            "the event loop has hung for %g s: the ZooKeeper session and the process end; the loop was at\n%s",
+            "the event loop has hung for %g s: the ZooKeeper session and the process end; the loop was"
+            " at\n%s",
             self._seconds,
             stack,
         )
@@ -84,7 +87,9 @@ def end_process(
     report: Callable[[], None],
     end: Callable[[int], object] = os._exit,
 ) -> None:
-    """Call both functions, and end the process even if one fails or blocks: the loop may hold a lock that it needs.
+    """Call both functions, and end the process even if one fails or blocks.
+
+    The loop may hold a lock that it needs.
 
     Only the first call has an effect.
     """

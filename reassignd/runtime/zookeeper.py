@@ -1,7 +1,7 @@
 """ZooKeeper mode: reassignd is a candidate for controller, serves terms, and is a candidate again after each.
 
-Each term has an assembly of its own, whose state is loaded from ZooKeeper. A term ends with the first failure. The next
-controller, which may be another process, then loads the state from ZooKeeper again.
+Each term has an assembly of its own, whose state is loaded from ZooKeeper. A term ends with the first
+failure. The next controller, which may be another process, then loads the state from ZooKeeper again.
 """
 
 import asyncio
@@ -69,7 +69,8 @@ ELECTION_RETRY_SECONDS = 0.5
 """Pause after an election that failed with an error."""
 
 HANG_SECONDS = 6.0
-"""The watchdog ends a process whose event loop hangs for this time, or for the session timeout if that is longer."""
+"""The watchdog ends a process whose event loop hangs for this time, or for the session timeout if that is
+longer."""
 
 PARENTS = ("/config/changes", "/config/topics", "/config/brokers", "/config/users", "/admin/delete_topics")
 """Znodes that Kafka's controller creates when they are missing."""

@@ -50,7 +50,10 @@ class ControllerCounters(NamedTuple):
 
 
 class ControllerTerm:
-    """Implements `reassignd.runtime.served_cluster.ServedCluster`. Created when the state is loaded; `start` takes over."""
+    """Implements `reassignd.runtime.served_cluster.ServedCluster`.
+
+    Created when the state is loaded; `start` takes over.
+    """
 
     brokers = None
     upstream_cluster_id = ""
@@ -108,7 +111,7 @@ class ControllerTerm:
         return uuid.uuid4().bytes if self._context.protocol.topic_ids else NO_ID
 
     def serve(self, router: Router, stats: Counters) -> None:
-        """Do nothing: `ControllerEndpoint` serves the router during the term, and refuses requests between terms."""
+        """Do nothing: `ControllerEndpoint` serves the router in a term, and refuses requests otherwise."""
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event, after the ISRs that the decision depends on were read from ZooKeeper."""
@@ -118,7 +121,10 @@ class ControllerTerm:
             raise DriverStoppedError(str(error)) from error
 
     async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:
-        """Allocate a block of producer ids to a registered broker (KIP-730). Raises ApiError, ZookeeperError."""
+        """Allocate a block of producer ids to a registered broker (KIP-730).
+
+        Raises ApiError, ZookeeperError.
+        """
         known = self._state.brokers.get(broker)
         if known is None or broker not in self._state.live or epoch != known.epoch:
             raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
@@ -130,7 +136,10 @@ class ControllerTerm:
         log.info("the logins of user %s were altered: %s", user, ", ".join(sorted(changes)))
 
     async def start(self, show_obstacle: Callable[[str], None]) -> None:
-        """Take over the cluster and start the periodic tasks of a controller. Raises ZookeeperError, DriverStoppedError."""
+        """Take over the cluster and start the periodic tasks of a controller.
+
+        Raises ZookeeperError, DriverStoppedError.
+        """
         await self.backend.start()
         tasks = {
             "preferred-leaders": rebalance_periodically(self, self._settings, self._clock),

@@ -13,7 +13,8 @@ from reassignd.embedded import EmbeddedCluster
 T = TypeVar("T")
 
 __tracebackhide__ = True
-"""pytest leaves the frames of this module out, so that the report of a failed test ends at a line of the test."""
+"""pytest leaves the frames of this module out, so that the report of a failed test ends at a line of the
+test."""
 
 
 class BlockingCluster:

@@ -6,9 +6,10 @@
 | `reassignd_cluster_async` | a cluster for one test on its event loop, with `await`able methods |
 | `reassignd_shared_cluster` | one cluster for all tests of the session, with blocking methods |
 
-`@pytest.mark.reassignd(brokers=4, clock="manual", settings={...})` sets what the cluster of a test is like; the options of the
-same names with the prefix `reassignd_` in pytest's ini file set it for all tests. The imports are inside the functions, because
-pytest loads the plugin in every project that has reassignd installed.
+`@pytest.mark.reassignd(brokers=4, clock="manual", settings={...})` sets what the cluster of a test is like;
+the options of the same names with the prefix `reassignd_` in pytest's ini file set it for all tests. The
+imports are inside the functions, because pytest loads the plugin in every project that has reassignd
+installed.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line(
         "markers",
-        "reassignd(brokers, racks, partition_bytes, clock, settings): what the embedded cluster of the test is like",
+        "reassignd(brokers, racks, partition_bytes, clock, settings): what the embedded cluster of the test"
+        " is like",
     )
 
 
@@ -87,7 +89,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for name in {each.name for each in item.iter_markers()} - known:
                 if name.startswith(MARKER) or get_close_matches(name, [MARKER], cutoff=0.8):
                     raise pytest.UsageError(
-                        f"{item.nodeid}: unknown marker {name}; the marker of reassignd's clusters is {MARKER}"
+                        f"{item.nodeid}: unknown marker {name}; the marker of reassignd's clusters is"
+                        f" {MARKER}"
                     )
 
 
@@ -206,5 +209,8 @@ def _checked(named: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(message: str) -> NoReturn:
-    """Fail the test with this message alone: neither a traceback nor an earlier exception would help its author."""
+    """Fail the test with this message alone.
+
+    Neither a traceback nor an earlier exception would help its author.
+    """
     raise pytest.fail.Exception(message, pytrace=False) from None

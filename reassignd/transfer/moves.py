@@ -1,7 +1,7 @@
 """The moves: a directory into the topic and back, and a file into a new topic.
 
-Each move can be repeated after an interruption: the source is marked as moved at the end, and a target that has the same
-records already is not written again.
+Each move can be repeated after an interruption: the source is marked as moved at the end, and a target that
+has the same records already is not written again.
 """
 
 import asyncio
@@ -59,7 +59,8 @@ class Directory:
             )
         if (self.path / own_records.FILE).exists():
             raise CommandError(
-                f"{self.path / own_records.FILE} is of an older version: start `reassignd serve` once on {self.path}"
+                f"{self.path / own_records.FILE} is of an older version: start `reassignd serve` once on"
+                f" {self.path}"
             )
         try:
             records, ports = list(self._store.load()), PortAssignments(self.path).positions
@@ -158,7 +159,8 @@ async def import_directory(topic: Topic, path: Path) -> str:
         contents = directory.read()
         if contents.meta.upstream_cluster_id != topic.cluster_id:
             raise CommandError(
-                f"the records in {path} are those of cluster {contents.meta.upstream_cluster_id}, not of {topic.cluster_id}"
+                f"the records in {path} are those of cluster {contents.meta.upstream_cluster_id}, not of"
+                f" {topic.cluster_id}"
             )
         rows = contents.rows()
         async with topic.term() as writer:
@@ -171,20 +173,26 @@ async def import_directory(topic: Topic, path: Path) -> str:
 
 
 async def _is_there(topic: Topic, contents: Contents) -> bool:
-    """Return whether the topic has the same. Raises CommandError if it has other records that were not moved away."""
+    """Return whether the topic has the same.
+
+    Raises CommandError if it has other records that were not moved away.
+    """
     present = await topic.contents()
     if present is None or present.meta.moved_to:
         return False
     if await same(present, contents):
         return True
     raise CommandError(
-        f"the state topic {topic.name} has records already: set state.topic to another name, or move these records to"
-        " a data directory with `reassignd state export --data-dir`"
+        f"the state topic {topic.name} has records already: set state.topic to another name, or move these"
+        " records to a data directory with `reassignd state export --data-dir`"
     )
 
 
 async def export_to_directory(topic: Topic, path: Path) -> str:
-    """Move the records of the topic to a directory; no instance uses the topic afterwards. Returns what was done."""
+    """Move the records of the topic to a directory; no instance uses the topic afterwards.
+
+    Returns what was done.
+    """
     with target(path) as directory:
         # Before the term: its beats would wait while the directory is read.
         written = None if directory.is_empty else directory.read()

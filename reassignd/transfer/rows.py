@@ -59,8 +59,8 @@ class Contents(NamedTuple):
 async def decode(history: History, topic: str, upstream_cluster_id: str) -> Contents | None:
     """Return what the rows of a topic say; None if no instance was active yet.
 
-    Raises CommandError if a row cannot be read, or belongs to another cluster. Other tasks run after each slice of the
-    rows: a million take longer than the lease of the term in which they are decoded.
+    Raises CommandError if a row cannot be read, or belongs to another cluster. Other tasks run after each
+    slice of the rows: a million take longer than the lease of the term in which they are decoded.
     """
     try:
         meta = read_meta(history.rows, topic, upstream_cluster_id, moved=True)

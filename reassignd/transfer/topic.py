@@ -84,7 +84,10 @@ class Topic:
         return await decode(self._history, self.name, self.cluster_id)
 
     async def entries(self) -> list[AuditEntry]:
-        """Return the audit log by id, each entry once: those of the audit topic and those that wait in the rows."""
+        """Return the audit log by id, each entry once.
+
+        Those of the audit topic and those that wait in the rows.
+        """
         found = [] if self._audit is None else await self._copied_entries(self._audit)
         known = KnownIds()
         return sorted(entry for entry in [*found, *entries_in_rows(self.rows)] if known.add(entry.id))
@@ -145,8 +148,8 @@ class Topic:
             await asyncio.wait_for(writer.commit(changes), ANSWER_SECONDS)
         except TimeoutError as error:
             raise CommandError(
-                f"the state topic {self.name} did not answer in time; it is not known whether the rows were written:"
-                " repeat the command"
+                f"the state topic {self.name} did not answer in time; it is not known whether the rows were"
+                " written: repeat the command"
             ) from error
 
     def _refuse_active(self, at_end: bool) -> None:
@@ -157,7 +160,8 @@ class Topic:
         heard = claim.producer, self._history.next_sequence
         if self._heard is not None and self._heard != heard:
             raise CommandError(
-                f"instance {claim.instance} is active: stop all instances that use the state topic {self.name}"
+                f"instance {claim.instance} is active: stop all instances that use the state topic"
+                f" {self.name}"
             )
         if at_end:
             self._heard = heard
@@ -205,7 +209,10 @@ def _new_claim(timings: Timings) -> Callable[[Claim | None, Producer], Claim]:
 
 @asynccontextmanager
 async def connected(settings: Settings, *, create: bool) -> AsyncIterator[Topic]:
-    """Connect to the topic of the settings. Raises CommandError if it does not exist, unless `create` is set."""
+    """Connect to the topic of the settings.
+
+    Raises CommandError if it does not exist, unless `create` is set.
+    """
     path, name = settings.upstream_command_config, settings.state_topic
     security = PLAINTEXT if path is None else command_config.load(path)
     client_settings = ClientSettings(software_version=__version__, security=security)

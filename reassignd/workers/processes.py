@@ -1,7 +1,10 @@
-"""Child processes that compute for a running server: they do not hold its interpreter lock, and can be killed.
+"""Child processes that compute for a running server.
 
-A child reads lines and writes lines, isolated in a process group of its own. For one that answers once, stdin has the request
-as one line of JSON, the snapshot, and END_OF_REQUEST; stdout gets the answer. The server itself does not import the planner.
+They do not hold its interpreter lock, and can be killed.
+
+A child reads lines and writes lines, isolated in a process group of its own. For one that answers once, stdin
+has the request as one line of JSON, the snapshot, and END_OF_REQUEST; stdout gets the answer. The server
+itself does not import the planner.
 """
 
 import asyncio
@@ -122,7 +125,10 @@ class HelperProcess:
 
 
 async def exchange_lines(command: Sequence[str], request: AsyncIterable[bytes], seconds: float) -> bytes:
-    """Return the answer of a process to one request. stdin stays open until the process ends. Raises HelperError."""
+    """Return the answer of a process to one request. stdin stays open until the process ends.
+
+    Raises HelperError.
+    """
     helper = HelperProcess(command, seconds, stays=False)
     try:
         return await helper.ask(request)

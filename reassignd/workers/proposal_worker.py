@@ -1,4 +1,6 @@
-"""Computes a proposal for a running server, as a process of its own: `python -m reassignd.workers.proposal_worker`.
+"""Computes a proposal for a running server, as a process of its own.
+
+`python -m reassignd.workers.proposal_worker`.
 
 stdout gets a line of figures or of reasons, then the plan and its rollback, a line each.
 """

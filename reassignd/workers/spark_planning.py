@@ -1,8 +1,9 @@
 """Plan large jobs with Spark in the background, for a better order of their steps and a forecast.
 
-A job starts immediately, in the order of the controller. When Spark has finished, the controller gets the remaining
-steps: it starts them in Spark's order, and counts those for which its own step rule gives another list. Planning is
-optional: if Spark is not installed or fails, the job continues in the order of the controller.
+A job starts immediately, in the order of the controller. When Spark has finished, the controller gets the
+remaining steps: it starts them in Spark's order, and counts those for which its own step rule gives another
+list. Planning is optional: if Spark is not installed or fails, the job continues in the order of the
+controller.
 """
 
 import asyncio
@@ -40,7 +41,8 @@ ROWS_ORDERED = 250
 """Partitions in one `Reorder` event, which takes one or two milliseconds to decide."""
 
 IDLE_SECONDS = 600.0
-"""Time without a large job after which Spark is ended, unless it is kept warm. Its JVM takes about a gigabyte."""
+"""Time without a large job after which Spark is ended, unless it is kept warm. Its JVM takes about a
+gigabyte."""
 
 
 class Requested(NamedTuple):
@@ -65,7 +67,10 @@ class Planner(Protocol):
 
 
 class ClusterRates(NamedTuple):
-    """Input of a forecast that is not in the controller's state: bytes of a replica, and bytes per second and broker."""
+    """Input of a forecast that is not in the controller's state.
+
+    Bytes of a replica, and bytes per second and broker.
+    """
 
     size: Size
     bandwidth: Callable[[], int]
@@ -113,7 +118,10 @@ class SparkPlanning:
         return replace(self._view, steps=BegunSteps(*self._state.backlog.planned.counts))
 
     async def run(self, period_seconds: float = PERIOD_SECONDS) -> None:
-        """Plan large jobs as they appear, until the controller stops. Returns immediately if planning is disabled."""
+        """Plan large jobs as they appear, until the controller stops.
+
+        Returns immediately if planning is disabled.
+        """
         try:
             if self._warm and self._least and self._check_spark():
                 await self._warm_up()
@@ -194,7 +202,10 @@ class SparkPlanning:
         self._view = Spark(state, "", self._least, job, partitions, self._now_ms())
 
     async def _request(self, job: int, requested: list[Requested]) -> AsyncIterator[bytes]:
-        """Yield the request for a job, read while the state changes. The partitions are appended to `requested`."""
+        """Yield the request for a job, read while the state changes.
+
+        The partitions are appended to `requested`.
+        """
         state = self._state
         yield handover.head(state.backlog.usage.limits, self._facts.bandwidth(), state.live)
         keys = await self._off_loop.run(_keys, state, job)
@@ -228,7 +239,10 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 def _remaining(state: State, requested: Requested, steps: list[PlannedStep]) -> PlannedSteps | None:
-    """Return the partition's steps that have not begun. None without any, or if it left the plan meanwhile."""
+    """Return the partition's steps that have not begun.
+
+    None without any, or if it left the plan meanwhile.
+    """
     key, replicas, target = requested
     wanted, partition = state.reassignments.get(key), state.partition(*key)
     if wanted is None or partition is None or wanted.target != target:

@@ -1,7 +1,9 @@
-"""The worker process that plans with Spark for a running server: `python -m reassignd.workers.spark_worker URL`.
+"""The worker process that plans with Spark for a running server.
 
-It reads and writes lines (`planner.handover`). A separate process keeps failures and the load of the JVM away from the
-server. It has a low scheduling priority, and ends with its JVM when the server ends.
+`python -m reassignd.workers.spark_worker URL`.
+
+It reads and writes lines (`planner.handover`). A separate process keeps failures and the load of the JVM away
+from the server. It has a low scheduling priority, and ends with its JVM when the server ends.
 """
 
 import os
@@ -36,7 +38,10 @@ def spark_at(url: str) -> Iterator[Scheduler]:
 
 
 def work(url: str, lines: TextIO, answers: TextIO, spark: Spark = spark_at) -> None:
-    """Open a session and answer requests with it until the input ends, or one fails: the session may be unusable."""
+    """Open a session and answer requests with it until the input ends, or one fails.
+
+    The session may be unusable.
+    """
     try:
         with spark(url) as scheduler:
             while (request := read_request(lines)) is not None:

@@ -1,8 +1,8 @@
 """The earlier draft of KIP-236: `/admin/reassignments/TOPIC/PARTITION`, one znode for each reassignment.
 
-The data is the target, `[10,11,15]`. Creating a child orders a reassignment, and changing it orders another target. The
-child is deleted when the partition is at its target. The czxid of a child identifies the reassignment; its mzxid changes
-with the target.
+The data is the target, `[10,11,15]`. Creating a child orders a reassignment, and changing it orders another
+target. The child is deleted when the partition is at its target. The czxid of a child identifies the
+reassignment; its mzxid changes with the target.
 """
 
 import json
@@ -68,7 +68,9 @@ class ReassignmentChildren:
         self._watch_loop.add(paths.REASSIGNMENTS, self._read_topics)
 
     async def synchronize(self) -> None:
-        """Order what others wrote, unless reassignments are halted; then write the controller's reassignments.
+        """Order what others wrote, unless reassignments are halted.
+
+        Then write the controller's reassignments.
 
         Does nothing while reads are due: the list of children is not complete then. Raises ConflictError.
         """
@@ -82,7 +84,7 @@ class ReassignmentChildren:
             await self._write(batch)
         await self._delete_empty_topics()
 
-    # ---- reads ------------------------------------------------------------------------------------------------
+    # ---- reads ---------------------------------------------------------------------------------------------
 
     async def _read_topics(self, watch: Watch) -> None:
         for topic in await self._tree.children(paths.REASSIGNMENTS, watch) or []:
@@ -111,7 +113,7 @@ class ReassignmentChildren:
         else:
             self._seen[key] = znode
 
-    # ---- orders -----------------------------------------------------------------------------------------------
+    # ---- orders --------------------------------------------------------------------------------------------
 
     def _new_entries(self) -> Iterator[Entry]:
         """Yield the targets that others wrote, each once."""
@@ -121,7 +123,8 @@ class ReassignmentChildren:
             self._handled[key] = znode.data
             with self._rejections.skip_invalid(child_path(key), znode.mzxid):
                 target = decode_child(znode.data)
-                # A new controller does not know who wrote a child. One that agrees with the records is no new order.
+                # A new controller does not know who wrote a child. One that agrees with the records is no new
+                # order.
                 if not self._first_round or target != self._recorded_target(key):
                     yield Entry(*key, target)
 
@@ -141,12 +144,15 @@ class ReassignmentChildren:
             for key, outcome in orders.rejected_rows(reply):
                 self._rejections.reject(child_path(key), f"is dropped: {outcome.text}")
 
-    # ---- writes -----------------------------------------------------------------------------------------------
+    # ---- writes --------------------------------------------------------------------------------------------
 
     def _pending_writes(self) -> Iterator[tuple[TopicPartition, bytes | None]]:
-        """Yield the children that differ from the controller's reassignments, with the data to write; None deletes.
+        """Yield the children that differ from the controller's reassignments, with the data to write.
 
-        While reassignments are halted, new orders of others are not accepted, so their children stay as they are.
+        None deletes.
+
+        While reassignments are halted, new orders of others are not accepted, so their children stay as they
+        are.
         """
         halted = self._state.backlog.halted
         reassignments = self._state.reassignments

@@ -1,9 +1,9 @@
-"""Plan znodes: their JSON, and conversions between them and the controller (KIP-236, KIP-455; Kafka: ReassignPartitionsZNode).
+"""Plan znodes: their JSON and conversions (KIP-236, KIP-455; Kafka: ReassignPartitionsZNode).
 
-`/admin/reassign_partitions` and its queue have
-`{"version": 1, "partitions": [{"topic": "foo", "partition": 0, "replicas": [1, 2], "original_replicas": [1, 3]}]}`.
-KIP-236 adds `original_replicas`. Kafka's own tools and controllers reject a plan with keys that they do not know. Where a
-plan omits the originals, reassignd's records under `/reassignd` hold them.
+`/admin/reassign_partitions` and its queue have `{"version": 1, "partitions": [{"topic": "foo", "partition":
+0, "replicas": [1, 2], "original_replicas": [1, 3]}]}`. KIP-236 adds `original_replicas`. Kafka's own tools
+and controllers reject a plan with keys that they do not know. Where a plan omits the originals, reassignd's
+records under `/reassignd` hold them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,8 @@ from controller.reassignment.orders import waiting_entries
 from controller.state.state import State
 
 LIMIT_BYTES = 1_040_000
-"""ZooKeeper rejects requests of 1,048,575 bytes and more. The difference is for the other parts of the request."""
+"""ZooKeeper rejects requests of 1,048,575 bytes and more. The difference is for the other parts of the
+request."""
 
 PLAN_KEYS = {"version", "partitions"}
 ROW_KEYS = {"topic", "partition", "replicas", "original_replicas"}
@@ -56,7 +57,10 @@ def decode_plan(data: bytes | None) -> list[Entry]:
 
 
 def decode_file(data: bytes) -> list[Entry]:
-    """Return the entries of a plan file. Keys that no controller reads, such as log_dirs, are ignored. Raises ZnodeError."""
+    """Return the entries of a plan file.
+
+    Keys that no controller reads, such as log_dirs, are ignored. Raises ZnodeError.
+    """
     return _entries(rows_of(decode_object(data)))
 
 
@@ -81,7 +85,9 @@ def encode_plan(entries: Iterable[Entry], *, plain: bool = False) -> bytes:
 
 
 def fitting(entries: Sequence[Entry], *, plain: bool, limit: int = LIMIT_BYTES) -> bytes:
-    """Return the plan, shortened to `limit` bytes: first without the originals, then without the last entries.
+    """Return the plan, shortened to `limit` bytes.
+
+    First without the originals, then without the last entries.
 
     Nothing is lost by that: reassignd's own records hold all entries.
     """
@@ -131,7 +137,10 @@ def alter_event(entries: Iterable[Entry], path: str) -> AlterReassignments:
 
 
 def queue_event(entries: Iterable[Entry]) -> Queue:
-    """Return the event that queues the entries behind what runs; partitions that are moving are rolled back first."""
+    """Return the event that queues the entries behind what runs.
+
+    Partitions that are moving are rolled back first.
+    """
     topics = _by_topic((each.key, each.replicas) for each in entries)
     return Queue(topics, requester=Requester(PRINCIPAL, paths.QUEUE))
 
@@ -147,8 +156,8 @@ class Cancellation(NamedTuple):
 def cancellation(state: State, pending: Sequence[Entry], unaccepted: Sequence[Entry]) -> Cancellation:
     """Roll back the pending entries, and those of a plan that was written before this term and not accepted.
 
-    An unaccepted entry has moved nothing here. An earlier controller may have carried it out in part, so it goes back to
-    the original that the plan names.
+    An unaccepted entry has moved nothing here. An earlier controller may have carried it out in part, so it
+    goes back to the original that the plan names.
     """
     rows: dict[TopicPartition, Replicas | None] = {entry.key: None for entry in pending}
     skipped = []
@@ -176,10 +185,12 @@ def rejected_rows(reply: AlterReply) -> Iterator[tuple[TopicPartition, Outcome]]
 
 
 def pending_entries(state: State, accepted: Mapping[TopicPartition, Replicas]) -> list[Entry]:
-    """Return the content of `/admin/reassign_partitions`: what was ordered through ZooKeeper, has started, and goes forward.
+    """Return the content of `/admin/reassign_partitions`.
 
-    `accepted` are the targets of the last plan. They count even if a client had ordered the same targets before: then
-    the reassignment belongs to the client's job.
+    What was ordered through ZooKeeper, has started, and goes forward.
+
+    `accepted` are the targets of the last plan. They count even if a client had ordered the same targets
+    before: then the reassignment belongs to the client's job.
     """
     jobs = _zookeeper_jobs(state)
     if not jobs and not accepted:
@@ -204,7 +215,7 @@ def queued_entries(state: State) -> list[Entry]:
 
 
 def unthrottle_event(state: State, keys: Sequence[TopicPartition]) -> AlterConfigs | None:
-    """Return the event that removes the partitions from their topics' lists of throttled replicas, None if none is listed.
+    """Return the event that removes partitions from their topics' throttle lists; None if none is listed.
 
     The value `*` stays, and so do lists that reassignd holds a lease on.
     """

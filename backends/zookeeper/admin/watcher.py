@@ -1,10 +1,11 @@
 """Orders and cancellations that tools write as znodes under `/admin` (KIP-236, KIP-455).
 
-A plan in `/admin/reassign_partitions` or in its queue is accepted when nothing is pending there. From then on reassignd owns
-the znode, and rewrites it so that it always contains the pending entries.
+A plan in `/admin/reassign_partitions` or in its queue is accepted when nothing is pending there. From then on
+reassignd owns the znode, and rewrites it so that it always contains the pending entries.
 
-A digest of each plan that reassignd has written or accepted is stored with its records. A new controller compares it with
-the znode: a plan with another digest was written after the last controller's term, and is an order.
+A digest of each plan that reassignd has written or accepted is stored with its records. A new controller
+compares it with the znode: a plan with another digest was written after the last controller's term, and is an
+order.
 """
 
 import hashlib
@@ -50,7 +51,9 @@ WATCHED = (paths.REASSIGN, paths.CANCEL, paths.QUEUE)
 
 
 class PlanFormat(NamedTuple):
-    """The znodes that reassignd writes under `/admin`: `plain` omits KIP-236's originals, `children` adds the earlier draft's znodes.
+    """The znodes that reassignd writes under `/admin`.
+
+    `plain` omits KIP-236's originals, `children` adds the earlier draft's znodes.
 
     Kafka's tools and brokers reject plans with originals, and behave as if there were no plan.
     """
@@ -60,7 +63,10 @@ class PlanFormat(NamedTuple):
 
 
 class AdminWatcher:
-    """Accepts orders and writes what is pending, for one term. Call `begin` before any reassignment may start."""
+    """Accepts orders and writes what is pending, for one term.
+
+    Call `begin` before any reassignment may start.
+    """
 
     def __init__(
         self,
@@ -96,7 +102,10 @@ class AdminWatcher:
         )
 
     async def begin(self) -> None:
-        """Load the digests. Halt reassignments if the cancel znode exists, so that nothing starts before the cancellation."""
+        """Load the digests.
+
+        Halt reassignments if the cancel znode exists, so that nothing starts before the cancellation.
+        """
         self._state.backlog.halted = await self._tree.get(paths.CANCEL) is not None
         digests = await self._tree.get(DIGESTS)
         self._stored_digests = None if digests is None else digests.data or b""
@@ -124,7 +133,7 @@ class AdminWatcher:
         self._seen[path] = await self._tree.get(path, watch)
         self._written_revision = -1
 
-    # ---- orders -----------------------------------------------------------------------------------------------
+    # ---- orders --------------------------------------------------------------------------------------------
 
     async def _after_round(self) -> None:
         """Accept new orders, then write what is pending. On a conflict, read the znodes again."""
@@ -169,7 +178,10 @@ class AdminWatcher:
         self._accepted = {each.key: each.replicas for each in entries}
 
     def _pending(self) -> list[Entry]:
-        """Return the entries that belong into the plan; forget accepted targets that are no longer current."""
+        """Return the entries that belong into the plan.
+
+        Forget accepted targets that are no longer current.
+        """
         current = self._state.reassignments
         for key, target in list(self._accepted.items()):
             if key not in current or current[key].target != target:
@@ -181,7 +193,8 @@ class AdminWatcher:
         if entries is None:
             return
         if next(waiting_entries(self._state), None) is not None:
-            # The queue holds one plan at a time. This one is accepted when all entries of the other have started.
+            # The queue holds one plan at a time. This one is accepted when all entries of the other have
+            # started.
             znode = self._seen[paths.QUEUE]
             if znode is not None and znode.mzxid != self._delay_logged:
                 self._delay_logged = znode.mzxid
@@ -194,10 +207,12 @@ class AdminWatcher:
             self._mark_accepted(paths.QUEUE)
 
     async def _cancel(self) -> None:
-        """Roll back the entries of the plan, then delete the cancel znode and write the skipped entries into the plan.
+        """Roll back the plan's entries, delete the cancel znode, and write the skipped entries into the plan.
 
-        The queued plan is withdrawn: otherwise its entries would start as soon as those of the plan have ended. A plan that was written during this term is accepted first, so that the cancellation includes it. A plan that was
-        written before this term is not ordered any more: its entries only go back to the originals that it names.
+        The queued plan is withdrawn: otherwise its entries would start as soon as those of the plan have
+        ended. A plan that was written during this term is accepted first, so that the cancellation includes
+        it. A plan that was written before this term is not ordered any more: its entries only go back to the
+        originals that it names.
         """
         await self._submit(Halt(True))
         unaccepted = None
@@ -227,8 +242,8 @@ class AdminWatcher:
     def _new_plan(self, path: str, pending: Callable[[], Sequence[Entry]]) -> list[Entry] | None:
         """Return the entries of a plan that can be accepted, None if there is none.
 
-        A plan that overwrites a pending one is rejected, except in the first round: then the last controller may have
-        been stopped before it could accept the plan.
+        A plan that overwrites a pending one is rejected, except in the first round: then the last controller
+        may have been stopped before it could accept the plan.
         """
         znode = self._seen[path]
         if znode is None or _digest(znode.data) == self._own_digests.get(path):
@@ -255,7 +270,7 @@ class AdminWatcher:
             path, (f"{key} is not reassigned: {outcome.text}" for key, outcome in rows)
         )
 
-    # ---- writes -----------------------------------------------------------------------------------------------
+    # ---- writes --------------------------------------------------------------------------------------------
 
     async def _write(self, skipped: Sequence[Entry] = (), *also: Operation) -> None:
         """Write what is pending, the new digests and `also` in one multi.
@@ -299,10 +314,11 @@ class AdminWatcher:
         return {paths.REASSIGN: plan, paths.QUEUE: queue}
 
     def _completed_but_not_stored(self, pending: Sequence[Entry]) -> list[Entry]:
-        """Return written entries whose reassignment has ended in the controller, but not yet in the topic's znode.
+        """Return written entries whose reassignment has ended here, but not yet in the topic's znode.
 
-        Kafka's tools read the plan before the topics. They report a partition that is neither in the plan nor at its
-        target as failed, and remove its throttle. So an entry stays until the topic's znode shows the result.
+        Kafka's tools read the plan before the topics. They report a partition that is neither in the plan nor
+        at its target as failed, and remove its throttle. So an entry stays until the topic's znode shows the
+        result.
         """
         ended = self._written.keys() - {each.key for each in pending}
         return [self._written[key] for key in ended if self._is_ahead_of_znode(key)]

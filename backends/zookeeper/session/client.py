@@ -44,7 +44,8 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 15.0
 LOGIN_RETRY_SECONDS = 2.0
-"""Pause after a rejected login in a running process. A ZooKeeper that stops may break off a login with correct credentials."""
+"""Pause after a rejected login in a running process. A ZooKeeper that stops may break off a login with
+correct credentials."""
 
 ENDED = (KeeperState.AUTH_FAILED, KeeperState.CLOSED)
 """States in which kazoo does not reconnect."""
@@ -56,7 +57,9 @@ ERROR_TEXTS = {
 
 
 class ZookeeperClient:
-    """Implements `Tree`. `on_lost` is called on the event loop when the session is lost; a new session starts by itself.
+    """Implements `Tree`.
+
+    `on_lost` is called on the event loop when the session is lost; a new session starts by itself.
 
     `hosts` is `HOST:PORT,HOST:PORT/chroot`.
     """
@@ -82,10 +85,14 @@ class ZookeeperClient:
         self._client = self._new_client()
 
     async def start(self) -> None:
-        """Connect and log in. Raises ZookeeperError when the login is rejected, or takes longer than CONNECT_SECONDS."""
+        """Connect and log in.
+
+        Raises ZookeeperError when the login is rejected, or takes longer than CONNECT_SECONDS.
+        """
         try:
             await asyncio.to_thread(self._client.start, CONNECT_SECONDS)
-            # kazoo has a session before it has logged in. Only a response proves that the login has succeeded.
+            # kazoo has a session before it has logged in. Only a response proves that the login has
+            # succeeded.
             await self._await(self._client.exists_async("/"))
         except (KazooTimeoutError, KazooException, ZookeeperError) as error:
             rejected = self._ended and self._security.login is not None
@@ -155,7 +162,8 @@ class ZookeeperClient:
         for operation in operations:
             match operation:
                 case Create(path, data, ephemeral, sequence):
-                    # kazoo's transaction rejects null data, though its protocol can send it. Kafka fails on empty data.
+                    # kazoo's transaction rejects null data, though its protocol can send it. Kafka fails on
+                    # empty data.
                     acl = self._security.acl(path)
                     transaction.create(path, b"", acl, ephemeral=ephemeral, sequence=sequence)
                     transaction.operations[-1] = transaction.operations[-1]._replace(data=data)
@@ -206,7 +214,10 @@ class ZookeeperClient:
             log.debug("a callback of kazoo came after the end of the event loop")
 
     def _state_changed(self, client: KazooClient, state: str) -> None:
-        """Handle a state change, on a thread of kazoo. The listener stays registered unless it returns True."""
+        """Handle a state change, on a thread of kazoo.
+
+        The listener stays registered unless it returns True.
+        """
         if state == KazooState.LOST:
             self._ended = client.client_state in ENDED
             self._call(self._lost)
@@ -252,7 +263,7 @@ class ZookeeperClient:
 
 
 class _KazooLog(logging.Handler):
-    """Keeps the last reason that kazoo logs, for our own messages. kazoo logs each attempt to connect, which is too much.
+    """Keeps the last reason that kazoo logs, for our own messages: kazoo logs each attempt to connect.
 
     Errors that are not about the connection go to our log.
     """

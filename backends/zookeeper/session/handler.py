@@ -1,9 +1,9 @@
 """Threads and sockets of kazoo, optimized for many requests in flight (implements kazoo's IHandler).
 
-kazoo's own handler makes about twenty system calls for each request: it creates and closes a selector for each wait, wakes
-its thread with a byte for each request, and reads each response in two parts. Here the requests of one burst are sent in
-one write, all responses that have arrived are read at once, and their callbacks reach the event loop in one wake-up. This
-takes a quarter of the processor time.
+kazoo's own handler makes about twenty system calls for each request: it creates and closes a selector for
+each wait, wakes its thread with a byte for each request, and reads each response in two parts. Here the
+requests of one burst are sent in one write, all responses that have arrived are read at once, and their
+callbacks reach the event loop in one wake-up. This takes a quarter of the processor time.
 """
 
 import asyncio
@@ -38,7 +38,8 @@ class CallbackQueue:
             self._loop.call_soon_threadsafe(self._drain)
 
     def _drain(self) -> None:
-        # The flag is cleared first: a function that is put now is either drained here, or schedules the next call.
+        # The flag is cleared first: a function that is put now is either drained here, or schedules the next
+        # call.
         self._scheduled = False
         while self._waiting:
             self._loop.call_soon(self._waiting.popleft())
@@ -95,7 +96,8 @@ class KazooHandler(SequentialThreadingHandler):  # type: ignore[misc]
     ) -> tuple[list["BufferedSocket | WakeupSocket"], list["BufferedSocket"], list[object]]:
         """Wait as `select.select` does. Buffered data is sent before a wait, or when a buffer is full.
 
-        A socket with data in its read buffer is ready at once, and every socket can be written: the buffer takes it.
+        A socket with data in its read buffer is ready at once, and every socket can be written: the buffer
+        takes it.
         """
         ready = [each for each in rlist if each.pending()]
         if wlist or (ready and not any(each.full for each in rlist)):
@@ -121,7 +123,8 @@ class Result(AsyncResult):  # type: ignore[misc]
 class BufferedSocket:
     """A socket with buffers for reads and writes.
 
-    With TLS, a read returns one record. Further records stay in the system's buffer, where the next wait finds them.
+    With TLS, a read returns one record. Further records stay in the system's buffer, where the next wait
+    finds them.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -157,7 +160,10 @@ class BufferedSocket:
         return len(data)
 
     def flush(self, timeout: float | None) -> None:
-        """Send the write buffer. Raises OSError; TimeoutError when the server accepts no data for `timeout` seconds."""
+        """Send the write buffer.
+
+        Raises OSError; TimeoutError when the server accepts no data for `timeout` seconds.
+        """
         while self._unsent:
             try:
                 del self._unsent[: self._socket.send(self._unsent)]

@@ -1,4 +1,4 @@
-"""ZooKeeper login (TLS, SASL, digest) and the ACLs of znodes that reassignd creates (Kafka: ZkData.defaultAcls)."""
+"""ZooKeeper login (TLS, SASL, digest) and the ACLs of created znodes (Kafka: ZkData.defaultAcls)."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -21,8 +21,8 @@ class SaslLogin(NamedTuple):
 class ZookeeperSecurity:
     """TLS if there is a context, a SASL login, and a login by ZooKeeper's scheme `digest` (`USER:PASSWORD`).
 
-    With `set_acl`, znodes that reassignd creates can be written only with the same login. All but the sensitive ones can
-    be read without a login.
+    With `set_acl`, znodes that reassignd creates can be written only with the same login. All but the
+    sensitive ones can be read without a login.
     """
 
     tls: ssl.SSLContext | None = None

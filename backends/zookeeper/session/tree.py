@@ -1,8 +1,8 @@
 """The port to ZooKeeper: reads, watches, and multis with version checks.
 
-Watches are ZooKeeper's: a read sets one, and it fires once, at the next change of what was read. They are called on the
-event loop. A `WatchLoop` reads znodes again whenever their watches fire: all readers that are due run concurrently, and
-several changes before a round lead to one read.
+Watches are ZooKeeper's: a read sets one, and it fires once, at the next change of what was read. They are
+called on the event loop. A `WatchLoop` reads znodes again whenever their watches fire: all readers that are
+due run concurrently, and several changes before a round lead to one read.
 """
 
 import asyncio
@@ -66,7 +66,10 @@ class ZookeeperError(StoreLostError):
 
 
 class ConflictError(ZookeeperError):
-    """A multi was rejected and nothing was written, because `operation` did not match the znodes; others may not either."""
+    """A multi was rejected and nothing was written, because `operation` did not match the znodes.
+
+    Others may not either.
+    """
 
     def __init__(self, operation: Operation, reason: str) -> None:
         super().__init__(f"{type(operation).__name__.lower()} {operation.path}: {reason}")
@@ -85,7 +88,10 @@ class Tree(Protocol):
         ...
 
     async def get(self, path: str, watch: Watch | None = None) -> Znode | None:
-        """Return the znode, or None if it does not exist; `watch` fires when it is created, changed or deleted."""
+        """Return the znode, or None if it does not exist.
+
+        `watch` fires when it is created, changed or deleted.
+        """
         ...
 
     async def get_all(self, paths: Sequence[str]) -> list[Znode | None]:
@@ -129,7 +135,10 @@ Reader = Callable[[Watch], Awaitable[None]]
 
 
 class WatchLoop:
-    """Runs each reader once when it is added, and again whenever its watch fires. `after_round` runs after each round."""
+    """Runs each reader once when it is added, and again whenever its watch fires.
+
+    `after_round` runs after each round.
+    """
 
     def __init__(self, after_round: Callable[[], Awaitable[None]], rejections: Rejections) -> None:
         self._after_round, self._rejections = after_round, rejections

@@ -1,8 +1,8 @@
-"""Dropped replicas whose StopReplica has not been confirmed, so that it is repeated until the broker confirms it.
+"""Dropped replicas whose StopReplica is repeated until the broker confirms it.
 
-A note is written in the same multi as the change that drops the replica, or before it. It is removed when the broker
-confirms the deletion, or when the broker becomes a replica again. So a crash of the controller or of the broker leaves no
-log behind. Logs without a note are never deleted.
+A note is written in the same multi as the change that drops the replica, or before it. It is removed when the
+broker confirms the deletion, or when the broker becomes a replica again. So a crash of the controller or of
+the broker leaves no log behind. Logs without a note are never deleted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,8 +40,8 @@ class Drops:
     def of(self, brokers: AbstractSet[int]) -> Iterator[DropReplica]:
         """Yield the unconfirmed drops of these brokers.
 
-        Skips brokers that are replicas in ZooKeeper, because the drop is not stored yet. Skips partitions without a
-        leader, because the dropped replica may be the last copy.
+        Skips brokers that are replicas in ZooKeeper, because the drop is not stored yet. Skips partitions
+        without a leader, because the dropped replica may be the last copy.
         """
         for key, notes in self._notes.items():
             stored = self._cache.partition(key)

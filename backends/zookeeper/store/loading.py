@@ -51,7 +51,10 @@ R = TypeVar("R")
 
 
 class Loaded:
-    """The content of ZooKeeper at the start of a term. `cache` and `chunks` stay up to date during the term."""
+    """The content of ZooKeeper at the start of a term.
+
+    `cache` and `chunks` stay up to date during the term.
+    """
 
     def __init__(self, rejections: Rejections) -> None:
         self.rejections = rejections
@@ -59,7 +62,10 @@ class Loaded:
         self.chunks = RecordChunks()
 
     def records(self, epoch: int) -> Iterator[Record]:
-        """Yield all records in the order of `Store.load`. `epoch` is this term's; the controller adds 1 when it starts."""
+        """Yield all records in the order of `Store.load`.
+
+        `epoch` is this term's; the controller adds 1 when it starts.
+        """
         yield ControllerEpoch(epoch - 1)
         topics = self.cache.topics
         for name, topic in topics.items():
@@ -79,7 +85,10 @@ class Loaded:
         return [Topic(name, new_id(), each.deletable) for name, each in topics if each.id == NO_ID]
 
     def _external_reassignments(self) -> Iterator[Reassignment]:
-        """Yield the reassignments that a Kafka controller has begun: their step in flight is all that is known."""
+        """Yield the reassignments that a Kafka controller has begun.
+
+        Their step in flight is all that is known.
+        """
         recorded = {record.key for record in self.chunks.records() if isinstance(record, Reassignment)}
         for name, topic in self.cache.topics.items():
             for partition in topic.partitions:
@@ -87,7 +96,10 @@ class Loaded:
                     yield Reassignment(name, partition.partition, partition.current, partition.next)
 
     async def read_config(self, tree: Tree, path: str) -> None:
-        """Read an entity's configs again. Invalid data is ignored: the next change overwrites it with the cached values."""
+        """Read an entity's configs again.
+
+        Invalid data is ignored: the next change overwrites it with the cached values.
+        """
         entity = path.removeprefix("/config/")
         znode = await tree.get(path)
         if znode is None:
@@ -100,7 +112,9 @@ class Loaded:
         self.cache.configs[entity] = stored
 
     async def read_topic(self, tree: Tree, name: str) -> bool:
-        """Read a topic's znode again, and which of its partitions have znodes; return False if it does not exist.
+        """Read a topic's znode again, and which of its partitions have znodes.
+
+        Return False if it does not exist.
 
         Invalid data is ignored: the next change overwrites it with the cached assignment.
         """
@@ -139,8 +153,8 @@ class Loaded:
 async def load(tree: Tree, rejections: Rejections | None = None, own_id: int | None = None) -> Loaded:
     """Load all znodes.
 
-    New partitions with a replica on `own_id`, which is no broker, are left out: the observer assigns brokers to them.
-    Raises ZookeeperError; ZnodeError when reassignd's own records are invalid.
+    New partitions with a replica on `own_id`, which is no broker, are left out: the observer assigns brokers
+    to them. Raises ZookeeperError; ZnodeError when reassignd's own records are invalid.
     """
     loaded = Loaded(Rejections() if rejections is None else rejections)
     await _finish_redo(tree)
@@ -181,7 +195,10 @@ async def _children(tree: Tree, path: str) -> list[str]:
 
 
 def complete_topic(data: bytes | None) -> TopicZnode:
-    """Decode a topic's znode; require partitions from 0 without gaps, each with replicas. Raises ZnodeError."""
+    """Decode a topic's znode; require partitions from 0 without gaps, each with replicas.
+
+    Raises ZnodeError.
+    """
     topic = decode_topic(data)
     if sorted(topic.partitions) != list(range(len(topic.partitions))):
         raise ZnodeError("its partitions are not numbered from 0 without gaps")
@@ -191,7 +208,10 @@ def complete_topic(data: bytes | None) -> TopicZnode:
 
 
 async def read_new_topic(tree: Tree, name: str) -> StoredTopic | None:
-    """Read a topic that is not cached, with its partitions' states; None if it does not exist. Raises ZnodeError."""
+    """Read a topic that is not cached, with its partitions' states; None if it does not exist.
+
+    Raises ZnodeError.
+    """
     znode = await tree.get(paths.topic(name))
     if znode is None:
         return None
@@ -226,7 +246,7 @@ async def _load_topic(tree: Tree, loaded: Loaded, own_id: int | None, name: str)
 
 
 def _first_unplaced(stored: StoredTopic, own_id: int | None) -> int:
-    """Return the number of the first new partition with a replica on `own_id`, or the number of partitions."""
+    """Return the first new partition with a replica on `own_id`, or the number of partitions."""
     partitions = stored.partitions
     with_state = max((p.partition + 1 for p in partitions if p.partition_epoch != NO_STATE), default=0)
     unplaced = (p.partition for p in partitions[with_state:] if own_id in p.replicas)
@@ -249,10 +269,12 @@ def _with_state(partition: Partition, znode: Znode) -> Partition:
 
 
 async def _finish_redo(tree: Tree) -> None:
-    """Repeat a large write that is complete in the redo log; discard one that is not. Only after a won election.
+    """Repeat a large write that is complete in the redo log; discard one that is not.
 
-    Without the marker, the write was never acknowledged and has changed nothing. With it, some of its chunks may have been
-    written. Writing all of them again is idempotent.
+    Only after a won election.
+
+    Without the marker, the write was never acknowledged and has changed nothing. With it, some of its chunks
+    may have been written. Writing all of them again is idempotent.
     """
     names = sorted(await tree.children(REDO) or [])
     marker = REDO_COMPLETE.removeprefix(f"{REDO}/")
@@ -288,7 +310,10 @@ async def _map(items: Iterable[T], read: Callable[[T], Awaitable[R]]) -> list[R]
 
 
 async def _count_parents(tree: Tree, topic: str) -> int:
-    """Return how many partitions have a znode, counted from 0; NO_PARENTS if the parent of them is missing."""
+    """Return how many partitions have a znode, counted from 0.
+
+    NO_PARENTS if the parent of them is missing.
+    """
     names = await tree.children(paths.partitions(topic))
     if names is None:
         return NO_PARENTS

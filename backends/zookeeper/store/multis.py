@@ -1,4 +1,7 @@
-"""Division of changes into multis: ZooKeeper limits requests to 1 MB, and the znode of a topic or entity is written whole."""
+"""Division of changes into multis.
+
+ZooKeeper limits requests to 1 MB, and the znode of a topic or entity is written whole.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,7 +34,8 @@ class MultiSpace:
     def take(self, change: Change) -> bool:
         """Add a change if it fits; the first change always does.
 
-        A topic that is created again does not fit into the multi that deletes it: its znodes are deleted last there.
+        A topic that is created again does not fit into the multi that deletes it: its znodes are deleted last
+        there.
         """
         size = self._size(change)
         recreated = type(change) is Topic and change.name in self._deleted
@@ -74,7 +78,10 @@ class MultiSpace:
         return sum(_row_bytes(each) for each in stored.partitions)
 
     def _config_bytes(self, entity: str) -> int:
-        """Return the bytes of the entity's znode and of its change notification; 0 if they are counted already."""
+        """Return the bytes of the entity's znode and of its change notification.
+
+        0 if they are counted already.
+        """
         if entity in self._counted:
             return 0
         self._counted.add(entity)
@@ -84,7 +91,10 @@ class MultiSpace:
 
 
 def batched(changes: Sequence[Change], cache: ZnodeCache) -> Iterator[Sequence[Change]]:
-    """Yield the changes in order, in batches of one multi each. Each batch is measured by the cache as it is by then."""
+    """Yield the changes in order, in batches of one multi each.
+
+    Each batch is measured by the cache as it is by then.
+    """
     batch: list[Change] = []
     space = MultiSpace(cache)
     for change in changes:

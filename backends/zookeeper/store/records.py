@@ -1,10 +1,10 @@
 """reassignd's own records in ZooKeeper, for which Kafka has no znodes: JSON rows in chunks.
 
-A row is a list of the record's fields in order. Replica lists are lists; enumerations are numbers. `/reassignd/KIND/NUMBER`
-is a chunk, a znode of at most CHUNK_RECORDS records. One znode for each record would need too many operations, and one for
-all records would exceed ZooKeeper's limit of 1 MB. A change rewrites one chunk. Records are loaded by chunk number, then by
-their order in the chunk; both are the order in which they were added, and a record that changes keeps its place. An empty
-chunk is deleted.
+A row is a list of the record's fields in order. Replica lists are lists; enumerations are numbers.
+`/reassignd/KIND/NUMBER` is a chunk, a znode of at most CHUNK_RECORDS records. One znode for each record would
+need too many operations, and one for all records would exceed ZooKeeper's limit of 1 MB. A change rewrites
+one chunk. Records are loaded by chunk number, then by their order in the chunk; both are the order in which
+they were added, and a record that changes keeps its place. An empty chunk is deleted.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +35,10 @@ Row = list[Any]
 
 
 class Dropped(NamedTuple):
-    """A dropped replica whose broker has not confirmed that the log is deleted; see `backends.zookeeper.store.drops`."""
+    """A dropped replica whose broker has not confirmed that the log is deleted.
+
+    See `backends.zookeeper.store.drops`.
+    """
 
     topic: str
     partition: int
@@ -136,8 +139,8 @@ class ChunkData(dict[str, bytes | None]):
 class RecordChunks:
     """The records of one term, by chunk.
 
-    `apply`, `put` and `remove` change them in memory. `take_changed` returns the chunks to write, `operations` the writes,
-    and `written` must be called when they have succeeded.
+    `apply`, `put` and `remove` change them in memory. `take_changed` returns the chunks to write,
+    `operations` the writes, and `written` must be called when they have succeeded.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,9 @@
 """Znodes that brokers and tools write too: blocks of producer ids, and SCRAM credentials.
 
-Brokers below inter-broker protocol 3.0 allocate blocks of producer ids themselves, from the same znode (KIP-730; Kafka:
-ZkProducerIdManager, ProducerIdBlockZNode). Brokers read SCRAM credentials in `/config/users/NAME` (KIP-84, KIP-554; Kafka:
-ZkAdminManager); the same znode holds the user's quotas, which are not changed.
+Brokers below inter-broker protocol 3.0 allocate blocks of producer ids themselves, from the same znode
+(KIP-730; Kafka: ZkProducerIdManager, ProducerIdBlockZNode). Brokers read SCRAM credentials in
+`/config/users/NAME` (KIP-84, KIP-554; Kafka: ZkAdminManager); the same znode holds the user's quotas, which
+are not changed.
 """
 
 from collections.abc import Mapping
@@ -63,7 +64,8 @@ def _next_id(data: bytes | None) -> int:
 async def alter_scram_user(tree: Tree, store: ZkStore, user: str, changes: Mapping[str, str | None]) -> None:
     """Store the user's credentials by mechanism, None to delete one, and notify the brokers.
 
-    Raises ApiError when a credential to delete does not exist, ZookeeperError, ZnodeError when the znode is invalid.
+    Raises ApiError when a credential to delete does not exist, ZookeeperError, ZnodeError when the znode is
+    invalid.
     """
     entity = f"users/{sanitized(user)}"
     path = paths.config(entity)

@@ -1,14 +1,17 @@
-"""The store of ZooKeeper mode: Kafka's znodes hold topics, partitions and configs, chunks hold reassignd's own records.
+"""The store of ZooKeeper mode.
+
+Kafka's znodes hold topics, partitions and configs, chunks hold reassignd's own records.
 
 Every multi checks the version of `/controller_epoch`, so a deposed controller cannot write.
 
-A commit that fits into one multi is atomic. Of a larger one, reassignd's records are written first, through a redo log: all
-new chunks are stored under `/reassignd/redo`, a marker declares them complete, and only then are the chunks overwritten.
-The next controller repeats a complete log and discards one without the marker. Kafka's znodes follow in several multis,
-each of which leaves every partition in a state that the next controller can continue from.
+A commit that fits into one multi is atomic. Of a larger one, reassignd's records are written first, through a
+redo log: all new chunks are stored under `/reassignd/redo`, a marker declares them complete, and only then
+are the chunks overwritten. The next controller repeats a complete log and discards one without the marker.
+Kafka's znodes follow in several multis, each of which leaves every partition in a state that the next
+controller can continue from.
 
-A write conflicts when others have changed the znodes: brokers below inter-broker protocol 2.7 store ISRs, and tools change
-topics and configs. Then the znodes are read again and the write is built anew; see
+A write conflicts when others have changed the znodes: brokers below inter-broker protocol 2.7 store ISRs, and
+tools change topics and configs. Then the znodes are read again and the write is built anew; see
 `backends.zookeeper.store.znode_cache.merge`.
 """
 
@@ -49,7 +52,7 @@ class DeposedError(ZookeeperError):
 
 
 class ElectedTerm(NamedTuple):
-    """A controller's term: the epoch that it won, and the version of `/controller_epoch` that belongs to it."""
+    """A controller's term: the epoch that it won, and the version of `/controller_epoch` for it."""
 
     epoch: int
     version: int
@@ -82,7 +85,8 @@ class ZkStore:
         self._externally_changed: set[str] = set()
         """Entities whose configs others have changed since our last write of them.
 
-        Our next write merges both changes. The controller does not know the result until `read_config` has returned it.
+        Our next write merges both changes. The controller does not know the result until `read_config` has
+        returned it.
         """
         self._merged_configs: set[str] = set()
         """Entities whose merged configs were written, and not yet returned by `read_config`."""
@@ -99,7 +103,10 @@ class ZkStore:
         """See `Store.prepare`. Nothing is written before the commit."""
 
     def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
-        """See `Store.commit`. After a failure (ZookeeperError, StaleError) all later commits fail with the same error."""
+        """See `Store.commit`.
+
+        After a failure (ZookeeperError, StaleError) all later commits fail with the same error.
+        """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self._failure is not None:
             done.set_exception(self._failure)
@@ -122,14 +129,18 @@ class ZkStore:
         return list(self._drops.of(brokers))
 
     def confirm(self, broker: int, drops: Sequence[DropReplica]) -> None:
-        """Note that the broker has deleted these replicas. Losing the note in a crash is harmless: the drop is repeated."""
+        """Note that the broker has deleted these replicas.
+
+        Losing the note in a crash is harmless: the drop is repeated.
+        """
         if self._drops.confirmed(broker, drops):
             self._wake.set()
 
     async def read_config(self, entity: str) -> dict[str, str] | None:
         """Read an entity's configs; return None if the controller knows them already.
 
-        The notifications of our own writes lead here too. They bring news only if the write has merged a change of others.
+        The notifications of our own writes lead here too. They bring news only if the write has merged a
+        change of others.
         """
         before = self.cache.configs.get(entity)
         await self._loaded.read_config(self._tree, paths.config(entity))
@@ -178,7 +189,10 @@ class ZkStore:
                 raise
 
     def _next_group(self) -> list[_Commit]:
-        """Return as many commits as fit into one multi, at least one. They stay in the queue until they are written."""
+        """Return as many commits as fit into one multi, at least one.
+
+        They stay in the queue until they are written.
+        """
         group: list[_Commit] = []
         space = MultiSpace(self.cache)
         for commit in self._commits:
@@ -251,7 +265,10 @@ class ZkStore:
         self._chunks.written(chunks)
 
     async def _refresh(self, transaction: ZnodeTransaction, conflict: ConflictError) -> None:
-        """Read again what the transaction is based on. Raises the conflict if another attempt could not help."""
+        """Read again what the transaction is based on.
+
+        Raises the conflict if another attempt could not help.
+        """
         topic = conflict.operation.path.removeprefix(f"{paths.TOPICS}/").partition("/")[0]
         if topic in self.cache.topics and await self._loaded.read_topic(self._tree, topic):
             await self.read_partitions(transaction.partitions)

@@ -1,7 +1,8 @@
 """Conversion of the controller's changes into operations on Kafka's znodes, one multi at a time.
 
-A partition is stored in two znodes: as a row in its topic's, and in its state znode. A multi writes a state znode once for
-each change of the partition, so that its version equals the partition epoch of the controller. It writes a topic's znode once.
+A partition is stored in two znodes: as a row in its topic's, and in its state znode. A multi writes a state
+znode once for each change of the partition, so that its version equals the partition epoch of the controller.
+It writes a topic's znode once.
 """
 
 from collections.abc import Sequence

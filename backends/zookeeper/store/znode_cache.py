@@ -1,7 +1,7 @@
 """Cache of Kafka's znodes: the base of the next writes, and the only source of what brokers are sent.
 
-The controller's state is ahead of the cache while a commit is in progress. A partition's `partition_epoch` is the version of its
-state znode; NO_STATE if that does not exist.
+The controller's state is ahead of the cache while a commit is in progress. A partition's `partition_epoch` is
+the version of its state znode; NO_STATE if that does not exist.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,10 @@ NO_PARENTS = -1
 
 
 class StaleError(StoreLostError):
-    """A decision conflicts with what brokers have stored, and cannot be merged safely. The term must end and load anew."""
+    """A decision conflicts with what brokers have stored, and cannot be merged safely.
+
+    The term must end and load anew.
+    """
 
 
 @dataclass(slots=True)
@@ -27,7 +30,8 @@ class StoredTopic:
     id: bytes = NO_ID
     partitions: list[Partition] = field(default_factory=list)
     parents: int = NO_PARENTS
-    """How many partitions have a znode, the parent of the state znode. Partitions from 0 to `parents - 1` have one."""
+    """How many partitions have a znode, the parent of the state znode. Partitions from 0 to `parents - 1`
+    have one."""
     deletable: bool = False
     """Whether a request to delete the topic exists."""
 
@@ -57,8 +61,9 @@ class ZnodeCache:
     def adopt(self, name: str, written: StoredTopic, size: int) -> None:
         """Merge a topic that was written; it had `size` partitions when the write was prepared.
 
-        Znodes may have been read between the write and its response, and brokers write states too. So a state that is
-        cached with a higher version is newer than the written one, and partitions above `size` were added by others.
+        Znodes may have been read between the write and its response, and brokers write states too. So a state
+        that is cached with a higher version is newer than the written one, and partitions above `size` were
+        added by others.
         """
         cached = self.topics.get(name)
         if cached is not None:
@@ -70,7 +75,10 @@ class ZnodeCache:
         self.topics[name] = written
 
     def observe_state(self, key: TopicPartition, state: StateZnode, version: int) -> Partition | None:
-        """Take in a state znode that was read; return the partition if the state is newer than the cached one."""
+        """Take in a state znode that was read.
+
+        Return the partition if the state is newer than the cached one.
+        """
         cached = self.partition(key)
         if cached is None or version <= cached.partition_epoch:
             return None
@@ -83,9 +91,9 @@ class ZnodeCache:
     def observe_topic(self, name: str, topic: TopicZnode, version: int) -> None:
         """Take in a topic znode that was read: add partitions that are not in the cache.
 
-        Assignments of known partitions are not taken over: the controller alone changes them, and a tool that added
-        partitions may have read the znode before our last change. A partition without a state znode was added by a tool
-        and has not started, so its latest assignment counts.
+        Assignments of known partitions are not taken over: the controller alone changes them, and a tool that
+        added partitions may have read the znode before our last change. A partition without a state znode was
+        added by a tool and has not started, so its latest assignment counts.
         """
         stored = self.topics.setdefault(name, StoredTopic(version, topic.id))
         for number, cached in enumerate(stored.partitions):
@@ -101,7 +109,10 @@ class ZnodeCache:
 
 
 def new_partition(topic: str, number: int, assignment: Assignment) -> Partition:
-    """Return a partition without a state znode: it has no leader, and every replica may lead (Kafka: NewPartition)."""
+    """Return a partition without a state znode.
+
+    It has no leader, and every replica may lead (Kafka: NewPartition).
+    """
     replicas, adding, removing = assignment
     return Partition(topic, number, replicas, replicas, NO_LEADER, -1, NO_STATE, adding, removing)
 
@@ -109,9 +120,9 @@ def new_partition(topic: str, number: int, assignment: Assignment) -> Partition:
 def merge(decided: Partition, stored: Partition) -> Partition:
     """Return what to store of a decision when the leader may have changed the ISR in ZooKeeper meanwhile.
 
-    Below inter-broker protocol 2.7 leaders store ISRs themselves. A decision that was made with an older state must not
-    bring back a replica that the leader has removed: it may lack committed data. Raises StaleError when no safe merge
-    exists.
+    Below inter-broker protocol 2.7 leaders store ISRs themselves. A decision that was made with an older
+    state must not bring back a replica that the leader has removed: it may lack committed data. Raises
+    StaleError when no safe merge exists.
     """
     if same_state(decided, stored):
         # Only the assignment changes.
@@ -128,7 +139,8 @@ def merge(decided: Partition, stored: Partition) -> Partition:
         # An ISR is never empty: its members are the replicas that may lead later.
         isr = isr or stored.isr
     elif decided.leader not in isr and stored.leader in isr and same_assignment(decided, stored):
-        # The leader has removed its elected successor from the ISR. It stays the leader, in the decided epoch.
+        # The leader has removed its elected successor from the ISR. It stays the leader, in the decided
+        # epoch.
         decided = decided._replace(leader=stored.leader)
     elif decided.leader not in isr:
         raise StaleError(

@@ -78,8 +78,8 @@ REQUEST_SECONDS = 2.0
 UNREACHABLE_SECONDS = 10.0
 """How long to wait for unreachable brokers when others have answered.
 
-A paused broker may speak an older version than the others. The registration of a crashed broker ends in this time. The
-cluster has no working controller meanwhile.
+A paused broker may speak an older version than the others. The registration of a crashed broker ends in this
+time. The cluster has no working controller meanwhile.
 """
 GIVE_UP_SECONDS = 30.0
 """How long to wait when brokers are registered and none answers. One of them may be a better controller."""
@@ -98,8 +98,8 @@ async def detect_protocol(
 ) -> BrokerProtocol:
     """Return the oldest version that a broker speaks, or the configured one.
 
-    `endpoint_of` returns the listener to ask a broker at. Topic ids are used only if all brokers have answered. Waits until
-    a broker is registered. Raises ZookeeperError, also when no broker answers.
+    `endpoint_of` returns the listener to ask a broker at. Topic ids are used only if all brokers have
+    answered. Waits until a broker is registered. Raises ZookeeperError, also when no broker answers.
     """
     if configured:
         return parse_protocol(configured)
@@ -116,7 +116,8 @@ async def detect_protocol(
             started = clock.now()
         elif waited >= GIVE_UP_SECONDS:
             log.error(
-                "no broker has answered with its %s within %g s: %s; fix the reasons, or set zookeeper.inter.broker.protocol.version",
+                "no broker has answered with its %s within %g s: %s; fix the reasons, or set"
+                " zookeeper.inter.broker.protocol.version",
                 KEY, GIVE_UP_SECONDS, _listed(survey.missing),
             )  # fmt: skip
             raise ZookeeperError(f"no broker has answered with its {KEY}")
@@ -156,8 +157,8 @@ class _Survey:
             raise ZookeeperError(str(error)) from error
         if self.missing and oldest.topic_ids:
             log.warning(
-                "topics get no ids in this term, because brokers did not answer with their version: %s; restart reassignd"
-                " when they run",
+                "topics get no ids in this term, because brokers did not answer with their version: %s;"
+                " restart reassignd when they run",
                 _listed(self.missing),
             )
         return oldest._replace(topic_ids=oldest.topic_ids and not self.missing)

@@ -1,7 +1,7 @@
 """The registered brokers: their changes, their place in UpdateMetadata, and brokers for new replicas.
 
-The listeners relay requests to them in every state, as controller and as standby. The controller is also a client of
-theirs, for example for DescribeLogDirs.
+The listeners relay requests to them in every state, as controller and as standby. The controller is also a
+client of theirs, for example for DescribeLogDirs.
 """
 
 import asyncio
@@ -39,7 +39,10 @@ class RegisteredBroker(NamedTuple):
 
 
 class BrokerChanges(NamedTuple):
-    """The differences between two lists of registered brokers. A broker that has restarted counts as started."""
+    """The differences between two lists of registered brokers.
+
+    A broker that has restarted counts as started.
+    """
 
     stopped: list[int]
     started: list[RegisteredBroker]
@@ -69,7 +72,10 @@ class BrokerDirectory:
         return changes
 
     def broker_registration(self, broker: RegisteredBroker) -> BrokerRegistration:
-        """Return the registration for the controller's events. Raises ZnodeError when it has no listener for the controller."""
+        """Return the registration for the controller's events.
+
+        Raises ZnodeError when it has no listener for the controller.
+        """
         endpoint = self.endpoint(broker.registration)
         return BrokerRegistration(
             broker.id, endpoint.host, endpoint.port, broker.registration.rack, broker.epoch
@@ -86,8 +92,9 @@ class BrokerDirectory:
     def replace_controller(self, partition: Partition, own_id: int) -> Partition:
         """Return a new partition with a broker in place of the controller among the replicas.
 
-        Brokers and tools see the controller in the list of brokers, and place replicas on it. The replacement is in a
-        rack without a replica of the partition, if there is one. Raises ZnodeError when there are not enough brokers.
+        Brokers and tools see the controller in the list of brokers, and place replicas on it. The replacement
+        is in a rack without a replica of the partition, if there is one. Raises ZnodeError when there are not
+        enough brokers.
         """
         replicas = partition.replicas
         if own_id not in replicas:
@@ -120,7 +127,10 @@ class BrokerDirectory:
         return next((rack for rack in racks if rack is not None), None)
 
     def endpoint(self, registration: Registration) -> Endpoint:
-        """Return the listener at which the controller connects. Raises ZnodeError when the broker does not have it."""
+        """Return the listener at which the controller connects.
+
+        Raises ZnodeError when the broker does not have it.
+        """
         for each in registration.endpoints:
             if self._listener == each.listener or (not self._listener and each.protocol == self._protocol):
                 return each
@@ -187,7 +197,8 @@ def listener_addresses(
 ) -> dict[int, Address]:
     """Return the address by broker, of the listener with this name and this security protocol.
 
-    A listener with the same name and another protocol is left out: a client's connection must not change its protocol.
+    A listener with the same name and another protocol is left out: a client's connection must not change its
+    protocol.
     """
     return {
         broker: Address(each.host, each.port)
@@ -207,7 +218,7 @@ class _Connection(NamedTuple):
 
 
 class TermBrokerClient:
-    """Implements `BrokerClient` with one connection for each broker, at the address that the controller has for it."""
+    """Implements `BrokerClient`: one connection for each broker, at the address that the controller has."""
 
     def __init__(self, state: State, client_settings: ClientSettings, clock: Clock) -> None:
         self.state, self._client_settings, self._clock = state, client_settings, clock

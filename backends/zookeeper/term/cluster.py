@@ -1,14 +1,17 @@
-"""The brokers of a ZooKeeper-mode cluster during a term: effects become requests, changes in ZooKeeper become events.
+"""The brokers of a ZooKeeper-mode cluster during a term.
 
-Brokers are sent only what is stored in ZooKeeper, never what is only decided. The ISR and the partition epoch in a request
-are those of the state znode, and a broker that joins gets the content of the znode cache.
+Effects become requests, changes in ZooKeeper become events.
 
-Below inter-broker protocol 2.7, leaders store their ISRs themselves and then notify the controller. A notification may be a
-minute late, and is lost when the leader crashes. With an outdated ISR, an election could fail although an eligible replica
-exists. So ISRs are read before a decision that depends on them (Kafka: PartitionStateMachine).
+Brokers are sent only what is stored in ZooKeeper, never what is only decided. The ISR and the partition epoch
+in a request are those of the state znode, and a broker that joins gets the content of the znode cache.
 
-The znode of a topic that is being deleted stays until all of its replicas are gone, and no broker is told of its
-partitions: LeaderAndIsr would create the replicas again.
+Below inter-broker protocol 2.7, leaders store their ISRs themselves and then notify the controller. A
+notification may be a minute late, and is lost when the leader crashes. With an outdated ISR, an election
+could fail although an eligible replica exists. So ISRs are read before a decision that depends on them
+(Kafka: PartitionStateMachine).
+
+The znode of a topic that is being deleted stays until all of its replicas are gone, and no broker is told of
+its partitions: LeaderAndIsr would create the replicas again.
 """
 
 import asyncio
@@ -62,7 +65,10 @@ log = logging.getLogger(__name__)
 
 
 class TermContext(NamedTuple):
-    """What a term needs. `listener` is the name of the brokers' listener for the controller; "" for the first with `security`."""
+    """What a term needs.
+
+    `listener` is the name of the brokers' listener for the controller; "" for the first with `security`.
+    """
 
     tree: Tree
     store: ZkStore
@@ -78,7 +84,8 @@ class TermContext(NamedTuple):
 class ZookeeperCluster:
     """Implements `controller.ports.Backend`. Clients' and brokers' events are submitted here.
 
-    `submit` passes an event to the controller. `on_end` is called once with the reason when the term ends, unless it is stopped.
+    `submit` passes an event to the controller. `on_end` is called once with the reason when the term ends,
+    unless it is stopped.
     """
 
     def __init__(
@@ -130,7 +137,10 @@ class ZookeeperCluster:
         )
 
     async def submit(self, event: Event[Reply]) -> Reply:
-        """Submit an event; before it, the affected ISRs if leaders store them themselves. Raises ZookeeperError."""
+        """Submit an event; before it, the affected ISRs if leaders store them themselves.
+
+        Raises ZookeeperError.
+        """
         if not self._context.protocol.isr_by_request:
             stored = await refresh_isrs(self._store, self._state, event)
             if stored is not None:
@@ -235,7 +245,10 @@ class ZookeeperCluster:
                 index += 1
 
     def _metadata_brokers(self, state: State) -> Sequence[UpdateMetadataBroker]:
-        """Return the live brokers and the controller: clients look for the controller in the list of brokers."""
+        """Return the live brokers and the controller.
+
+        Clients look for the controller in the list of brokers.
+        """
         live = [each for each in self._directory.metadata_brokers() if each.id in state.live]
         own = self._context.candidate
         registration = own.registration._replace(rack=self._directory.controller_rack)
@@ -257,7 +270,7 @@ class TopicDeletions:
             self.topics.add(effect.topic)
 
     def left_at(self, broker: int) -> Iterator[DropReplica]:
-        """Yield the drops that a broker with a new connection is to get again, after the state of the cluster."""
+        """Yield the drops that a broker with a new connection gets again, after the cluster's state."""
         for topic in sorted(self.topics):
             for partition, at in sorted(self._state.dropping.get(topic, ())):
                 if at == broker:
@@ -287,7 +300,8 @@ def affected_partitions(state: State, event: AnyEvent) -> Iterator[TopicPartitio
         case ControlledShutdown(broker) | BrokerStopped(broker):
             yield from _hosted(state, broker)
         case BrokerStarted(registration) if registration.id in state.live:
-            # The broker has restarted before its session ended. The controller stops it first, which elects new leaders.
+            # The broker has restarted before its session ended. The controller stops it first, which elects
+            # new leaders.
             yield from _hosted(state, registration.id)
         case LogDirFailed(_, keys):
             yield from keys
@@ -298,7 +312,10 @@ def affected_partitions(state: State, event: AnyEvent) -> Iterator[TopicPartitio
 
 
 async def refresh_isrs(store: ZkStore, state: State, event: AnyEvent) -> PartitionsStored | None:
-    """Read the affected ISRs. Return the event to submit first, None if nothing has changed. Raises ZookeeperError."""
+    """Read the affected ISRs.
+
+    Return the event to submit first, None if nothing has changed. Raises ZookeeperError.
+    """
     keys = list(affected_partitions(state, event))
     changed: list[Partition] = []
     for start in range(0, len(keys), BATCH):

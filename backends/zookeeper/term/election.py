@@ -1,7 +1,7 @@
-"""Controller election: one multi creates `/controller` and increments `/controller_epoch`, as Kafka's brokers do.
+"""Controller election, as by Kafka's brokers: one multi creates `/controller` and raises its epoch.
 
-If a Kafka broker is the controller, the same multi deletes its `/controller`, so that no other broker can win in between.
-Another reassignd is not deposed: we wait until its session ends.
+If a Kafka broker is the controller, the same multi deletes its `/controller`, so that no other broker can win
+in between. Another reassignd is not deposed: we wait until its session ends.
 """
 
 import asyncio
@@ -54,7 +54,10 @@ class Candidate(NamedTuple):
 
 
 async def check_permissions(tree: Tree) -> None:
-    """Check the permissions to create and write znodes, by writes that must fail. Raises ZookeeperError when an ACL forbids them."""
+    """Check the permissions to create and write znodes, by writes that must fail.
+
+    Raises ZookeeperError when an ACL forbids them.
+    """
     for write in (Create(paths.BROKERS), Set(paths.BROKERS, b"", IMPOSSIBLE_VERSION)):
         with suppress(ConflictError):
             await tree.multi([write])
@@ -111,7 +114,10 @@ async def is_controller(tree: Tree, watch: Watch) -> bool:
 async def while_controller(
     tree: Tree, ending: asyncio.Future[BaseException], work: Coroutine[Any, Any, T]
 ) -> T:
-    """Return the result of `work`, unless the term ends before. Raises the result of `ending`, DeposedError."""
+    """Return the result of `work`, unless the term ends before.
+
+    Raises the result of `ending`, DeposedError.
+    """
     working, watching = asyncio.create_task(work), asyncio.create_task(_until_deposed(tree))
     try:
         first_of: set[asyncio.Future[Any]] = {working, watching, ending}
@@ -134,7 +140,10 @@ async def _until_deposed(tree: Tree) -> None:
 
 
 def _can_replace(tree: Tree, candidate: Candidate, holder: Znode) -> bool:
-    """Return whether the election may delete this `/controller`: our own from an earlier term, or a Kafka broker's."""
+    """Return whether the election may delete this `/controller`.
+
+    Our own from an earlier term, or a Kafka broker's.
+    """
     if holder.ephemeral_owner == tree.session_id:
         return True
     try:

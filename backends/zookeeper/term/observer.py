@@ -1,7 +1,10 @@
-"""The watches of Kafka's znodes, which become events for the controller: brokers, topics, ISRs, configs, and requests of tools.
+"""The watches of Kafka's znodes, which become events for the controller.
 
-Kafka's controller watches the same znodes (KafkaController: BrokerChange, TopicChange, PartitionModifications,
-IsrChangeNotification, LogDirEventNotification, TopicDeletion, ApiPartitionReassignment, ReplicaLeaderElection).
+Brokers, topics, ISRs, configs, and requests of tools.
+
+Kafka's controller watches the same znodes (KafkaController: BrokerChange, TopicChange,
+PartitionModifications, IsrChangeNotification, LogDirEventNotification, TopicDeletion,
+ApiPartitionReassignment, ReplicaLeaderElection).
 """
 
 import logging
@@ -68,7 +71,8 @@ class Observer:
         self._read_notifications: set[str] = set()
         """Names of config change notifications that were read."""
         self._delayed: set[str] = set()
-        """Topics to which others added partitions during a reassignment. The controller gets them when the topic is idle."""
+        """Topics to which others added partitions during a reassignment. The controller gets them when the
+        topic is idle."""
         self._unplaced: set[str] = set()
         """Topics with new partitions on our own id, for which there are not enough brokers."""
         self.refused: set[str] = set()
@@ -120,7 +124,7 @@ class Observer:
                 brokers.append(broker)
         return sorted(brokers)
 
-    # ---- brokers and topics -----------------------------------------------------------------------------------
+    # ---- brokers and topics --------------------------------------------------------------------------------
 
     async def _read_brokers(self, watch: Watch) -> None:
         changes = self._directory.update(await self.registered_brokers(watch))
@@ -179,7 +183,10 @@ class Observer:
         await self._submit(TopicStored(name, stored.id, placed))
 
     def _place(self, name: str, partitions: Sequence[Partition]) -> list[Partition]:
-        """Replace our own id in new partitions' replicas. Raises ZnodeError when there are not enough brokers."""
+        """Replace our own id in new partitions' replicas.
+
+        Raises ZnodeError when there are not enough brokers.
+        """
         self._unplaced.add(name)
         placed = [self._directory.replace_controller(partition, self._own_id) for partition in partitions]
         self._unplaced.discard(name)
@@ -219,13 +226,16 @@ class Observer:
                 await self._submit(DeleteTopics([name]))
 
     async def _unplaced_znodes(self, name: str) -> list[str]:
-        """Return the znodes of a topic that could not be placed. It has no partitions, so the controller cannot delete it."""
+        """Return the znodes of a topic that could not be placed.
+
+        It has no partitions, so the controller cannot delete it.
+        """
         if name not in self._unplaced or name in self._state.topics:
             return []
         candidates = (paths.config(f"topics/{name}"), paths.topic(name))
         return [path for path in candidates if await self._tree.get(path)]
 
-    # ---- ISRs, log directories, configs, elections ------------------------------------------------------------
+    # ---- ISRs, log directories, configs, elections ---------------------------------------------------------
 
     async def _read_state(self, key: TopicPartition, watch: Watch) -> None:
         # The watch must be set before the state is read, or a change between the two would be missed.
@@ -259,7 +269,8 @@ class Observer:
 
     async def _read_config_changes(self, watch: Watch) -> None:
         names = await self._tree.children(paths.CONFIG_CHANGES, watch) or []
-        # Notifications exist for 15 minutes, and every broker reads them. Only those that are new are read here.
+        # Notifications exist for 15 minutes, and every broker reads them. Only those that are new are read
+        # here.
         new = [
             f"{paths.CONFIG_CHANGES}/{name}" for name in sorted(names) if name not in self._read_notifications
         ]

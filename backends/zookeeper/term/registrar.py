@@ -1,8 +1,8 @@
 """reassignd's registration in `/brokers/ids`, which exists only while a broker needs it.
 
-Before Kafka 3.0, a broker in a controlled shutdown reads the controller's address from its registration (KAFKA-9189). Later
-brokers, and clients, use UpdateMetadata. Tools place replicas on every id in `/brokers/ids`, so the registration is created
-only for older brokers.
+Before Kafka 3.0, a broker in a controlled shutdown reads the controller's address from its registration
+(KAFKA-9189). Later brokers, and clients, use UpdateMetadata. Tools place replicas on every id in
+`/brokers/ids`, so the registration is created only for older brokers.
 """
 
 import asyncio
@@ -33,7 +33,10 @@ SINCE_3_0 = ApiKey.ALLOCATE_PRODUCER_IDS
 
 
 class Registrar:
-    """Creates and deletes the registration, for one term. Call `brokers_changed` when the directory has changed."""
+    """Creates and deletes the registration, for one term.
+
+    Call `brokers_changed` when the directory has changed.
+    """
 
     def __init__(
         self,
@@ -47,7 +50,8 @@ class Registrar:
         self._tree, self._store, self._candidate, self._directory = tree, store, candidate, directory
         self._connect, self._clock = connect, clock or RealClock()
         self._is_older: dict[tuple[int, int], bool] = {}
-        """By broker id and epoch: whether the broker is older than 3.0. Only brokers that have answered are in it."""
+        """By broker id and epoch: whether the broker is older than 3.0. Only brokers that have answered are
+        in it."""
         self._wake = asyncio.Event()
 
     def brokers_changed(self) -> None:
@@ -55,7 +59,10 @@ class Registrar:
         self._wake.set()
 
     async def run(self) -> None:
-        """Ask each broker once, and keep the registration as they need it, until cancelled. Raises ZookeeperError."""
+        """Ask each broker once, and keep the registration as they need it, until cancelled.
+
+        Raises ZookeeperError.
+        """
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -103,7 +110,10 @@ class Registrar:
             log.info("registration %s %s", path, what)
 
     def _belongs_to_broker(self, existing: Znode) -> bool:
-        """Return whether another process owns the registration. One from our earlier session has our listeners."""
+        """Return whether another process owns the registration.
+
+        One from our earlier session has our listeners.
+        """
         path = paths.broker(self._candidate.id)
         try:
             foreign = decode_broker(existing.data).endpoints != self._candidate.registration.endpoints

@@ -1,7 +1,7 @@
 """Encoding and decoding of Kafka's znodes (Kafka: ZkData, TopicPartitionStateZNode, BrokerIdZNode).
 
-Encoders write what Kafka writes. Decoders accept the formats of all releases; for invalid data they raise `ZnodeError`
-with a reason of one line.
+Encoders write what Kafka writes. Decoders accept the formats of all releases; for invalid data they raise
+`ZnodeError` with a reason of one line.
 
 KIP-455: topics have `adding_replicas` and `removing_replicas`. The keys of its drafts (`addingReplicas`,
 `removingReplicas`, `retiringReplicas`, and `targetReplicas` in the state) are read, not written.
@@ -87,7 +87,7 @@ class ControllerZnode(NamedTuple):
 
 
 def encode_topic(topic: TopicZnode) -> bytes:
-    """Return version 3 of the JSON, without `topic_id` if the topic has none (below inter-broker protocol 2.8)."""
+    """Return version 3 of the JSON, without `topic_id` if the topic has none (protocols below 2.8)."""
     rows = sorted(topic.partitions.items())
     value: dict[str, Any] = {"removing_replicas": {str(n): a.removing for n, a in rows if a.removing}}
     value["partitions"] = {str(n): a.replicas for n, a in rows}
@@ -231,7 +231,10 @@ def encode_config(values: Mapping[str, str]) -> bytes:
 
 
 def decode_config(data: bytes | None) -> dict[str, str]:
-    """Return an entity's configs; none if the znode has no data, which Kafka writes in some cases. Raises ZnodeError."""
+    """Return an entity's configs; none if the znode has no data, which Kafka writes in some cases.
+
+    Raises ZnodeError.
+    """
     if not data:
         return {}
     values = decode_object(data).get("config")

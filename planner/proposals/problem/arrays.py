@@ -17,13 +17,19 @@ BLOCK = 2**18
 
 
 def in_blocks(function: Callable[..., Ints], *arrays: Ints) -> Ints:
-    """Return the rows of `function(*arrays)`, called with blocks of rows. The arrays have the same number of rows."""
+    """Return the rows of `function(*arrays)`, called with blocks of rows.
+
+    The arrays have the same number of rows.
+    """
     starts = range(0, max(1, len(arrays[0])), BLOCK)
     return np.concatenate([function(*(each[start : start + BLOCK] for each in arrays)) for start in starts])
 
 
 def group_codes(columns: list[Ints]) -> Ints:
-    """Number the distinct rows of several columns of integers ≥ -1. Equal rows get equal numbers, in lexical order."""
+    """Number the distinct rows of several columns of integers ≥ -1.
+
+    Equal rows get equal numbers, in lexical order.
+    """
     codes = np.zeros(len(columns[0]), np.int64)
     size = 1
     for column in columns:
@@ -37,9 +43,10 @@ def group_codes(columns: list[Ints]) -> Ints:
 
 
 def filled(counts: Ints, amount: int, most: Ints, weights: Ints) -> Ints:
-    """Return how many of `amount` units each broker gets so that the fullest one, relative to its weight, is least full.
+    """Return how many of `amount` units each broker gets, so that the fullest by weight is least full.
 
-    No broker gets above its `most`; the sum is smaller than `amount` if there is no room for it. Ties go to the first brokers.
+    No broker gets above its `most`; the sum is smaller than `amount` if there is no room for it. Ties go to
+    the first brokers.
     """
     if amount <= 0 or not len(counts):
         return np.zeros(len(counts), np.int64)
@@ -61,9 +68,10 @@ def filled(counts: Ints, amount: int, most: Ints, weights: Ints) -> Ints:
 
 
 def lowered(counts: Ints, amount: int, least: Ints, weights: Ints | None = None) -> Ints:
-    """Return how many of `amount` units to take from each broker so that the fullest one, relative to its weight, is least full.
+    """Return how many of `amount` units to take from each broker, so that the fullest is least full.
 
-    No broker falls below its `least`; the sum is smaller than `amount` if that leaves too few. Ties go to the first brokers.
+    No broker falls below its `least`; the sum is smaller than `amount` if that leaves too few. Ties go to the
+    first brokers.
     """
     if amount <= 0 or not len(counts):
         return np.zeros(len(counts), np.int64)
@@ -86,7 +94,10 @@ def lowered(counts: Ints, amount: int, least: Ints, weights: Ints | None = None)
 
 
 def _with_rest(below: Ints, above: Ints, amount: int, order: Ints) -> Ints:
-    """Raise entries of `below` to those of `above`, which differ by at most one, until the sum is `amount`: first those of low `order`."""
+    """Raise entries of `below` to those of `above`, which differ by at most one, until the sum is `amount`.
+
+    First those of low `order`.
+    """
     rest = amount - int(below.sum())
     raised = np.flatnonzero(above > below)
     raised = raised[np.argsort(order[raised], kind="stable")][:rest]

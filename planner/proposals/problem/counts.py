@@ -1,4 +1,7 @@
-"""How many replicas, or bytes, each broker should hold to be even with the others; and the same for each topic."""
+"""How many replicas, or bytes, each broker should hold to be even with the others.
+
+And the same for each topic.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,8 +65,9 @@ def _amounts(problem: Problem, *, in_bytes: bool) -> Amounts:
 def count_ranges(problem: Problem, rule: RackRule) -> dict[int, CountRange]:
     """Return the wanted number of replicas of each usable broker. One that gets nothing new keeps its count.
 
-    All brokers of a rack get the same share. A rack with fewer brokers gets more for each of them where the rack rule fixes how
-    much the rack holds. The tolerance is a fraction of the share; the range is rounded outwards to whole replicas.
+    All brokers of a rack get the same share. A rack with fewer brokers gets more for each of them where the
+    rack rule fixes how much the rack holds. The tolerance is a fraction of the share; the range is rounded
+    outwards to whole replicas.
     """
     return _ranges(problem, rule, count_amounts(problem), problem.goal.tolerance)
 
@@ -129,7 +133,10 @@ def _clamp(value: Fraction, share: RackShare) -> Fraction:
 
 
 def _level(total: int, shares: Sequence[RackShare]) -> Fraction:
-    """Return the share of weight 1 at which the racks together hold `total`. The sum is piecewise linear in the level."""
+    """Return the share of weight 1 at which the racks together hold `total`.
+
+    The sum is piecewise linear in the level.
+    """
 
     def held(level: Fraction) -> Fraction:
         return sum((_clamp(share.weight * level, share) for share in shares), Fraction(0))
@@ -145,9 +152,10 @@ def _level(total: int, shares: Sequence[RackShare]) -> Fraction:
 
 
 def topic_excess(topic: Ints, lists: Ints, brokers: int, usable: int) -> int:
-    """Return the sum over topics and brokers of the replicas above the topic's even share of a broker, rounded up.
+    """Return the sum, over topics and brokers, of the replicas above the topic's rounded even share.
 
-    `topic` numbers the topic of each list, in ascending order. `usable` brokers share the replicas of a topic.
+    `topic` numbers the topic of each list, in ascending order. `usable` brokers share the replicas of a
+    topic.
     """
     excess = 0
     for _, counts in counts_by_topic(topic, lists, brokers):
@@ -162,7 +170,7 @@ def even_share(replicas: Ints, usable: int) -> Ints:
 
 
 def counts_by_topic(topic: Ints, lists: Ints, brokers: int) -> Iterator[tuple[int, Ints]]:
-    """Yield the number of a first topic, and the replicas of it and the next topics (rows) on each broker (columns)."""
+    """Yield the number of a topic, and its and the next ones' replicas (rows) on each broker (columns)."""
     step = max(1, CELLS // max(1, brokers))
     topics = int(topic.max(initial=-1)) + 1
     for first in range(0, topics, step):

@@ -37,7 +37,10 @@ class MissingSolverError(Exception):
 
 
 class Row(NamedTuple):
-    """A partition that may change. `factor` is the wanted replication factor, `bytes` the size of one replica."""
+    """A partition that may change.
+
+    `factor` is the wanted replication factor, `bytes` the size of one replica.
+    """
 
     topic: str
     partition: int
@@ -73,7 +76,8 @@ class Goal(NamedTuple):
     by: Measure = "replicas"
     """What to even out if `even_counts` is set."""
     byte_tolerance: Fraction | None = None
-    """Allowed deviation from the even share of bytes, as a fraction of it; None is 5 %, or `tolerance` if that is larger."""
+    """Allowed deviation from the even share of bytes, as a fraction of it; None is 5 %, or `tolerance` if
+    that is larger."""
     max_bytes: int | None = None
     """Most bytes to copy; None is unlimited."""
     headroom: Fraction = Fraction(1, 10)
@@ -151,7 +155,10 @@ def problem_of(
     topics: Callable[[str], bool] = lambda _: True,
     moving: Container[TOPIC_PARTITION] = (),
 ) -> Problem:
-    """Build the problem of a snapshot in memory. `moving` partitions are left out. Raises like `problem_from`."""
+    """Build the problem of a snapshot in memory.
+
+    `moving` partitions are left out. Raises like `problem_from`.
+    """
     try:
         from planner.proposals.problem.table import columns_of
     except ModuleNotFoundError as error:
@@ -164,8 +171,8 @@ def problem_from(
 ) -> Problem:
     """Build the problem of a cluster. `topics` tells which topics may change.
 
-    Partitions that are moving already, or of which no replica in sync is online, are left out. Raises ProposalError if the goal
-    contradicts the cluster, and MissingSolverError if numpy is not installed.
+    Partitions that are moving already, or of which no replica in sync is online, are left out. Raises
+    ProposalError if the goal contradicts the cluster, and MissingSolverError if numpy is not installed.
     """
     try:
         from planner.proposals.problem.layout import layout_of, leaving_offline
@@ -226,7 +233,8 @@ def _check_rows(problem: Problem) -> None:
         allowed = receivers | (usable & set(kept))
         names = ", ".join(map(str, sorted(allowed))) or "none"
         reasons.append(
-            f"{row.topic}-{row.partition} needs {row.factor} replicas, but the brokers that can hold it are: {names}"
+            f"{row.topic}-{row.partition} needs {row.factor} replicas, but the brokers that can hold it are:"
+            f" {names}"
         )
     if reasons:
         raise ProposalError(reasons)

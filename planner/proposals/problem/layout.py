@@ -1,8 +1,8 @@
-"""The brokers and racks of a problem as arrays, the rack rule for whole columns of replica lists, and the order of drops.
+"""Brokers and racks of a problem as arrays, the rack rule for columns of replicas, and the order of drops.
 
-A partition drops offline replicas before all others; then those in a rack that has too many; those that are not in sync;
-those on the fullest broker; the leader last. Offline replicas are dropped only as far as live ones remain for the wanted
-factor: a broker that is offline for a while keeps what it has.
+A partition drops offline replicas before all others; then those in a rack that has too many; those that are
+not in sync; those on the fullest broker; the leader last. Offline replicas are dropped only as far as live
+ones remain for the wanted factor: a broker that is offline for a while keeps what it has.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,13 +16,17 @@ from planner.proposals.problem.nodes import Node, own_rack, rack_bounds
 from planner.proposals.problem.table import OFFLINE, Table
 
 MOST_RANK = 2**40
-"""More than the replicas of any broker, so that their number decides only between replicas of equal urgency and state."""
+"""More than the replicas of any broker, so that their number decides only between replicas of equal urgency
+and state."""
 CELLS = 2**22
 """Most cells of a matrix of lists and racks that is built at once."""
 
 
 class Layout:
-    """Brokers by their position in `Table.brokers`. Racks with a usable broker are numbered first, by name."""
+    """Brokers by their position in `Table.brokers`.
+
+    Racks with a usable broker are numbered first, by name.
+    """
 
     def __init__(self, nodes: Sequence[Node], brokers: Ints, factors: Iterable[int]) -> None:
         known = {node.id: node for node in nodes}
@@ -42,7 +46,8 @@ class Layout:
         self.rack: Ints = np.array([number[node.rack] for node in every], np.int64)
         self.brokers_of: Ints = np.bincount(self.rack[self.usable], minlength=len(names))
         self.shared = bool((self.brokers_of > 1).any())
-        """Whether any rack has several usable brokers. Otherwise different brokers are all that the rack rule asks for."""
+        """Whether any rack has several usable brokers. Otherwise different brokers are all that the rack rule
+        asks for."""
         self.least, self.most = self._bounds(names, factors)
 
     def _bounds(self, names: Sequence[str], factors: Iterable[int]) -> tuple[Ints, Ints]:
@@ -110,7 +115,9 @@ def _integers(weights: Sequence[Fraction]) -> Ints:
 
 
 def first_to_drop(layout: Layout, sets: Ints, among: Flags, state: Ints, factor: Ints, counts: Ints) -> Ints:
-    """Return the slot of the replica of each set, `among` these, that is dropped first. `counts` are the replicas of each broker.
+    """Return the slot of the replica of each set, `among` these, that is dropped first.
+
+    `counts` are the replicas of each broker.
 
     Sets are padded with -1, and have the leader, if it is a member, in the first slot.
     """
@@ -137,7 +144,7 @@ def _ranks(counts: Ints, weights: Ints) -> Ints:
 
 
 def leaving_offline(layout: Layout, table: Table) -> Flags:
-    """Return the offline replicas that are dropped, because live ones suffice for the factor or are lost with a drained broker.
+    """Return the offline replicas that are dropped: live ones suffice, or are lost with a drained broker.
 
     So a partition has as many live replicas as before or as its factor, whichever is less.
     """

@@ -17,7 +17,8 @@ class Node(NamedTuple):
     receives: bool
     weight: Fraction = ONE
     room: int | None = None
-    """Bytes that it can receive before its disks are full up to the headroom; None if their size is not known."""
+    """Bytes that it can receive before its disks are full up to the headroom; None if their size is not
+    known."""
     live: bool = True
 
 
@@ -36,8 +37,8 @@ class RackBounds(NamedTuple):
 def rack_bounds(factor: int, brokers_of: Mapping[str, int]) -> RackBounds:
     """Spread `factor` replicas over racks as evenly as their numbers of usable brokers allow.
 
-    Kafka's KRaft placer (StripedReplicaPlacer) spreads in the same way: with enough brokers the racks differ by at most one.
-    A factor above the number of brokers counts as that number.
+    Kafka's KRaft placer (StripedReplicaPlacer) spreads in the same way: with enough brokers the racks differ
+    by at most one. A factor above the number of brokers counts as that number.
     """
     factor = min(factor, sum(brokers_of.values()))
     level = 0
@@ -50,7 +51,10 @@ def rack_bounds(factor: int, brokers_of: Mapping[str, int]) -> RackBounds:
 
 
 def excess(held: Mapping[str, int], bounds: RackBounds) -> int:
-    """Replicas of a partition that must move before it obeys the rack rule; `held` counts its replicas in each rack."""
+    """Replicas of a partition that must move before it obeys the rack rule.
+
+    `held` counts its replicas in each rack.
+    """
     over = sum(max(0, count - bounds.most.get(rack, 0)) for rack, count in held.items())
     short = sum(max(0, count - held.get(rack, 0)) for rack, count in bounds.least.items())
     return max(over, short)

@@ -77,7 +77,8 @@ def _in_order(snapshot: Snapshot) -> list[Partition]:
 
 
 IN_SYNC, BEHIND, OFFLINE = range(3)
-"""States of a replica: in the ISR of a live broker, on a live broker but not in the ISR, on a broker that is not live."""
+"""States of a replica: in the ISR of a live broker, on a live broker but not in the ISR, on a broker that is
+not live."""
 
 
 class Table(NamedTuple):
@@ -94,7 +95,8 @@ class Table(NamedTuple):
     state: Ints
     """IN_SYNC, BEHIND or OFFLINE for each replica; IN_SYNC where there is none."""
     leaves: Flags
-    """Offline replicas that a plan drops, because the partition has enough live ones for its wanted factor."""
+    """Offline replicas that a plan drops, because the partition has enough live ones for its wanted
+    factor."""
     factor: Ints
     """Wanted replication factor."""
     bytes: Ints
@@ -160,7 +162,7 @@ def _per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
 def table_of(
     cluster: Mapping[int, Broker], columns: Columns, factor: int | None, topics: Callable[[str], bool]
 ) -> tuple[Table, list[tuple[int, str]]]:
-    """Return the table, and (row, reason) of the partitions of the chosen topics that cannot be changed now."""
+    """Return the table, and (row, reason) of the chosen topics' partitions that cannot be changed now."""
     brokers, replicas = _lists(sorted(cluster), columns)
     chosen = np.fromiter(map(topics, columns.topics), np.bool_, len(columns.topics))[columns.topic]
     live = np.array([broker in cluster and cluster[broker].live for broker in brokers.tolist()], np.bool_)
@@ -189,7 +191,10 @@ def _lists(known: list[int], columns: Columns) -> tuple[Ints, Ints]:
 
 
 def _states(columns: Columns, replicas: Ints, live: Flags) -> Ints:
-    """Return the state of each replica. Where none is in the ISR, the ISR is not known: those on live brokers are in sync."""
+    """Return the state of each replica.
+
+    Where none is in the ISR, the ISR is not known: those on live brokers are in sync.
+    """
     there = replicas >= 0
     in_isr = np.zeros(replicas.shape, np.bool_)
     in_isr[there] = columns.in_isr
@@ -200,7 +205,10 @@ def _states(columns: Columns, replicas: Ints, live: Flags) -> Ints:
 
 
 def _obstacles(columns: Columns, brokers: Ints, replicas: Ints, state: Ints) -> list[tuple[int, str]]:
-    """Return what keeps partitions from being changed. Without a live replica in sync there is no leader to copy from."""
+    """Return what keeps partitions from being changed.
+
+    Without a live replica in sync there is no leader to copy from.
+    """
     there, found = replicas >= 0, {}
     for row in np.flatnonzero(~(there & (state == IN_SYNC)).any(axis=1)).tolist():
         offline = there[row] & (state[row] == OFFLINE)

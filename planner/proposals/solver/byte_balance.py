@@ -1,11 +1,12 @@
 """Even out the bytes of brokers after replicas have their places, and keep their disks below their headroom.
 
-A plan with given counts and even bytes is a knapsack problem, so this is a heuristic: a broker with too many bytes and one
-with too few exchange two replicas, or one replica changes its broker where the counts allow it. Replicas that move anyway
-come first: they cost nothing. Each exchange makes bytes more even, so the search ends.
+A plan with given counts and even bytes is a knapsack problem, so this is a heuristic: a broker with too many
+bytes and one with too few exchange two replicas, or one replica changes its broker where the counts allow it.
+Replicas that move anyway come first: they cost nothing. Each exchange makes bytes more even, so the search
+ends.
 
-Replicas that do not fit on the disks of a broker are placed on other brokers. The arriving replicas must fit beside the
-present ones. Nothing counts as freed before its copy is complete.
+Replicas that do not fit on the disks of a broker are placed on other brokers. The arriving replicas must fit
+beside the present ones. Nothing counts as freed before its copy is complete.
 """
 
 from typing import NamedTuple
@@ -81,7 +82,7 @@ class _Balance:
             if not improved:
                 stuck[heavy if over[heavy] >= lack[light] else light] = True
 
-    # ---- pairs of brokers -----------------------------------------------------------------------------------------
+    # ---- pairs of brokers ----------------------------------------------------------------------------------
 
     def _relieve(self, heavy: int) -> bool:
         """Find a partner with room for a broker with too many bytes."""
@@ -98,7 +99,10 @@ class _Balance:
         return any(self._exchange(int(heavy), light) for heavy in partners if spare[heavy] > 0)
 
     def _exchange(self, heavy: int, light: int) -> bool:
-        """Shift bytes from one broker to the other, as cheaply as possible. Return whether any were shifted."""
+        """Shift bytes from one broker to the other, as cheaply as possible.
+
+        Return whether any were shifted.
+        """
         over = max(0, int(self._held[heavy] - self._most[heavy]))
         lack = max(0, int(self._least[light] - self._held[light]))
         limit = int(min(self._held[heavy] - self._least[heavy], self._most[light] - self._held[light]))
@@ -125,7 +129,8 @@ class _Balance:
         at = np.searchsorted(sizes, back_sizes + wanted)
         near = np.clip(at[:, None] + np.arange(-3, 3), 0, len(large) - 1)
         shift = sizes[near] - back_sizes[:, None]
-        # At least a third of what is wanted and possible, so that few exchanges suffice; never more than both can bear.
+        # At least a third of what is wanted and possible, so that few exchanges suffice; never more than both
+        # can bear.
         possible = int(sizes[-1] - back_sizes[0])
         fits = (shift * 3 >= min(wanted, possible)) & (shift > 0) & (shift <= limit)
         for position in np.argsort(
@@ -145,10 +150,13 @@ class _Balance:
             self._counts[heavy] > self._ranges.least[heavy] and self._counts[light] < self._ranges.most[light]
         )
 
-    # ---- single exchanges -----------------------------------------------------------------------------------------
+    # ---- single exchanges ----------------------------------------------------------------------------------
 
     def _swap(self, entry: int, back: int, heavy: int, light: int) -> bool:
-        """Move one replica to the light broker, and another one back if `back` is not -1. Return whether that is allowed."""
+        """Move one replica to the light broker, and another one back if `back` is not -1.
+
+        Return whether that is allowed.
+        """
         placement = self._placement
         changes = [(entry, heavy, light)] + ([(back, light, heavy)] if back >= 0 else [])
         if not all(placement.may_change(each, target) for each, _, target in changes):
@@ -163,7 +171,9 @@ class _Balance:
 
 
 def within_disks(given: Input, sets: Ints, brokers: Ints) -> Ints:
-    """Return sets in which every broker has room for what arrives. Raises ProposalError with a line for each that has not.
+    """Return sets in which every broker has room for what arrives.
+
+    Raises ProposalError with a line for each that has not.
 
     `brokers` are the ids. Counts stay in their ranges if possible; disks come first.
     """
@@ -199,7 +209,10 @@ def _relieve(given: Input, placement: Placement, broker: int, *, strict: bool) -
 
 
 def _open(given: Input, placement: Placement, broker: int, *, strict: bool) -> Flags:
-    """Return the brokers that may take a replica of this one; with `strict`, only if counts stay in their ranges."""
+    """Return the brokers that may take a replica of this one.
+
+    With `strict`, only if counts stay in their ranges.
+    """
     places = given.layout.receives & (placement.room > 0)
     if strict and given.ranges is not None:
         places &= placement.counts < given.ranges.most
@@ -211,6 +224,6 @@ def _reason(given: Input, placement: Placement, brokers: Ints, broker: int) -> s
     room = int(given.room[broker])
     arriving = room - int(placement.room[broker])
     return (
-        f"no room: broker {brokers[broker]} would receive {in_bytes(arriving)}, but has room for {in_bytes(max(0, room))} "
-        "below the headroom of its disks"
+        f"no room: broker {brokers[broker]} would receive {in_bytes(arriving)}, but has room for"
+        f" {in_bytes(max(0, room))} below the headroom of its disks"
     )

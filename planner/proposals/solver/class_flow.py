@@ -1,14 +1,15 @@
 """The least number of moves as a minimum-cost flow.
 
-Partitions with the same leader, the same set of replicas and the same replication factor form a class. A unit of flow is a
-replica: class → rack of the class → broker → sink. The rack rule bounds the first arcs, even counts the last ones, and a
-replica on a new broker costs on the second ones. The costs of the criteria are graded, so that the cheapest flow is the
-lexicographic optimum: rack rule, deviation of counts, moves, racks filled on the way, replicas that stay though they are not in
-sync, highest counts, leaders that move.
+Partitions with the same leader, the same set of replicas and the same replication factor form a class. A unit
+of flow is a replica: class → rack of the class → broker → sink. The rack rule bounds the first arcs, even
+counts the last ones, and a replica on a new broker costs on the second ones. The costs of the criteria are
+graded, so that the cheapest flow is the lexicographic optimum: rack rule, deviation of counts, moves, racks
+filled on the way, replicas that stay though they are not in sync, highest counts, leaders that move.
 
-Grading: two flows differ by simple cycles of the residual network. A simple cycle passes each broker once, so it changes a
-criterion that is counted on arcs to brokers, or between classes and racks, by at most two for each broker, and the sink's
-arcs by two. A unit of a criterion therefore costs more than all lower criteria together can change on one cycle.
+Grading: two flows differ by simple cycles of the residual network. A simple cycle passes each broker once, so
+it changes a criterion that is counted on arcs to brokers, or between classes and racks, by at most two for
+each broker, and the sink's arcs by two. A unit of a criterion therefore costs more than all lower criteria
+together can change on one cycle.
 """
 
 from typing import NamedTuple
@@ -27,7 +28,8 @@ MOST_STEPS = 2**12
 MOST_COST = 2**61
 """Most that the dearest arc of a network may cost, times its nodes: the solver's numbers have 64 bits."""
 MOST_ROUNDS = 16
-"""After so many rounds the levels are kept. Where racks are independent of each other, a few rounds suffice."""
+"""After so many rounds the levels are kept. Where racks are independent of each other, a few rounds
+suffice."""
 
 
 class Ranges(NamedTuple):
@@ -42,7 +44,10 @@ class Ranges(NamedTuple):
 
 
 class Input(NamedTuple):
-    """The partitions that may change, and the bounds of each broker. Brokers are positions in `Table.brokers`."""
+    """The partitions that may change, and the bounds of each broker.
+
+    Brokers are positions in `Table.brokers`.
+    """
 
     layout: Layout
     lists: Ints
@@ -64,7 +69,7 @@ class Input(NamedTuple):
     """Whether a plan is to copy few bytes rather than to have few moves."""
 
     def at(self, sets: Ints, room: Ints) -> "Input":
-        """Return the input for partitions that have these replicas, with their kept ones at their positions in the lists."""
+        """Return the input for partitions with these replicas; kept ones stay at their positions."""
         padding = ((0, 0), (0, sets.shape[1] - self.lists.shape[1]))
         before = np.pad(self.lists, padding, constant_values=-1)
         state = np.where(sets == before, np.pad(self.state, padding), np.int8(IN_SYNC))
@@ -106,7 +111,7 @@ class Costs(NamedTuple):
 
 
 def graded(brokers: int, levels: int, behind_on: int, sizes: int, *, by_leader: bool) -> Costs:
-    """Return costs for so many usable brokers and levels, brokers with replicas that are not in sync, and steps of sizes."""
+    """Return costs for so many usable brokers, levels, brokers with lagging replicas, and steps of sizes."""
     per_cycle = 2 * (brokers + 1)
     leader = 1 if by_leader else 0
     level = leader * per_cycle + 1
@@ -120,7 +125,7 @@ def graded(brokers: int, levels: int, behind_on: int, sizes: int, *, by_leader: 
 
 
 def classes_of(given: Input, *, by_leader: bool, units: Ints | None = None) -> Classes:
-    """Group partitions by set of replicas with their states, wanted factor and, if asked to, leader and size."""
+    """Group partitions by replicas with their states, wanted factor and, if asked to, leader and size."""
     lists, factor = given.lists, given.factor
     units = np.zeros(len(lists), np.int64) if units is None else units
     leader = lists[:, 0] if by_leader else np.full(len(lists), -1, lists.dtype)
@@ -137,7 +142,10 @@ def classes_of(given: Input, *, by_leader: bool, units: Ints | None = None) -> C
 
 
 def _replica_codes(given: Input) -> Ints:
-    """Return a number for each replica that tells its broker, its state, and whether it may stay; in ascending order."""
+    """Return a number for each replica that tells its broker, its state, and whether it may stay.
+
+    In ascending order.
+    """
     status = np.where(given.stays, given.state, OFFLINE + 1)
     codes: Ints = np.sort(np.where(given.lists >= 0, given.lists * (OFFLINE + 2) + status, -1), axis=1)
     return codes
@@ -158,9 +166,12 @@ def place(given: Input, *, by_leader: bool = True) -> Ints:
 
 
 def place_fewest_bytes(given: Input) -> tuple[Ints, int]:
-    """Return sets as `place`, for a plan that copies few bytes, then has few moves; and a lower bound on the bytes of any plan.
+    """Return sets as `place`, for a plan that copies few bytes, then has few moves.
 
-    Sizes are rounded down to steps, as many as the costs allow. Without rounding, the bound is what the plan copies.
+    And a lower bound on the bytes of any plan.
+
+    Sizes are rounded down to steps, as many as the costs allow. Without rounding, the bound is what the plan
+    copies.
     """
     largest = int(given.bytes.max(initial=1))
     step = max(1, -(-largest // size_steps(given)))
@@ -169,7 +180,7 @@ def place_fewest_bytes(given: Input) -> tuple[Ints, int]:
 
 
 def size_steps(given: Input) -> int:
-    """Return into how many steps sizes can be divided so that the solver's costs, times its nodes, fit 64 bits."""
+    """Return into how many steps sizes can be divided so that costs times nodes fit 64 bits."""
     layout = given.layout
     brokers = int(layout.usable.sum())
     behind_on = len(np.unique(given.lists[given.stays & (given.state != IN_SYNC)]))
@@ -179,7 +190,10 @@ def size_steps(given: Input) -> int:
 
 
 class _ClassFlow:
-    """Builds the network and reads the sets from its flow. Nodes: sink, brokers, classes, racks of classes."""
+    """Builds the network and reads the sets from its flow.
+
+    Nodes: sink, brokers, classes, racks of classes.
+    """
 
     def __init__(self, given: Input, by_leader: bool, units: Ints | None = None) -> None:
         self._given, self._layout, self._by_leader = given, given.layout, by_leader
@@ -195,7 +209,10 @@ class _ClassFlow:
         self._nodes = self._first_rack + len(shared) * groups
 
     def solve(self) -> Ints:
-        """Return the new set of each partition. The flow is solved again until levels begin at the highest shares."""
+        """Return the new set of each partition.
+
+        The flow is solved again until levels begin at the highest shares.
+        """
         sets = self._solve()
         for _ in range(MOST_ROUNDS):
             counts = self._given.fixed + per_broker(sets, None, self._layout.size)
@@ -231,7 +248,7 @@ class _ClassFlow:
         # The last criterion is given up rather than that costs overflow.
         return costs if costs.rack * self._nodes <= MOST_COST else graded(*shape, by_leader=False)
 
-    # ---- costs ------------------------------------------------------------------------------------------------
+    # ---- costs ---------------------------------------------------------------------------------------------
 
     def _levels_of(self) -> Levels:
         """Return the levels for the shares that are to be expected."""
@@ -239,7 +256,8 @@ class _ClassFlow:
         kept = per_broker(np.where(given.stays, given.lists, -1), None, layout.size)
         classes = self._classes
         held, size, lacks = classes.held, classes.size, classes.factor - classes.held.sum(axis=1)
-        # Without a repair of racks, replicas leave only for a lower factor, and others arrive only for a higher one.
+        # Without a repair of racks, replicas leave only for a lower factor, and others arrive only for a
+        # higher one.
         changes = given.repair_racks | np.stack([lacks < 0, lacks > 0])[:, :, None]
         over = np.maximum(0, held - layout.most[classes.factor]) * changes[0]
         lacking = np.maximum(0, layout.least[classes.factor] - held) * changes[1]
@@ -248,10 +266,13 @@ class _ClassFlow:
         most = np.zeros(layout.size, np.int64) if given.ranges is None else given.ranges.most
         return Levels(layout, Loads(given.fixed + kept, leaving, missing, rest, most))
 
-    # ---- arcs -------------------------------------------------------------------------------------------------
+    # ---- arcs ----------------------------------------------------------------------------------------------
 
     def _add_replicas(self, group: Ints, broker: Ints) -> slice:
-        """Add the arcs between classes and brokers. Return where the flows of those that end at brokers will be."""
+        """Add the arcs between classes and brokers.
+
+        Return where the flows of those that end at brokers will be.
+        """
         classes, costs, rack = self._classes, self._costs, self._layout.rack[broker]
         cost = np.where(
             classes.members[group, broker],
@@ -284,10 +305,12 @@ class _ClassFlow:
         return where
 
     def _rack_steps(self) -> list[tuple[Ints, int]]:
-        """Return (replicas of each class in each rack, cost): rewarded up to the least, free up to the most, then penalized.
+        """Return (replicas of each class in each rack, cost).
 
-        Without a repair the bounds give way to what the partition holds already: nothing moves only for its rack. A replica that
-        moves for another reason still prefers a rack that lacks one.
+        Rewarded up to the least, free up to the most, then penalized.
+
+        Without a repair the bounds give way to what the partition holds already: nothing moves only for its
+        rack. A replica that moves for another reason still prefers a rack that lacks one.
         """
         layout, classes, costs = self._layout, self._classes, self._costs
         least, most = layout.least[classes.factor], layout.most[classes.factor]
@@ -304,7 +327,7 @@ class _ClassFlow:
         ]
 
     def _add_sinks(self) -> None:
-        """Add arcs of growing cost, so that counts in the range are preferred, and lower counts to higher ones."""
+        """Add arcs of growing cost: counts in the range are preferred, and lower counts to higher ones."""
         for broker in np.flatnonzero(self._layout.usable).tolist():
             base = int(self._given.fixed[broker])
             levels, ranges = self._starts[int(self._layout.weights[broker])], self._given.ranges
@@ -323,11 +346,13 @@ class _ClassFlow:
 
 
 def deal(classes: Classes, group: Ints, broker: Ints, count: Ints, given: Input) -> Ints:
-    """Return the new set of each partition from numbers of replicas: `count` of the class `group` on `broker`.
+    """Return the new set of each partition from numbers of replicas.
 
-    These are in order of class, rack and broker, and are dealt to the partitions of a class in turn. A broker has at most as many
-    as there are partitions, so none gets it twice, and they differ by at most one in each rack. Partitions that get more new
-    replicas than others of their class are the smallest ones.
+    `count` of the class `group` on `broker`.
+
+    These are in order of class, rack and broker, and are dealt to the partitions of a class in turn. A broker
+    has at most as many as there are partitions, so none gets it twice, and they differ by at most one in each
+    rack. Partitions that get more new replicas than others of their class are the smallest ones.
     """
     units, unit_group = np.repeat(broker, count), np.repeat(group, count)
     first_unit = np.cumsum(classes.size * classes.factor) - classes.size * classes.factor
@@ -345,7 +370,7 @@ def deal(classes: Classes, group: Ints, broker: Ints, count: Ints, given: Input)
 
 
 def aligned(lists: Ints, sets: Ints) -> Ints:
-    """Return the sets with kept replicas at their positions in the lists, and new ones in order at the other positions."""
+    """Return the sets: kept replicas at their positions in the lists, new ones in order at the others."""
     return in_blocks(_aligned, lists, sets)
 
 

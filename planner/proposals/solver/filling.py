@@ -1,7 +1,8 @@
 """Where new replicas go: the third phase of `quotas`.
 
-It begins with sets from which all replicas have left that leave, and puts a new replica into each hole. The quotas of
-brokers, how many new replicas each takes, follow from counts; which one goes where follows from bytes.
+It begins with sets from which all replicas have left that leave, and puts a new replica into each hole. The
+quotas of brokers, how many new replicas each takes, follow from counts; which one goes where follows from
+bytes.
 """
 
 from heapq import heapify, heappop, heappush
@@ -17,7 +18,7 @@ MOST_STUCK = 2_000
 
 
 def fill(remainder: Remainder, sets: Ints, shares: Shares | None) -> bool:
-    """Put the missing replicas into `sets`, large ones first, each on the broker that lacks most bytes and has places left.
+    """Put missing replicas into `sets`, large ones first, each where most bytes are lacking.
 
     Returns whether all found a place.
     """
@@ -37,7 +38,10 @@ def fill(remainder: Remainder, sets: Ints, shares: Shares | None) -> bool:
 
 
 def _hole_racks(remainder: Remainder, sets: Ints, missing: Ints) -> Ints:
-    """Return the rack of each missing replica: the i-th one of a partition goes to the i-th place that a rack lacks."""
+    """Return the rack of each missing replica.
+
+    The i-th one of a partition goes to the i-th place that a rack lacks.
+    """
     given, layout = remainder.given, remainder.given.layout
     each = np.flatnonzero(missing)
     lacking = layout.most[given.factor[each]] - layout.held(sets[each])
@@ -46,7 +50,9 @@ def _hole_racks(remainder: Remainder, sets: Ints, missing: Ints) -> Ints:
 
 
 def _places(remainder: Remainder, sets: Ints, shares: Shares | None, holes: Ints) -> Ints:
-    """Return how many new replicas each broker takes: first up to its least, then so that the fullest is least full.
+    """Return how many new replicas each broker takes.
+
+    First up to its least, then so that the fullest is least full.
 
     `holes` are the missing replicas of each scope. Where only bytes count, there are places without number.
     """
@@ -79,7 +85,9 @@ def _lacks(remainder: Remainder, sets: Ints, shares: Shares | None) -> Ints:
 
 
 class _Filler:
-    """Places replicas one after the other. `places` and `lacks` are by broker; both fall with each replica that it gets.
+    """Places replicas one after the other.
+
+    `places` and `lacks` are by broker; both fall with each replica that it gets.
 
     Each rack has a heap of the brokers with places left, the one that lacks most bytes first.
     """
@@ -97,7 +105,10 @@ class _Filler:
             heapify(heap)
 
     def place_all(self, rows: Ints, racks: Ints) -> bool:
-        """Place a replica of each row, in the given rack if racks are fixed. Return whether all found a place."""
+        """Place a replica of each row, in the given rack if racks are fixed.
+
+        Return whether all found a place.
+        """
         sizes = self._given.bytes[rows].tolist()
         olds, slots = self._old[rows].tolist(), self._free_slots(rows)
         news: dict[int, list[int]] = {}
@@ -134,7 +145,10 @@ class _Filler:
         return result
 
     def _racks_of(self, row: int, own: list[int]) -> list[int]:
-        """Return the racks where a replica of the row may go: those that must have one more, else those that may."""
+        """Return the racks where a replica of the row may go.
+
+        Those that must have one more, else those that may.
+        """
         if not self._layout.shared:
             return [0]
         factor = int(self._given.factor[row])
@@ -149,7 +163,10 @@ class _Filler:
         return racks
 
     def _take(self, racks: "tuple[int, ...] | list[int]", old: list[int], own: list[int], size: int) -> int:
-        """Take a place on the broker that lacks most. Return -1 if the partition has replicas on all that have places."""
+        """Take a place on the broker that lacks most.
+
+        Return -1 if the partition has replicas on all that have places.
+        """
         best: list[tuple[int, int]] | None = None
         aside: list[tuple[list[tuple[int, int]], tuple[int, int]]] = []
         for rack in racks:

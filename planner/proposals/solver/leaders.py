@@ -1,12 +1,13 @@
-"""Preferred leaders: successors of leaders whose replica is moved away, and even numbers of leaders by reordering lists.
+"""Preferred leaders: successors of those that are moved away, and even numbers by reordering lists.
 
-Partitions with the same leader and the same set of replicas form a class. Even leaders are a minimum-cost flow from classes over
-brokers to a sink: the deviation from the even share is least, then the number of changes, then the number of new replicas that
-lead. No data moves.
+Partitions with the same leader and the same set of replicas form a class. Even leaders are a minimum-cost
+flow from classes over brokers to a sink: the deviation from the even share is least, then the number of
+changes, then the number of new replicas that lead. No data moves.
 
-For many partitions the network is smaller: partitions that keep their leader are arcs between brokers, as many as could hand over
-leadership. A partition with several followers would be on several arcs, so it is put on one of them. The cost of the network with
-all arcs is a lower bound: where both cost the same, no choice is better. Otherwise the network of all classes is solved.
+For many partitions the network is smaller: partitions that keep their leader are arcs between brokers, as
+many as could hand over leadership. A partition with several followers would be on several arcs, so it is put
+on one of them. The cost of the network with all arcs is a lower bound: where both cost the same, no choice is
+better. Otherwise the network of all classes is solved.
 """
 
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from planner.proposals.problem.table import IN_SYNC
 from planner.proposals.solver.network import Network
 
 UNBOUNDED = 2**40
-"""More leaders than a broker can have. The flow adds up one for each broker, which 2**60 would not leave room for."""
+"""More leaders than a broker can have. The flow adds up one for each broker, which 2**60 would not leave room
+for."""
 NEW = 1
 """The rank of a new replica as a leader: 0 is one in sync, and those that are not in sync are behind both."""
 MANY = 50_000
@@ -26,10 +28,12 @@ MANY = 50_000
 
 
 def taken_over(lists: Ints, sets: Ints, states: Ints, leaders: Ints) -> Ints:
-    """Return the leader of each partition: the old one if it keeps its replica, else the member with the fewest leaders.
+    """Return the leader of each partition.
 
-    Replicas in sync that a partition had before come before new ones, which will be in sync, and these before others. `states` are
-    those of the old replicas. `leaders` counts the leaders of other partitions.
+    The old one if it keeps its replica, else the member with the fewest leaders.
+
+    Replicas in sync that a partition had before come before new ones, which will be in sync, and these before
+    others. `states` are those of the old replicas. `leaders` counts the leaders of other partitions.
     """
     old = lists[:, 0]
     stays = (sets == old[:, None]).any(axis=1)
@@ -49,11 +53,12 @@ def taken_over(lists: Ints, sets: Ints, states: Ints, leaders: Ints) -> Ints:
 
 
 def even_leaders(lists: Ints, sets: Ints, states: Ints, leaders: Ints, brokers: Flags) -> tuple[Ints, int]:
-    """Return the leader of each partition with leaders spread evenly over `brokers`, and the least number of changes.
+    """Return the leader of each partition: even over `brokers`, by the least number of changes.
 
-    No other choice of leaders for these sets deviates less from the even share, or needs fewer changes for that. Partitions that
-    are led by other brokers keep their leaders, and replicas that are not in sync do not become leaders. `states` are those of the
-    old replicas, of which the kept ones are at their positions in `sets`. `leaders` counts the leaders of other partitions.
+    No other choice of leaders for these sets deviates less from the even share, or needs fewer changes for
+    that. Partitions that are led by other brokers keep their leaders, and replicas that are not in sync do
+    not become leaders. `states` are those of the old replicas, of which the kept ones are at their positions
+    in `sets`. `leaders` counts the leaders of other partitions.
     """
     result = taken_over(lists, sets, states, leaders)
     old = lists[:, 0]
@@ -109,7 +114,7 @@ class _Leaders:
         return classes.dealt(flow)
 
     def solve_between_brokers(self) -> Ints | None:
-        """Return the leader of each partition from the small network, or None if it may not be the best one."""
+        """Return the leader of each partition by the small network, or None if it may not be the best."""
         staying, moved = np.flatnonzero(self._leader >= 0), np.flatnonzero(self._leader < 0)
         rows, heads = self._followers(staying)
         _, least = self._between(staying[rows], heads, moved)
@@ -127,7 +132,9 @@ class _Leaders:
         return rows.astype(np.int32), members[rows, columns]
 
     def _between(self, rows: Ints, heads: Ints, moved: Ints) -> tuple[Ints, int]:
-        """Solve the network in which partitions may be handed over to these followers. Return leaders and the cost.
+        """Solve the network in which partitions may be handed over to these followers.
+
+        Return leaders and the cost.
 
         The leaders are only right if each partition is in `rows` at most once.
         """

@@ -1,10 +1,11 @@
 """Levels of the load of brokers, for which the cheapest flow has the lowest highest share.
 
-The *share* of a broker is its number of replicas divided by its weight. A replica costs more with each level that the share of its
-broker reaches. Replicas can be exchanged between brokers along cycles of the flow, so no plan has a lower highest share than the
-cheapest one if a level begins exactly at that share: from a broker that reaches it, a replica could go to one that does not, which
-would be cheaper. Levels are exact where the highest shares are expected, and coarse elsewhere. If the highest share of a rack turns
-out to be between two levels, these are refined, and the flow is solved again.
+The *share* of a broker is its number of replicas divided by its weight. A replica costs more with each level
+that the share of its broker reaches. Replicas can be exchanged between brokers along cycles of the flow, so
+no plan has a lower highest share than the cheapest one if a level begins exactly at that share: from a broker
+that reaches it, a replica could go to one that does not, which would be cheaper. Levels are exact where the
+highest shares are expected, and coarse elsewhere. If the highest share of a rack turns out to be between two
+levels, these are refined, and the flow is solved again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,8 @@ from planner.proposals.problem.arrays import UNBOUNDED, Ints, filled, lowered
 from planner.proposals.problem.layout import Layout
 
 MOST_EXACT = 64
-"""Up to so many shares are told apart one by one. Beyond, as many around those that are expected to be the highest ones."""
+"""Up to so many shares are told apart one by one. Beyond, as many around those that are expected to be the
+highest ones."""
 MOST_LEVELS = 1024
 """No network has more levels."""
 MOST_REFINED = 128
@@ -105,7 +107,7 @@ class Levels:
         """Return the lowest share above this one."""
         return min(Fraction(floor(share * weight) + 1, weight) for weight in self._weights)
 
-    # ---- what is expected -------------------------------------------------------------------------------------------
+    # ---- what is expected ----------------------------------------------------------------------------------
 
     def _first(self, loads: Loads, usable: Ints) -> set[Fraction]:
         expected = [share for share in self._expected(loads) if share > 0]
@@ -134,7 +136,7 @@ class Levels:
             yield self._highest(loads.most, group)
 
     def _after(self, loads: Loads) -> Ints:
-        """Return the counts if the emptiest brokers get all new replicas, and the fullest ones lose those that leave."""
+        """Return the counts if the emptiest brokers get all new replicas, and the fullest lose the others."""
         layout, counts = self._layout, loads.held.copy()
         changes = [(np.flatnonzero(layout.usable), max(0, -loads.rest), max(0, loads.rest))]
         if layout.shared:

@@ -21,15 +21,20 @@ MOST_NOTES = 20
 
 
 def rack_notes(problem: Problem, layout: Layout, factor: Ints) -> list[str]:
-    """Name the racks that lose their last broker. Raises ProposalError instead if the goal is strict about racks."""
+    """Name the racks that lose their last broker.
+
+    Raises ProposalError instead if the goal is strict about racks.
+    """
     before = {node.rack for node in problem.nodes}
     lost = sorted(before - {node.rack for node in problem.usable})
     if not lost or not layout.shared:
         return []
     fewer = int((factor > layout.racks).sum())
     notes = [
-        f"rack {rack} has no broker left: {counted(fewer, 'partition')} with more replicas than the {layout.racks} "
-        "other racks have several in one rack"
+        (
+            f"rack {rack} has no broker left: {counted(fewer, 'partition')} with more replicas than the"
+            f" {layout.racks} other racks have several in one rack"
+        )
         for rack in lost
         if fewer
     ]
@@ -39,7 +44,7 @@ def rack_notes(problem: Problem, layout: Layout, factor: Ints) -> list[str]:
 
 
 def share_notes(problem: Problem, ranges: Mapping[int, CountRange]) -> list[str]:
-    """Name the racks whose brokers get several times the replicas of others, because the rack has fewer brokers."""
+    """Name the racks whose brokers get several times the replicas of others, for lack of brokers."""
     shares = {
         node.rack: Fraction(ranges[node.id].most) / node.weight
         for node in problem.nodes
@@ -47,7 +52,10 @@ def share_notes(problem: Problem, ranges: Mapping[int, CountRange]) -> list[str]
     }
     least = min(shares.values(), default=Fraction(0))
     return [
-        f"brokers of rack {rack} get {float(share / least):.1f} times the replicas of the least loaded ones: the rack has fewer"
+        (
+            f"brokers of rack {rack} get {float(share / least):.1f} times the replicas of the least loaded"
+            " ones: the rack has fewer"
+        )
         for rack, share in sorted(shares.items())
         if least and share >= MUCH * least
     ]
@@ -74,7 +82,10 @@ def least_bytes_note(copied: int, bound: int) -> str:
 def byte_notes(
     problem: Problem, given: Input, shares: Shares, sets: Ints, bounds: tuple[int, int]
 ) -> list[str]:
-    """Return the additional moves for even bytes, and the brokers that stay outside of their share. `bounds` are those of moves and bytes."""
+    """Return the additional moves for even bytes, and the brokers that stay outside of their share.
+
+    `bounds` are those of moves and bytes.
+    """
     more = moves_of(given.lists, sets) - bounds[0]
     notes = []
     if given.ranges is not None and more > 0:
@@ -102,6 +113,6 @@ def _uneven(problem: Problem, given: Input, shares: Shares, sets: Ints) -> Itera
             topic, partition = table.name(int(rows[large]))
             why = f": {topic}-{partition} alone has {in_bytes(int(given.bytes[large]))}"
         yield (
-            f"broker {table.brokers[broker]} gets {in_bytes(int(held[broker]))} instead of {in_bytes(least)} to "
-            f"{in_bytes(most)}{why}"
+            f"broker {table.brokers[broker]} gets {in_bytes(int(held[broker]))} instead of {in_bytes(least)}"
+            f" to {in_bytes(most)}{why}"
         )

@@ -8,7 +8,10 @@ from planner.proposals.solver.class_flow import Input
 
 
 class Placement:
-    """Sets of replicas with the totals of each broker. An *entry* is a position in the flattened matrix of sets."""
+    """Sets of replicas with the totals of each broker.
+
+    An *entry* is a position in the flattened matrix of sets.
+    """
 
     def __init__(self, given: Input, sets: Ints, fixed_bytes: Ints) -> None:
         self.sets = sets.copy()
@@ -32,7 +35,10 @@ class Placement:
         return sizes
 
     def may_change(self, entry: int, target: int) -> bool:
-        """Whether the replica may be on the broker: no other one of the partition is, and racks and disks allow it."""
+        """Whether the replica may be on the broker.
+
+        No other one of the partition is, and racks and disks allow it.
+        """
         row, column = divmod(entry, self._width)
         sets, old = self.sets[row], self._old[row]
         home = old[column] == target
@@ -99,9 +105,12 @@ LAST = 2**40
 
 
 def ordered(lists: Ints, sets: Ints, leaders: Ints) -> Ints:
-    """Return the replica list of each partition: the leader, kept replicas in their old order, new ones by broker.
+    """Return the replica list of each partition.
 
-    Kept replicas of `sets` are at their positions in `lists`. All arrays have a row for each partition; lists are padded with -1.
+    The leader, kept replicas in their old order, new ones by broker.
+
+    Kept replicas of `sets` are at their positions in `lists`. All arrays have a row for each partition; lists
+    are padded with -1.
     """
     return in_blocks(_ordered, lists, sets, leaders)
 

@@ -1,14 +1,18 @@
 """Plans for large clusters: how many replicas each broker sheds and takes, then which ones.
 
-The number of moves has a lower bound that follows from counts alone: a replica that must leave needs a new place, a broker
-above its range must shed, and one below must receive. Where the rack rule fixes how many replicas of a partition each rack
-holds, this is true of each rack on its own. A plan that reaches the bound, and keeps all counts in their ranges, is optimal
-without a solver. It is not always found; then the class flow decides.
+The number of moves has a lower bound that follows from counts alone: a replica that must leave needs a new
+place, a broker above its range must shed, and one below must receive. Where the rack rule fixes how many
+replicas of a partition each rack holds, this is true of each rack on its own. A plan that reaches the bound,
+and keeps all counts in their ranges, is optimal without a solver. It is not always found; then the class flow
+decides.
 
-A plan is made in three phases. Each begins where the one before has ended, and only it changes the sets meanwhile:
+A plan is made in three phases. Each begins where the one before has ended, and only it changes the sets
+meanwhile:
 
-1. `remainder_of` drops the replicas that no plan keeps. Its result is not changed again: all bounds follow from it.
-2. `shed_for_counts` or `shed_for_bytes` removes replicas from a copy of its sets, as many as others are to get.
+1. `remainder_of` drops the replicas that no plan keeps. Its result is not changed again: all bounds follow
+   from it.
+2. `shed_for_counts` or `shed_for_bytes` removes replicas from a copy of its sets, as many as others are to
+   get.
 3. `fill` puts a new replica into each hole of that copy, which is then the plan.
 """
 
@@ -38,11 +42,12 @@ class QuotaPlan(NamedTuple):
     complete: bool
     """Whether every replica found a place within the quotas."""
     lowest_share: bool
-    """Whether counts alone prove that no plan with as few moves has a lower highest share of a broker. Only if it is complete."""
+    """Whether counts alone prove that no plan with as few moves has a lower highest share of a broker. Only
+    if it is complete."""
 
 
 def count_bound(given: Input) -> Callable[[Ranges], int]:
-    """Return a function from ranges of counts to the least number of moves of any plan that keeps counts in them."""
+    """Return a function from ranges of counts to the least number of moves of any plan within them."""
     return partial(_bound, remainder_of(given))
 
 
@@ -86,9 +91,12 @@ def _bytes_bound(remainder: Remainder, shares: Shares | None) -> int:
 
 
 def _least_bytes(remainder: Remainder, ranges: Ranges) -> int:
-    """Return the least number of bytes of a plan that keeps counts in these ranges: each broker sheds its smallest replicas.
+    """Return the least number of bytes of a plan that keeps counts in these ranges.
 
-    Where replicas are dropped for a lower factor, these may be the ones that leave; then only what is required counts.
+    Each broker sheds its smallest replicas.
+
+    Where replicas are dropped for a lower factor, these may be the ones that leave; then only what is
+    required counts.
     """
     given, stays = remainder.given, remainder.stays
     holes = given.factor - (stays >= 0).sum(axis=1)
@@ -105,8 +113,8 @@ def _least_bytes(remainder: Remainder, ranges: Ranges) -> int:
 def _arriving(remainder: Remainder, present: Ints, fixed: Ints, missing: Ints, wanted: Ranges) -> int:
     """Return how much has to arrive at brokers, in replicas or bytes.
 
-    In each scope, at least as much arrives as brokers below their range lack. It is also as much as leaves, which is at
-    least what is above the ranges, and what is missing now.
+    In each scope, at least as much arrives as brokers below their range lack. It is also as much as leaves,
+    which is at least what is above the ranges, and what is missing now.
     """
     over, lack = remainder.above(present, wanted, fixed), remainder.below(present, wanted)
     arriving = 0
@@ -128,7 +136,7 @@ def _has_lowest_share(remainder: Remainder, sets: Ints) -> bool:
 
 
 def _share_is_lowest(remainder: Remainder, brokers: Ints, counts: Ints, arriving: Ints, firm: Ints) -> bool:
-    """Whether these brokers cannot hold as much with lower shares, or without that more replicas leave them."""
+    """Whether these brokers cannot hold as much with lower shares or fewer replicas that leave."""
     layout, ranges = remainder.given.layout, remainder.given.ranges
     weights, present, counts = layout.weights[brokers], remainder.present[brokers], counts[brokers]
     fullest = int((counts / weights).argmax())

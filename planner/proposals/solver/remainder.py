@@ -1,8 +1,8 @@
 """What remains when the replicas have left that no plan keeps: where the plans of `quotas` start.
 
-Matrices of sets have a row for each partition that may change, and `width` columns: the longest list, or the largest
-wanted factor. A replica has the column that it has in the partition's list. Entries are positions of brokers in the
-layout, -1 where there is none. Arrays of brokers have an element for each position.
+Matrices of sets have a row for each partition that may change, and `width` columns: the longest list, or the
+largest wanted factor. A replica has the column that it has in the partition's list. Entries are positions of
+brokers in the layout, -1 where there is none. Arrays of brokers have an element for each position.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,8 @@ from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.class_flow import Input, Ranges
 
 CHUNKS = 64
-"""Replicas that leave for the factor or the rack rule are chosen in this many rounds; counts are brought up to date between."""
+"""Replicas that leave for the factor or the rack rule are chosen in this many rounds; counts are brought up
+to date between."""
 
 
 class Shares(NamedTuple):
@@ -39,15 +40,18 @@ class Remainder(NamedTuple):
     state: Ints
     """The state of each replica of `old`."""
     stays: Ints
-    """Sets: `old` without replicas on brokers that are not usable, and without those that leave for another reason."""
+    """Sets: `old` without replicas on brokers that are not usable, and without those that leave for another
+    reason."""
     sets: Ints
-    """Sets: `stays` without replicas above the wanted factor, and without those against a rack rule that is repaired."""
+    """Sets: `stays` without replicas above the wanted factor, and without those against a rack rule that is
+    repaired."""
     present: Ints
     """Replicas on each broker in `stays`, with those of partitions that may not change."""
     counts: Ints
     """The same for `sets`."""
     scope: Ints
-    """What each broker exchanges replicas within: its rack where `racks_are_fixed`, else 0 for all brokers."""
+    """What each broker exchanges replicas within: its rack where `racks_are_fixed`, else 0 for all
+    brokers."""
     racks_are_fixed: bool
     """Whether the rack rule determines how many replicas of each partition every rack holds."""
 
@@ -63,7 +67,7 @@ class Remainder(NamedTuple):
         return scopes
 
     def missing(self, sets: Ints, sizes: Ints | None = None) -> Ints:
-        """Return how many replicas (or bytes) each scope should hold above those that it has in these sets."""
+        """Return how many more replicas (or bytes) each scope should hold than in these sets."""
         given, layout = self.given, self.given.layout
         missing = np.zeros(len(layout.brokers_of), np.int64)
         weights = np.ones(len(sets), np.int64) if sizes is None else sizes
@@ -121,7 +125,7 @@ class _Dropping:
         self.sets, self.counts = sets, counts
 
     def drop(self) -> None:
-        """Remove replicas above the wanted factor, and those against the rack rule if it is to be repaired."""
+        """Remove replicas above the wanted factor, and those against a rack rule that is to be repaired."""
         given = self._given
         kept = (self.sets >= 0).sum(axis=1)
         surplus = np.maximum(0, kept - given.factor)
@@ -132,7 +136,10 @@ class _Dropping:
                 self._drop_one(rows[surplus[rows] > turn])
 
     def _excess(self) -> Ints:
-        """Return how many replicas of each row must leave: those in full racks, or as many as other racks lack."""
+        """Return how many replicas of each row must leave.
+
+        Those in full racks, or as many as other racks lack.
+        """
         factor = self._given.factor
         held = self._layout.held(self.sets)
         over = np.maximum(0, held - self._layout.most[factor]).sum(axis=1)

@@ -1,7 +1,8 @@
 """Which replicas leave brokers so that counts or bytes become even: the second phase of `quotas`.
 
-It begins with the sets of the remainder, and removes replicas from them. A broker sheds down to its most, or further if
-others lack more than is missing anyway. Replicas are named by *slots*, their positions in the flattened sets.
+It begins with the sets of the remainder, and removes replicas from them. A broker sheds down to its most, or
+further if others lack more than is missing anyway. Replicas are named by *slots*, their positions in the
+flattened sets.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from planner.proposals.solver.class_flow import Ranges
 from planner.proposals.solver.remainder import Remainder, Shares
 
 NEAR_ENOUGH = 50
-"""A choice that misses the wanted bytes by at most a fiftieth of them is taken, without a look for a nearer one."""
+"""A choice that misses the wanted bytes by at most a fiftieth of them is taken, without a look for a nearer
+one."""
 
 
 def shed_for_counts(remainder: Remainder, sets: Ints, ranges: Ranges, shares: Shares | None) -> None:
@@ -23,7 +25,10 @@ def shed_for_counts(remainder: Remainder, sets: Ints, ranges: Ranges, shares: Sh
 
 
 def shed_for_bytes(remainder: Remainder, sets: Ints, shares: Shares) -> None:
-    """Remove replicas from `sets`, which are those of the remainder, for even bytes: large ones, so that few leave."""
+    """Remove replicas from `sets`, which are those of the remainder, for even bytes.
+
+    Large ones, so that few leave.
+    """
     _Shedding(remainder, sets).for_bytes(shares)
 
 
@@ -35,7 +40,7 @@ class _Shedding:
         self._sets, self._behind = sets, (remainder.state != IN_SYNC).ravel()
 
     def for_counts(self, ranges: Ranges, shares: Shares | None) -> None:
-        """Remove from each broker as many replicas as it sheds, and about as many bytes if there are shares."""
+        """Remove from each broker the replicas that it sheds, and about as many bytes if there are shares."""
         leaving = self._leaving(ranges)
         donors = np.flatnonzero(leaving)
         if not len(donors):
@@ -93,10 +98,10 @@ class _Shedding:
         return over
 
     def _chosen(self, slots: Ints, count: int, wanted: int | None, leaders: int) -> Ints:
-        """Choose `count` of the replicas at these slots, with `wanted` bytes in all if given, else the smallest.
+        """Choose `count` of these replicas, with `wanted` bytes in all if given, else the smallest.
 
-        Leaders beyond `leaders` come last. Those that are not in sync come first, unless that is farther from the wanted
-        bytes.
+        Leaders beyond `leaders` come last. Those that are not in sync come first, unless that is farther from
+        the wanted bytes.
         """
         rows, position = np.divmod(slots, self._sets.shape[1])
         sizes = self._given.bytes[rows]
@@ -124,7 +129,7 @@ class _Shedding:
     def _candidates(
         self, slots: Ints, sizes: Ints, pool: Ints, behind: Flags, count: int
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Yield positions that are chosen in any case, and those that the rest is chosen from, in order of size."""
+        """Yield positions that are certain, and those that the rest is chosen from, in order of size."""
         if behind[pool].any():
             yield pool[behind[pool]][:count], pool[~behind[pool]]
         yield pool[:0], pool
@@ -132,7 +137,10 @@ class _Shedding:
 
 
 def _largest(sizes: Ints, wanted: int) -> Ints:
-    """Return positions of sizes, in descending order, whose sum is at most `wanted`: each time the largest one that fits."""
+    """Return positions of sizes, in descending order, whose sum is at most `wanted`.
+
+    Each time the largest one that fits.
+    """
     chosen: list[Ints] = []
     start = 0
     while start < len(sizes):
@@ -147,7 +155,7 @@ def _largest(sizes: Ints, wanted: int) -> Ints:
 
 
 def _window(sizes: Ints, count: int, wanted: int) -> Ints:
-    """Return the positions of `count` adjacent sizes, in ascending order, whose sum is nearest to `wanted`."""
+    """Return the positions of `count` adjacent ascending sizes whose sum is nearest to `wanted`."""
     sums = np.concatenate([[0], np.cumsum(sizes)])
     totals = sums[count:] - sums[:-count]
     first = int(np.abs(totals - wanted).argmin())
@@ -155,7 +163,7 @@ def _window(sizes: Ints, count: int, wanted: int) -> Ints:
 
 
 def _nearest(sizes: Ints, certain: Ints, others: Ints, count: int, wanted: int) -> Ints:
-    """Return `count` positions: the certain ones, and adjacent others with which the sum is nearest to `wanted`."""
+    """Return `count` positions: the certain ones, and adjacent others whose sum comes nearest to `wanted`."""
     if len(certain) == count:
         return certain
     rest = _window(sizes[others], count - len(certain), wanted - int(sizes[certain].sum()))

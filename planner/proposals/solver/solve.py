@@ -47,7 +47,8 @@ LEAST_STEPS = 16
 SIZED_ARCS = 1_000_000
 """Largest network in which partitions of different sizes are told apart."""
 UNLIMITED = 2**62
-"""A budget of moves or bytes that no plan reaches. It is multiplied by nothing but Python's integers, which do not overflow."""
+"""A budget of moves or bytes that no plan reaches. It is multiplied by nothing but Python's integers, which
+do not overflow."""
 
 
 class Placed(NamedTuple):
@@ -77,7 +78,9 @@ def solve(problem: Problem) -> Solution:
 
 
 class _Solver:
-    """Sets of replicas pass through the phases of `_moved`, each of which returns new ones; `_finish` makes lists of them.
+    """Sets of replicas pass through the phases of `_moved`, each of which returns new ones.
+
+    `_finish` makes lists of them.
 
     The other fields are facts of the problem. `_notes` alone grows on the way.
     """
@@ -131,7 +134,7 @@ class _Solver:
         wanted = self._as_arrays(byte_ranges(problem, self._rule))
         return Shares(wanted.least, wanted.most, table.sizes(~table.free))
 
-    # ---- places ---------------------------------------------------------------------------------------------------
+    # ---- places --------------------------------------------------------------------------------------------
 
     def _placed(self, given: Input) -> Placed:
         """Place the replicas by the class flow, or by quotas where these are proven to be as good."""
@@ -149,17 +152,22 @@ class _Solver:
         if arcs <= MOST_ARCS:
             return self._by_flow(given, by_leader=arcs <= EXACT_ARCS)._replace(bytes_bound=plan.bytes_bound)
         self._notes.append(
-            "the cluster is too large for the exact solver: a plan with fewer moves or more even counts may exist"
+            "the cluster is too large for the exact solver: a plan with fewer moves or more even counts may"
+            " exist"
         )
         return self._approximate(given, plan)
 
     def _fewest_bytes(self, given: Input) -> Placed:
-        """Return the plan with the fewest bytes for even counts: by quotas if these are proven, else by a flow."""
+        """Return the plan with the fewest bytes for even counts.
+
+        By quotas if these are proven, else by a flow.
+        """
         plan = self._with_sound_bounds(given, by_quotas(given))
         valid = plan.complete and self._keeps_ranges(given, plan.sets) and self._keeps_racks(given, plan.sets)
         _, copied = self._cost(given, plan.sets)
         if not valid or copied > plan.bytes_bound:
-            # Partitions of different sizes are not alike: the network has nearly as many classes as partitions.
+            # Partitions of different sizes are not alike: the network has nearly as many classes as
+            # partitions.
             arcs = len(given.lists) * (int(self._layout.receives.sum()) + 4 * self._layout.racks)
             if arcs <= SIZED_ARCS and size_steps(given) >= LEAST_STEPS:
                 sets, least = place_fewest_bytes(given)
@@ -171,7 +179,7 @@ class _Solver:
         return Placed(plan.sets, plan.bound, plan.bytes_bound)
 
     def _approximate(self, given: Input, plan: QuotaPlan) -> Placed:
-        """Return a plan by quotas, with wider ranges of counts if replicas find no places in the given ones."""
+        """Return a plan by quotas, with wider ranges of counts where the given ones have too few places."""
         widened = 1
         while not plan.complete:
             if given.ranges is None or widened > given.ranges.most.max():
@@ -190,8 +198,8 @@ class _Solver:
     def _with_sound_bounds(self, given: Input, plan: QuotaPlan) -> QuotaPlan:
         """Return the plan with bounds that hold for any plan.
 
-        The bounds of quotas assume that the rack rule can be met. If the plan breaks it and some brokers get nothing new, only what
-        leaves unusable brokers or the factor asks for is sure to move.
+        The bounds of quotas assume that the rack rule can be met. If the plan breaks it and some brokers get
+        nothing new, only what leaves unusable brokers or the factor asks for is sure to move.
         """
         layout = self._layout
         everywhere = not (layout.usable & ~layout.receives).any()
@@ -201,12 +209,12 @@ class _Solver:
         return plan._replace(bound=int(required.sum()), bytes_bound=int((required * given.bytes).sum()))
 
     def _required(self, given: Input) -> Ints:
-        """Return how many replicas of each partition have to be new, whatever the rack rule and even counts ask for."""
+        """Return how many replicas of each partition must be new, but for rack rule and even counts."""
         required: Ints = np.maximum(0, given.factor - given.stays.sum(axis=1))
         return required
 
     def _is_optimal(self, given: Input, plan: QuotaPlan) -> bool:
-        """Whether the plan reaches the bound, keeps all counts in their ranges, and obeys the rack rule as asked."""
+        """Whether the plan reaches the bound, keeps counts in their ranges, and obeys the rack rule."""
         if not plan.complete or moves_of(given.lists, plan.sets) > plan.bound:
             return False
         return self._keeps_ranges(given, plan.sets) and self._keeps_racks(given, plan.sets)
@@ -230,18 +238,21 @@ class _Solver:
         return bool((self._layout.excess(sets[changed]) <= before).all())
 
     def _without_leaving(self, given: Input) -> Ints:
-        """Return the lists without offline replicas that leave usable brokers: the rack rule does not keep them."""
+        """Return the lists without offline replicas that leave usable brokers.
+
+        The rack rule does not keep them.
+        """
         leaving = (given.lists >= 0) & ~given.stays & self._layout.usable[given.lists]
         lists: Ints = np.where(leaving, -1, given.lists)
         return lists
 
-    # ---- budgets --------------------------------------------------------------------------------------------------
+    # ---- budgets -------------------------------------------------------------------------------------------
 
     def _within_budget(self, given: Input) -> tuple[Placed, int]:
         """Return the sets, and by how much the ranges were widened until moves and bytes fit their budgets.
 
-        What drained brokers, racks and replication factors require is not optional. Even counts are: the ranges are widened by
-        the least number for which the budgets suffice.
+        What drained brokers, racks and replication factors require is not optional. Even counts are: the
+        ranges are widened by the least number for which the budgets suffice.
         """
         placed = self._placed(given)
         if self._fits(given, placed):
@@ -307,18 +318,19 @@ class _Solver:
             )
         if size > self._most_bytes:
             reasons.append(
-                f"the goal needs to copy {size:,} bytes without any balancing, but {self._most_bytes:,} are allowed"
+                f"the goal needs to copy {size:,} bytes without any balancing, but {self._most_bytes:,} are"
+                " allowed"
             )
         if reasons:
             raise ProposalError(reasons)
 
-    # ---- bytes, leaders and lists ---------------------------------------------------------------------------------
+    # ---- bytes, leaders and lists --------------------------------------------------------------------------
 
     def _even_bytes(self, given: Input, shares: Shares, sets: Ints, widened: int) -> tuple[Ints, Shares]:
         """Even out bytes until a further proposal for the resulting cluster would change nothing.
 
-        A broker that gets nothing new is to keep what it has; if it holds less in the end, the others are to hold more. So the
-        wanted bytes are computed again from the result, and returned with it.
+        A broker that gets nothing new is to keep what it has; if it holds less in the end, the others are to
+        hold more. So the wanted bytes are computed again from the result, and returned with it.
         """
         if given.ranges is not None:
             given = given._replace(ranges=given.ranges.widened(widened))
@@ -335,11 +347,13 @@ class _Solver:
 
     @property
     def _keeps(self) -> bool:
-        """Whether a broker keeps what it has and gets nothing new, so that wanted bytes depend on what it keeps."""
+        """Whether a broker only keeps replicas, so that wanted bytes depend on those."""
         return bool((self._layout.usable & ~self._layout.receives).any())
 
     def _spread(self, given: Input, sets: Ints, shares: Shares | None) -> Ints:
-        """Return sets in which topics are spread more evenly; with further moves only if the goal asks for it.
+        """Return sets in which topics are spread more evenly.
+
+        With further moves only if the goal asks for it.
 
         Without even counts, too few replicas move to be worth the time.
         """
@@ -371,7 +385,10 @@ class _Solver:
         return given.room - arriving_bytes(given, sets)
 
     def _more_even(self, given: Input, start: Input, shares: Shares, sets: Ints) -> Ints:
-        """Return sets with more even bytes: by large replicas of full brokers where counts do not matter, else by exchanges."""
+        """Return sets with more even bytes.
+
+        By large replicas of full brokers where counts do not matter, else by exchanges.
+        """
         large = self._by_large(given, start, shares) if given.ranges is None else None
         if large is not None and not self._unevenness(given, shares, large):
             return large
@@ -387,7 +404,7 @@ class _Solver:
         return Budget(self._most_moves - moves, self._most_bytes - size)
 
     def _by_large(self, given: Input, start: Input, shares: Shares) -> Ints | None:
-        """Return a plan that moves the largest replicas of full brokers, or None if there is none within the budget."""
+        """Return a plan that moves the largest replicas of full brokers; None beyond the budget."""
         plan = by_quotas(start, shares)
         fits = plan.complete and self._fits(given, Placed(plan.sets, 0, 0))
         if not fits or not self._keeps_racks(given, plan.sets):

@@ -1,9 +1,10 @@
 """Spread the partitions of each topic over brokers, by exchanges of replicas between brokers of a rack.
 
-An exchange keeps the counts of brokers and the rack rule. Of two replicas, one that moves anyway can go to the other's broker,
-or can stay in place of one that moves: neither needs a further move. With `further_moves`, replicas that would stay are exchanged
-too. Pairs are tried in rounds, many at once; those of a round have no partition and no topic on a broker in common, so that the
-gain of each is exact. This is a heuristic: the excess only falls, but another plan may have less.
+An exchange keeps the counts of brokers and the rack rule. Of two replicas, one that moves anyway can go to
+the other's broker, or can stay in place of one that moves: neither needs a further move. With
+`further_moves`, replicas that would stay are exchanged too. Pairs are tried in rounds, many at once; those of
+a round have no partition and no topic on a broker in common, so that the gain of each is exact. This is a
+heuristic: the excess only falls, but another plan may have less.
 """
 
 from typing import NamedTuple
@@ -60,7 +61,10 @@ class Bounds(NamedTuple):
 
 
 def unbounded(size: int) -> Bounds:
-    """Return the bounds of a plan for which the bytes of brokers do not matter: no further moves and bytes."""
+    """Return the bounds of a plan for which the bytes of brokers do not matter.
+
+    No further moves and bytes.
+    """
     none = np.zeros(size, np.int64)
     return Bounds(none, np.full(size, UNBOUNDED), none, Budget(0, 0))
 
@@ -68,7 +72,8 @@ def unbounded(size: int) -> Bounds:
 def spread_topics(given: Input, sets: Ints, topics: Topics, bounds: Bounds) -> Ints:
     """Return sets in which fewer replicas are above the even share of their topic on a broker.
 
-    Counts of brokers and racks of partitions stay, and the plan has no more moves and bytes, unless `further_moves` is set.
+    Counts of brokers and racks of partitions stay, and the plan has no more moves and bytes, unless
+    `further_moves` is set.
     """
     return _Spread(given, sets, topics, bounds).solve()
 
@@ -76,18 +81,19 @@ def spread_topics(given: Input, sets: Ints, topics: Topics, bounds: Bounds) -> I
 class _Spread:
     """Replicas are numbered by their position in the flattened matrix of sets (*entries*).
 
-    Brokers are positions in the layout; -1 stands for no replica. Facts, which nothing changes, are `_old` (the present lists,
-    in the shape of the sets), `_home` (its flat view: the broker that an entry has, or had, its replica on), `_behind` (by
-    entry: 1 or more if the present replica is not in sync), `_topic` (by row of the sets: the row in `_counts`), `_share`
-    (by row of `_counts`: the even share of a broker) and `_rack` (by broker; all 0 without a rack rule).
+    Brokers are positions in the layout; -1 stands for no replica. Facts, which nothing changes, are `_old`
+    (the present lists, in the shape of the sets), `_home` (its flat view: the broker that an entry has, or
+    had, its replica on), `_behind` (by entry: 1 or more if the present replica is not in sync), `_topic` (by
+    row of the sets: the row in `_counts`), `_share` (by row of `_counts`: the even share of a broker) and
+    `_rack` (by broker; all 0 without a rack rule).
 
-    The plan changes in `_apply` alone, all of it together: `_sets` with `_flat`, its flat view; `_counts` (topics by brokers:
-    replicas), `_held` (by broker: bytes, fixed ones included), `_room` (by broker: bytes that may still arrive), and
-    `_moves_left` and `_bytes_left`, the rest of the budget.
+    The plan changes in `_apply` alone, all of it together: `_sets` with `_flat`, its flat view; `_counts`
+    (topics by brokers: replicas), `_held` (by broker: bytes, fixed ones included), `_room` (by broker: bytes
+    that may still arrive), and `_moves_left` and `_bytes_left`, the rest of the budget.
 
-    Candidates are collected by `_sorted`, before the first round: `_over`, of which `solve` leaves out those that are not above
-    the share any more; `_by_rack`, in order of rack and size, and `_by_home`, in order of home and size. Exchanges change
-    neither the rack nor the home of an entry, so both stay in order.
+    Candidates are collected by `_sorted`, before the first round: `_over`, of which `solve` leaves out those
+    that are not above the share any more; `_by_rack`, in order of rack and size, and `_by_home`, in order of
+    home and size. Exchanges change neither the rack nor the home of an entry, so both stay in order.
     """
 
     def __init__(self, given: Input, sets: Ints, topics: Topics, bounds: Bounds) -> None:
@@ -140,10 +146,10 @@ class _Spread:
             idle, left = 0 if exchanged else idle + 1, left - tried
         return self._sets
 
-    # ---- pairs ----------------------------------------------------------------------------------------------------
+    # ---- pairs ---------------------------------------------------------------------------------------------
 
     def _sorted(self) -> None:
-        """Collect the replicas above the share of their topic, and those that they can be exchanged with, in order of size."""
+        """Collect replicas above their topic's share, and those to exchange them with, in order of size."""
         entries = np.flatnonzero(self._flat >= 0)
         entries = entries[
             (self._topic[entries // self._width] >= 0) & self._layout.usable[self._flat[entries]]
@@ -171,7 +177,10 @@ class _Spread:
         return moves
 
     def _surplus(self, entries: Ints) -> Ints:
-        """Return how many replicas of the topic are on the broker above its even share; less than 0 if there are fewer."""
+        """Return how many replicas of the topic are on the broker above its even share.
+
+        Less than 0 if there are fewer.
+        """
         return self._above(self._topic[entries // self._width], self._flat[entries])
 
     def _above(self, topic: Ints, broker: Ints) -> Ints:
@@ -179,7 +188,10 @@ class _Spread:
         return above
 
     def _round(self, number: int) -> tuple[bool, int]:
-        """Exchange replicas with a partner where that helps. Return whether any was exchanged, and how many were tried."""
+        """Exchange replicas with a partner where that helps.
+
+        Return whether any was exchanged, and how many were tried.
+        """
         over = self._over
         # Of each topic on a broker, about as many as are too many.
         surplus = self._surplus(over)
@@ -215,7 +227,7 @@ class _Spread:
         offset = np.where(window <= ROUNDS, number, _hashed(mine, number)) % np.maximum(1, window)
         return mine, others[low + offset]
 
-    # ---- exchanges ------------------------------------------------------------------------------------------------
+    # ---- exchanges -----------------------------------------------------------------------------------------
 
     def _exchange(self, first: Ints, second: Ints) -> bool:
         """Carry out those of the exchanges that help and are allowed. Return whether there are any."""
@@ -235,7 +247,7 @@ class _Spread:
         return bool(len(first))
 
     def _separate(self, first: Ints, second: Ints) -> tuple[Ints, Ints]:
-        """Leave out exchanges of a partition that has an earlier one, and those beyond the places of a topic on a broker."""
+        """Leave out second exchanges of a partition, and those beyond a topic's places on a broker."""
         rows = np.stack([first // self._width, second // self._width], axis=1)
         keep = (_rank(rows.ravel()) == 0).reshape(rows.shape).all(axis=1)
         first, second = first[keep], second[keep]
@@ -352,7 +364,10 @@ class _Spread:
 
 
 class _Cost(NamedTuple):
-    """What exchanges add to the plan: moves, bytes, replicas of leaders that move, and replicas that stay behind."""
+    """What exchanges add to the plan.
+
+    Moves, bytes, replicas of leaders that move, and replicas that stay behind.
+    """
 
     moves: Ints
     bytes: Ints
@@ -372,6 +387,9 @@ def _rank(keys: Ints) -> Ints:
 
 
 def _hashed(entries: Ints, number: int) -> Ints:
-    """Return numbers that look random, the same in each run: the upper bits of the product, which change most."""
+    """Return numbers that look random, the same in each run.
+
+    The upper bits of the product, which change most.
+    """
     hashed: Ints = ((entries * MULTIPLIER + number * 40_503) & 0xFFFF_FFFF) >> 7
     return hashed

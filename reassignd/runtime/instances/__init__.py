@@ -1,1 +1,4 @@
-"""Several instances before one cluster, with their records in a topic of it: one is active, the others relay."""
+"""Several instances before one cluster, with their records in a topic of it.
+
+One is active, the others relay.
+"""

@@ -1,4 +1,7 @@
-"""The audit log of an instance: a mirror of the audit topic in a temporary database, and the outbox of each term."""
+"""The audit log of an instance.
+
+A mirror of the audit topic in a temporary database, and the outbox of each term.
+"""
 
 import asyncio
 import contextlib
@@ -64,7 +67,8 @@ class TopicAudit:
         self.store, self._trimmed = (
             AuditStore(self._entries, reader, off_loop, retention) for reader in self._readers
         )
-        """What the API reads, and what is trimmed: a term that begins reads in another thread than the one that trims."""
+        """What the API reads, and what is trimmed: a term that begins reads in another thread than the one
+        that trims."""
 
     async def run(self) -> None:
         """Mirror the topic, and trim the mirror, until cancelled."""

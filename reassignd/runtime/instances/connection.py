@@ -1,8 +1,8 @@
-"""The connections of an instance to the cluster, which outlive terms, and the positions of the brokers' ports.
+"""The connections of an instance to the cluster, which outlive terms, and the brokers' ports.
 
-The connections are for the log, and for the list of brokers. The positions are in a row of the state topic. Each instance
-uses a position after it has read it from the topic, also the active one, which assigns it. So a port leads to the same
-broker at all instances.
+The connections are for the log, and for the list of brokers. The positions are in a row of the state topic.
+Each instance uses a position after it has read it from the topic, also the active one, which assigns it. So a
+port leads to the same broker at all instances.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,7 +39,8 @@ class TopicPorts:
         self._damage = ""
         """Why the row cannot be read; empty if it can."""
         self._written: Mapping[int, int] | None = None
-        """The positions that this instance has written last in its term; the row may not have been read yet."""
+        """The positions that this instance has written last in its term; the row may not have been read
+        yet."""
         self._write: Write | None = None
         self._holders: Holders = tuple
 
@@ -64,7 +65,10 @@ class TopicPorts:
         return True
 
     async def position(self, claim: Claim) -> int:
-        """See `Ports.position`. An active instance assigns a missing position; it is valid when it has been read."""
+        """See `Ports.position`.
+
+        An active instance assigns a missing position; it is valid when it has been read.
+        """
         self.changed()
         if self._damage:
             raise PortAssignmentError(self._damage)

@@ -1,7 +1,7 @@
-"""Between its terms an instance follows the state topic, until it claims a term (`backends.state_topic.candidate`).
+"""Between terms an instance follows the state topic, until it claims one (`backends.state_topic.candidate`).
 
-It claims none while the records are not for it, while the topic cannot be read, after a term that failed, until a pause is over,
-and after a hand-over, until another instance has had its chance.
+It claims none while the records are not for it, while the topic cannot be read, after a term that failed,
+until a pause is over, and after a hand-over, until another instance has had its chance.
 """
 
 import logging
@@ -25,7 +25,9 @@ log = logging.getLogger(__name__)
 
 
 class Follower:
-    """Keeps the history of the topic. `new_claim` makes the claim of this instance, and `on_read` is called at the end of the log.
+    """Keeps the history of the topic.
+
+    `new_claim` makes the claim of this instance, and `on_read` is called at the end of the log.
 
     `show_obstacle` gets a text while the topic cannot be read at the start.
     """
@@ -46,7 +48,8 @@ class Follower:
         self.rows = DecodedRows(self.history)
         """The records of the history, decoded ahead of a term."""
         self._claims_from = self._yields_until = 0.0
-        """When this instance may claim a term again: after one that failed, and the one that it has handed over."""
+        """When this instance may claim a term again: after one that failed, and the one that it has handed
+        over."""
         self._meta: bytes | None = None
         """The meta row that was checked last."""
         self._foreign: str | None = None
@@ -66,7 +69,10 @@ class Follower:
         return self._foreign or unreadable or self.rows.obstacle
 
     async def read(self) -> None:
-        """Read the topic to its end. Raises CommandError if it cannot be read, or is not for this instance."""
+        """Read the topic to its end.
+
+        Raises CommandError if it cannot be read, or is not for this instance.
+        """
         self.history = await self._read_history()
         self._check_meta()
         if self._foreign is not None:
@@ -156,7 +162,10 @@ class Follower:
             self._unreadable = reason
 
     def _check_meta(self) -> None:
-        """Check the meta row if it has changed: records of another cluster or of a newer format are not claimed."""
+        """Check the meta row if it has changed.
+
+        Records of another cluster or of a newer format are not claimed.
+        """
         row = self.history.rows.get(META_KEY)
         if row == self._meta:
             return

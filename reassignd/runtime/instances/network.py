@@ -1,4 +1,7 @@
-"""How this instance and the others reach each other: the switch, their listener, links, and the proxy of HTTP."""
+"""How this instance and the others reach each other.
+
+The switch, their listener, links, and the proxy of HTTP.
+"""
 
 import logging
 from collections.abc import Callable
@@ -27,7 +30,10 @@ log = logging.getLogger(__name__)
 
 
 class InstanceNetwork:
-    """Opened before the instance can be active. `cluster_id` returns the id of the upstream when it is known."""
+    """Opened before the instance can be active.
+
+    `cluster_id` returns the id of the upstream when it is known.
+    """
 
     def __init__(
         self,
@@ -103,14 +109,18 @@ def read_secret(path: Path | None) -> bytes:
         raise SettingError(f"cannot read the secret in {path}: {error.strerror}") from error
     if len(secret) < SHORTEST_SECRET:
         raise SettingError(
-            f"the secret in {path} (gateway.peer.secret.file) has {len(secret)} bytes; at least {SHORTEST_SECRET} are needed"
+            f"the secret in {path} (gateway.peer.secret.file) has {len(secret)} bytes; at least"
+            f" {SHORTEST_SECRET} are needed"
         )
     warn_if_open(path, "the secret of the instances")
     return secret
 
 
 def _tls(certificate: Path | None, key: Path | None) -> tuple[SSLContext | None, ClientTls | None]:
-    """Return the context of the listener, and that of links; all instances share the certificate. Raises SettingError."""
+    """Return the context of the listener, and that of links; all instances share the certificate.
+
+    Raises SettingError.
+    """
     if certificate is None:
         return None, None
     setting = "gateway.peer.tls"

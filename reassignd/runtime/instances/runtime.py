@@ -1,8 +1,11 @@
-"""Several instances before one cluster: this one follows the state topic, serves terms, and follows again after each.
+"""Several instances before one cluster.
 
-What lives as long as the process: the listeners, which relay also on a standby, and the connection to the cluster. Each
-term has an assembly of its own (`reassignd.runtime.instances.term`). A term ends with the first failure; the records
-are in the topic, so the next active instance, which may be another one, goes on from there.
+This one follows the state topic, serves terms, and follows again after each.
+
+What lives as long as the process: the listeners, which relay also on a standby, and the connection to the
+cluster. Each term has an assembly of its own (`reassignd.runtime.instances.term`). A term ends with the first
+failure; the records are in the topic, so the next active instance, which may be another one, goes on from
+there.
 """
 
 import asyncio
@@ -132,7 +135,10 @@ class InstancesRuntime:
         await asyncio.Event().wait()
 
     async def stop(self) -> None:
-        """See `Runtime.stop`. The term is released first, so a standby takes over while relayed requests end."""
+        """See `Runtime.stop`.
+
+        The term is released first, so a standby takes over while relayed requests end.
+        """
         await cancel(*self._tasks)
         await self._gateway.close(GRACE_SECONDS)
         await self._network.close()

@@ -1,7 +1,7 @@
 """One term of this instance as the active one: from the claim to the first failure, or to a clean stop.
 
-The records are read from the history that the standby has followed, into a state and an assembly of its own. The listeners
-outlive the term.
+The records are read from the history that the standby has followed, into a state and an assembly of its own.
+The listeners outlive the term.
 """
 
 import asyncio
@@ -52,7 +52,10 @@ class TermCounters(NamedTuple):
 
 
 class ServedTerm(ServedUpstream):
-    """Implements `reassignd.runtime.served_cluster.ServedCluster`. `permit` tells whether steps may be sent now."""
+    """Implements `reassignd.runtime.served_cluster.ServedCluster`.
+
+    `permit` tells whether steps may be sent now.
+    """
 
     def __init__(
         self,

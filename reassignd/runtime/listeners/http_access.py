@@ -29,7 +29,10 @@ class HttpAccess(NamedTuple):
 
 
 def http_access(settings: Settings) -> HttpAccess:
-    """Return the configured access. Raises SettingError when it would permit every client, or cannot be set up."""
+    """Return the configured access.
+
+    Raises SettingError when it would permit every client, or cannot be set up.
+    """
     listener = settings.http_listener
     grants = _grants(settings)
     certificates = settings.http_tls_client_ca_file is not None
@@ -37,8 +40,8 @@ def http_access(settings: Settings) -> HttpAccess:
     local = isinstance(listener, SocketPath) or is_local(listener.host)
     if not local and grants is None and not certificates:
         raise SettingError(
-            f"http.listener is {listener}, which others can reach: set http.token.file or http.access.file, or http.tls.client.ca.file"
-            " and http.tls.certificate.file, or listen on 127.0.0.1 or unix:PATH"
+            f"http.listener is {listener}, which others can reach: set http.token.file or http.access.file,"
+            " or http.tls.client.ca.file and http.tls.certificate.file, or listen on 127.0.0.1 or unix:PATH"
         )
     tls = _tls(settings)
     if not local and tls is None:
@@ -53,7 +56,10 @@ def http_access(settings: Settings) -> HttpAccess:
 
 
 def _grants(settings: Settings) -> CurrentGrants | None:
-    """Return the grants of the configured files, which are read again when they change; None without a file."""
+    """Return the grants of the configured files, which are read again when they change.
+
+    None without a file.
+    """
     token_file, access_file = settings.http_token_file, settings.http_access_file
     token = None if token_file is None else WatchedFile(token_file, single_token, "the token")
     named = None if access_file is None else WatchedFile(access_file, read_grants, "the tokens")
@@ -75,12 +81,13 @@ def _users(settings: Settings) -> frozenset[int] | None:
     Raises SettingError on a system that does not tell which user has connected.
     """
     if settings.backend == EMBEDDED:
-        # The embedded cluster has simulated data only, and its Kafka listeners are open to every user as well.
+        # The embedded cluster has simulated data only, and its Kafka listeners are open to every user as
+        # well.
         return None
     if not peer_user.supported():
         raise SettingError(
-            "this system does not say which user has connected on loopback: set http.token.file, or listen on unix:PATH"
-            " (http.listener), or every user of this machine could move partitions"
+            "this system does not say which user has connected on loopback: set http.token.file, or listen"
+            " on unix:PATH (http.listener), or every user of this machine could move partitions"
         )
     return frozenset({os.geteuid(), 0})
 
@@ -93,6 +100,6 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
             if path is not None:
                 raise SettingError(f"{name} is set without http.tls.certificate.file")
         return None
-    # Client certificates are optional in the handshake. `Access` requires them for /v1 only, so that probes and
-    # scrapers, which have none, reach /healthz, /readyz and /metrics.
+    # Client certificates are optional in the handshake. `Access` requires them for /v1 only, so that probes
+    # and scrapers, which have none, reach /healthz, /readyz and /metrics.
     return checked_server_context("http.tls", certificate, key, client_ca)

@@ -30,7 +30,10 @@ def bind(address: Address, setting: str) -> socket.socket:
 
 
 def bind_path(path: SocketPath, setting: str) -> socket.socket:
-    """Return a unix socket that only its owner can connect to. A stale socket file is replaced. Raises CommandError."""
+    """Return a unix socket that only its owner can connect to.
+
+    A stale socket file is replaced. Raises CommandError.
+    """
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
@@ -101,8 +104,8 @@ FEWEST = 10
 def share(settings: Settings) -> Settings:
     """Raise the process's limit of open files. If it stays too low, return settings with fewer connections.
 
-    A connection to an embedded broker needs one descriptor; a relayed connection needs two. With fewer connections, clients
-    cannot use up the descriptors that records and brokers need.
+    A connection to an embedded broker needs one descriptor; a relayed connection needs two. With fewer
+    connections, clients cannot use up the descriptors that records and brokers need.
     """
     per_client = 1 if settings.backend == EMBEDDED else 2
     reserved = SPARE + LINKS * settings.ports
@@ -118,7 +121,8 @@ def share(settings: Settings) -> Settings:
     few = clients < settings.max_connections * FEW
     log.log(
         logging.WARNING if few else logging.INFO,
-        "%d open files are allowed, %d may be needed: %d connections are accepted for Kafka, %d for HTTP; raise `ulimit -n`",
+        "%d open files are allowed, %d may be needed: %d connections are accepted for Kafka, %d for HTTP;"
+        " raise `ulimit -n`",
         allowed,
         wanted,
         clients,

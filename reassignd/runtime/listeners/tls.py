@@ -23,9 +23,10 @@ CHECK_SECONDS = 10.0
 class RenewedCertificate:
     """Looks at the certificate in handshakes, at most every CHECK_SECONDS.
 
-    `read` returns the context of a listener with the certificate in the file. `context` remains that of the listener; a
-    handshake changes to one with the renewed chain, and with the authorities of clients, by which OpenSSL checks them then.
-    A file that cannot be used is logged, and the last valid chain remains. At the start `read` raises CommandError for it.
+    `read` returns the context of a listener with the certificate in the file. `context` remains that of the
+    listener; a handshake changes to one with the renewed chain, and with the authorities of clients, by which
+    OpenSSL checks them then. A file that cannot be used is logged, and the last valid chain remains. At the
+    start `read` raises CommandError for it.
     """
 
     def __init__(
@@ -51,8 +52,9 @@ class RenewedCertificate:
 class PinnedCertificate:
     """The certificate that clients accept and no other, in a file that may be renewed.
 
-    Those that it has had since the start are accepted too: the server may not have read the file again yet. Raises
-    SettingError, naming the group of settings, for a file that cannot be used at the start. Later that is logged.
+    Those that it has had since the start are accepted too: the server may not have read the file again yet.
+    Raises SettingError, naming the group of settings, for a file that cannot be used at the start. Later that
+    is logged.
     """
 
     def __init__(self, setting: str, certificate: Path) -> None:

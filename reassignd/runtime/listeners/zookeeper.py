@@ -1,4 +1,7 @@
-"""The listeners of ZooKeeper mode. Each relays to the brokers' listeners of the same name and security protocol."""
+"""The listeners of ZooKeeper mode.
+
+Each relays to the brokers' listeners of the same name and security protocol.
+"""
 
 import asyncio
 import logging
@@ -52,7 +55,7 @@ class ControllerListeners:
             listener.brokers_changed(brokers)
 
     async def close(self, grace: float) -> None:
-        """Finish the requests that reassignd answers itself, for up to `grace` seconds, and end all connections."""
+        """Finish the requests that reassignd answers, for up to `grace` seconds, and end all connections."""
         await asyncio.gather(*(listener.close(grace) for listener in self._listeners))
 
 
@@ -99,8 +102,8 @@ class ControllerListener:
         unreachable = brokers.keys() - addresses.keys()
         for broker in sorted(unreachable - self._unreachable):
             log.warning(
-                "broker %d has no listener for %s: connections to our listener %s are not relayed to it; give that the name"
-                " and the security protocol that it has at the brokers",
+                "broker %d has no listener for %s: connections to our listener %s are not relayed to it;"
+                " give that the name and the security protocol that it has at the brokers",
                 broker,
                 protocol,
                 name,
@@ -129,7 +132,8 @@ def configured_listeners(settings: Settings, tls: Tls) -> Sequence[Listener]:
             )
     if tls is not None and not any(listener.protocol.endswith("SSL") for listener in listeners):
         raise SettingError(
-            "listener.tls.certificate.file is set, but no listener is SSL or SASL_SSL; see zookeeper.listener.security.protocol"
+            "listener.tls.certificate.file is set, but no listener is SSL or SASL_SSL; see"
+            " zookeeper.listener.security.protocol"
         )
     return listeners
 

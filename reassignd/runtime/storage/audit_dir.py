@@ -22,7 +22,8 @@ SETTING = "audit.dir"
 class AuditDir:
     """Keeps the audit log for the life of the process, which may have several terms.
 
-    Creating it locks the directory. Raises CommandError when that is in use, damaged, or of another kind of server.
+    Creating it locks the directory. Raises CommandError when that is in use, damaged, or of another kind of
+    server.
     """
 
     def __init__(self, directory: Path, retention: AuditRetention, off_loop: WorkerThread) -> None:
@@ -39,7 +40,10 @@ class AuditDir:
             raise
 
     def claim(self, cluster: str) -> None:
-        """Note the id of the cluster, which has one once it had a broker. Raises CommandError if it is another one."""
+        """Note the id of the cluster, which has one once it had a broker.
+
+        Raises CommandError if it is another one.
+        """
         if cluster:
             claim(self._directory, "zookeeper.cluster.id", cluster, SETTING)
 
@@ -62,9 +66,9 @@ class AuditDir:
 class AuditedStore:
     """Implements `controller.ports.Store` with two stores: one for records, one for the audit log.
 
-    An entry is written after the records of its decision, so it is about an order that is durable, and before the
-    response. If it cannot be written, the log lines have it, and the controller goes on: a full disk of one machine
-    should not end the controller of a cluster.
+    An entry is written after the records of its decision, so it is about an order that is durable, and before
+    the response. If it cannot be written, the log lines have it, and the controller goes on: a full disk of
+    one machine should not end the controller of a cluster.
     """
 
     def __init__(self, records: Store, entries: Store) -> None:

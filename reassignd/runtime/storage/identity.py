@@ -1,7 +1,10 @@
-"""The identity of a data directory: its cluster id and backend, in a file beside the records (Kafka: meta.properties).
+"""The identity of a data directory.
 
-The database has copies of this file and the other small ones, so that a backup of the database is complete. The files
-remain what is read and written; versions before read nothing else. At a start a missing file is restored from its copy.
+Its cluster id and backend, in a file beside the records (Kafka: meta.properties).
+
+The database has copies of this file and the other small ones, so that a backup of the database is complete.
+The files remain what is read and written; versions before read nothing else. At a start a missing file is
+restored from its copy.
 """
 
 import base64
@@ -24,7 +27,10 @@ _TABLE = "CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, content TEXT 
 
 
 def keep_files(data_dir: Path) -> None:
-    """Copy the files that differ from their copies. Blocks for a disk flush if there is one. Raises StoreError."""
+    """Copy the files that differ from their copies.
+
+    Blocks for a disk flush if there is one. Raises StoreError.
+    """
     if not (data_dir / DATABASE).exists():
         return
     with _database(data_dir) as database:
@@ -104,7 +110,9 @@ def cluster_id(data_dir: Path) -> str:
 
 
 def claim(data_dir: Path, key: str, value: str, setting: str = "data.dir") -> None:
-    """Write a property of the cluster that the records belong to; it never changes afterwards. `setting` names the directory.
+    """Write a property of the cluster that the records belong to; it never changes afterwards.
+
+    `setting` names the directory.
 
     Raises CommandError if the file has another value: records of one cluster have no meaning for another one.
     """
@@ -140,8 +148,8 @@ def refuse_moved(data_dir: Path) -> None:
     """Raise CommandError if the records were moved to a state topic: they are outdated."""
     if topic := values(data_dir).get(MOVED):
         raise CommandError(
-            f"the records in {data_dir} were moved to the state topic {topic}: start with state=topic, or move them "
-            "back to a new directory with `reassignd state export --data-dir`"
+            f"the records in {data_dir} were moved to the state topic {topic}: start with state=topic, or"
+            " move them back to a new directory with `reassignd state export --data-dir`"
         )
 
 

@@ -74,14 +74,16 @@ RECORDS_PER_SLICE = 2_000
 
 
 def open_store(data_dir: Path) -> SqliteStore:
-    """Open the store in the directory, and lock it. Raises CommandError if it is in use, damaged, or not writable.
+    """Open the store in the directory, and lock it.
+
+    Raises CommandError if it is in use, damaged, or not writable.
 
     Also if its records were moved to a state topic.
     """
     records = data_dir / DATABASE
     if (data_dir / FILE).exists() and (not records.exists() or records.stat().st_size < HEADER_BYTES):
-        # The file with the id is written after the database: the directory had a cluster, which must not be replaced
-        # by an empty one without the operator's order.
+        # The file with the id is written after the database: the directory had a cluster, which must not be
+        # replaced by an empty one without the operator's order.
         raise CommandError(f"{records} is missing or empty, though there is a {FILE}; {REMEDY}")
     try:
         store = SqliteStore(data_dir)

@@ -1,7 +1,8 @@
 """How long ended jobs and the entries of the audit log are kept, and the clock by which they are too old.
 
-What is deleted because of a wrong clock does not come back. So nothing is too old until the wall clock has agreed with the
-monotonic clock for a day, from the start of the process or from a jump on: time for NTP, or for an operator.
+What is deleted because of a wrong clock does not come back. So nothing is too old until the wall clock has
+agreed with the monotonic clock for a day, from the start of the process or from a jump on: time for NTP, or
+for an operator.
 """
 
 import logging
@@ -28,7 +29,9 @@ TRUSTED_AFTER_SECONDS = 24 * 3600.0
 
 
 class AgeClock:
-    """Returns milliseconds since 1970 for the comparison with an age of at most `retention_ms`; 0 when not trusted.
+    """Returns milliseconds since 1970 for the comparison with an age of at most `retention_ms`.
+
+    0 when not trusted.
 
     A retention that is shorter than a day is also the time until the clock is trusted.
     """
@@ -85,7 +88,8 @@ async def prune_periodically(
 
 TRIM_SECONDS = 60.0
 BATCH = 200
-"""Entries that are deleted in one transaction. It takes a few milliseconds, which other commits may wait for."""
+"""Entries that are deleted in one transaction. It takes a few milliseconds, which other commits may wait
+for."""
 PAUSE_SECONDS = 0.05
 """Between two batches."""
 
@@ -123,7 +127,10 @@ class AuditStore(NamedTuple):
             await clock.sleep(TRIM_SECONDS)
 
     async def trim(self, now_ms: int, clock: Clock) -> None:
-        """Delete the entries that exceed a limit, in batches. The newest entry stays: ids continue after it."""
+        """Delete the entries that exceed a limit, in batches.
+
+        The newest entry stays: ids continue after it.
+        """
         oldest, target = await self.off_loop.run(self._target, now_ms)
         while oldest < target:
             oldest = min(target, oldest + BATCH)
