@@ -1,6 +1,6 @@
 """The setting `traces.exporter`. OpenTelemetry is imported only if it is on."""
 
-from importlib.util import find_spec
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from common.wording import missing
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 def check_traces(settings: Settings) -> None:
     """Raise ConfigError if the setting needs packages that are not installed."""
-    if settings.traces_exporter == "otlp" and not _is_installed():
-        raise ConfigError(missing("traces.exporter=otlp", "further packages", "otel"))
+    if settings.traces_exporter == "otlp":
+        try:
+            import_module("reassignd.tracing.job_spans")
+        except ImportError as error:
+            raise ConfigError(missing("traces.exporter=otlp", "further packages", "otel")) from error
 
 
 def open_traces(settings: Settings) -> "Traces | None":
@@ -25,12 +28,3 @@ def open_traces(settings: Settings) -> "Traces | None":
     from reassignd.tracing.job_spans import Traces
 
     return Traces(settings.traces_partitions_per_job)
-
-
-def _is_installed() -> bool:
-    try:
-        return all(
-            find_spec(each) for each in ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
-        )
-    except ModuleNotFoundError:  # A parent of them is missing.
-        return False

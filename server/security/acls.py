@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from itertools import groupby
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from common.error_codes import ErrorCode
 from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
 from controller.state.access import AclIndex
 from protocol.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
+from protocol.messages.delete_acls_request import DeleteAclsFilter
 from protocol.messages.delete_acls_response import DeleteAclsMatchingAcl
+from protocol.messages.describe_acls_request import DescribeAclsRequest
 from protocol.messages.describe_acls_response import AclDescription, DescribeAclsResource
 from server.dispatch.authorizer import Resource
 
@@ -20,32 +22,7 @@ UNKNOWN, ANY = 0, 1
 """The same numbers in all four enums."""
 
 
-class FilterMessage(Protocol):
-    """A filter in a request: that of DescribeAcls, or one of DeleteAcls."""
-
-    @property
-    def resource_type_filter(self) -> int: ...
-
-    @property
-    def resource_name_filter(self) -> str | None: ...
-
-    @property
-    def pattern_type_filter(self) -> int: ...
-
-    @property
-    def principal_filter(self) -> str | None: ...
-
-    @property
-    def host_filter(self) -> str | None: ...
-
-    @property
-    def operation(self) -> int: ...
-
-    @property
-    def permission_type(self) -> int: ...
-
-
-def filter_of(message: FilterMessage) -> AclFilter:
+def filter_of(message: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
     """Return the filter. Numbers that are in no enum become UNKNOWN, which matches nothing.
 
     Raises DecodeError for UNKNOWN in the message: Kafka closes the connection.

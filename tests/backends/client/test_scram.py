@@ -66,25 +66,10 @@ def test_a_server_error_is_reported() -> None:
     assert refusal(CHALLENGE, b"e=other-error").endswith("The server returned an error: other-error")
 
 
-@pytest.mark.parametrize(
-    "challenge",
-    [
-        b"",
-        b"\xff\xfe",
-        b"r=,s=,i=",
-        CHALLENGE.replace(b"W22Z", b"*!"),
-        CHALLENGE.replace(b"r=rO", b"r=xx"),
-        CHALLENGE.replace(b"4096", b"4095"),
-    ],
-)
-def test_a_wrong_challenge_is_refused(challenge: bytes) -> None:
-    assert refusal(challenge).startswith("the SCRAM exchange failed: ")
+@pytest.mark.parametrize("answers", [(b"\xff",), (CHALLENGE.replace(b"r=rO", b"r=x"),), (CHALLENGE, b"\xff")])
+def test_a_wrong_answer_is_refused(answers: tuple[bytes, ...]) -> None:
+    assert refusal(*answers).startswith("the SCRAM exchange failed: ")
 
 
 def test_too_many_iterations_are_refused() -> None:
     assert "200001 SCRAM iterations" in refusal(CHALLENGE.replace(b"4096", b"200001"))
-
-
-@pytest.mark.parametrize("signature", [b"", b"v=", b"v=*", b"garbage", b"\xff"])
-def test_a_malformed_signature_is_refused(signature: bytes) -> None:
-    assert refusal(CHALLENGE, signature)

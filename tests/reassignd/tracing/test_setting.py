@@ -24,10 +24,11 @@ def test_without_the_setting_opentelemetry_is_not_imported() -> None:
     assert open_traces(resolve([])) is None
 
 
-@pytest.mark.parametrize("missing", ["opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"])
+@pytest.mark.parametrize("missing", ["sdk.resources", "exporter.otlp.proto.http.trace_exporter"])
 def test_without_the_packages_the_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = resolve(Assignment(key, value, "test") for key, value in ON.items())
-    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setitem(sys.modules, f"opentelemetry.{missing}", None)
+    monkeypatch.delitem(sys.modules, "reassignd.tracing.job_spans", raising=False)
     with pytest.raises(ConfigError, match=r"pip install 'WHEEL\[otel\]'"):
         check_traces(settings)
 

@@ -86,9 +86,7 @@ def test_a_first_message_that_is_invalid_or_of_an_unknown_user_is_refused(messag
         exchange(ANNA).evaluate(message)
 
 
-@pytest.mark.parametrize(
-    "message", [b"", b"\xff", b"c=biws,r=abc,p=AAAA", b"c=biws,r=abcserver-nonce,p=A", b"p=AAAA"]
-)
+@pytest.mark.parametrize("message", [b"\xff", b"c=biws,r=abc,p=AAAA"])
 def test_an_invalid_last_message_is_refused(message: bytes) -> None:
     server = exchange(ANNA)
     server.evaluate(FIRST)
