@@ -1,8 +1,9 @@
 """The process that runs the tests, and settings of Hypothesis for all of them.
 
-Bytecode is written even where the environment forbids it: otherwise pytest would rewrite and compile all tests again in each
-run, and each of the hundreds of processes that tests start would compile all modules. Children get SIGINT's default handling
-back, which a shell that runs the tests in the background takes from them.
+Bytecode is written even where the environment forbids it: otherwise pytest would rewrite and compile all
+tests again in each run, and each of the hundreds of processes that tests start would compile all modules.
+Children get SIGINT's default handling back, which a shell that runs the tests in the background takes from
+them.
 """
 
 import os

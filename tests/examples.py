@@ -1,7 +1,8 @@
 """How many examples property tests run.
 
-A fifth of what they state, so that the tests of a working day are quick. `REASSIGND_EXAMPLES=all` runs all of them, and a
-number runs that many: `REASSIGND_EXAMPLES=20000 pytest --timeout 0 tests/controller/test_properties.py`.
+A fifth of what they state, so that the tests of a working day are quick. `REASSIGND_EXAMPLES=all` runs all of
+them, and a number runs that many: `REASSIGND_EXAMPLES=20000 pytest --timeout 0
+tests/controller/test_properties.py`.
 """
 
 import os

@@ -73,7 +73,10 @@ def test_commands_in_the_docs_have_valid_arguments(page: Path) -> None:
 
 
 def parse(text: str) -> None:
-    """Parse the command, as far as a pipe or redirection, without running it. Files that it names need not exist."""
+    """Parse the command, as far as a pipe or redirection, without running it.
+
+    Files that it names need not exist.
+    """
     command: click.Command = cli
     words = filter(None, shlex.split(text, comments=True))
     arguments = list(takewhile(lambda word: word[0] not in "|>&;", words))

@@ -1,4 +1,7 @@
-"""The names in docstrings exist: files, `module.name`, `Class.attribute`, and single names of several words."""
+"""The names in docstrings exist.
+
+Files, `module.name`, `Class.attribute`, and single names of several words.
+"""
 
 import ast
 import re

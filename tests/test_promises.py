@@ -1,4 +1,7 @@
-"""docs/tests.md says what proves the promises of the README: each named test exists, and no promise is left out."""
+"""docs/tests.md says what proves the promises of the README.
+
+Each named test exists, and no promise is left out.
+"""
 
 import ast
 import re

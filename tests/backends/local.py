@@ -1,4 +1,7 @@
-"""Brokers that are called instead of connected to: the bytes are real, the sockets are not, and time stands still."""
+"""Brokers that are called instead of connected to.
+
+The bytes are real, the sockets are not, and time stands still.
+"""
 
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""Files written by version 0.1.0 (format 4 of the directory, format 1 of the state topic) open and mean the same.
+"""Files of version 0.1.0 (format 4 of the directory, 1 of the state topic) open and mean the same.
 
-`files_of_0_1` has what that version wrote for `EVERY_KIND` and one entry of the audit log: the SQL of its database, and
-the rows of its state topic.
+`files_of_0_1` has what that version wrote for `EVERY_KIND` and one entry of the audit log: the SQL of its
+database, and the rows of its state topic.
 """
 
 import json

@@ -1,6 +1,7 @@
 """A process that commits until it is killed: `python -m tests.backends.writer DIRECTORY PARTITIONS`.
 
-Commit n makes topic t-n with so many partitions, prepared in parts, and sets the controller epoch to n; a line says when it is durable.
+Commit n makes topic t-n with so many partitions, prepared in parts, and sets the controller epoch to n; a
+line says when it is durable.
 """
 
 import asyncio

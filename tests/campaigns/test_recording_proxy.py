@@ -1,4 +1,7 @@
-"""The proxy knows whose connection it is; it passes frames on, holds them, delays them, and loses an answer."""
+"""The proxy knows whose connection it is.
+
+It passes frames on, holds them, delays them, and loses an answer.
+"""
 
 import asyncio
 import os

@@ -1,4 +1,7 @@
-"""Operations of the client tests: create topics with data, reassign them, hold reassignments in flight, wait for results."""
+"""Operations of the client tests.
+
+Create topics with data, reassign them, hold reassignments in flight, wait for results.
+"""
 
 import itertools
 import time
@@ -22,7 +25,10 @@ _topic_numbers = itertools.count(1)
 
 
 def wait_for(probe: Callable[[], object], expected: object, seconds: float = PATIENCE_SECONDS) -> None:
-    """Call the probe until it returns the expected value. Fails after so many seconds and shows the last value."""
+    """Call the probe until it returns the expected value.
+
+    Fails after so many seconds and shows the last value.
+    """
     deadline = time.monotonic() + seconds
     while (value := probe()) != expected and time.monotonic() < deadline:
         time.sleep(0.05)  # The server is another process, so the test must poll.
@@ -49,7 +55,10 @@ class Cluster:
         return name
 
     def partitions(self, topic: str) -> dict[str, Any]:
-        """Return leader, replicas and isr by "TOPIC-PARTITION"; empty if the broker does not know the topic (yet)."""
+        """Return leader, replicas and isr by "TOPIC-PARTITION".
+
+        Empty if the broker does not know the topic (yet).
+        """
         try:
             partitions: dict[str, Any] = self.admin.do("describe", topic=topic)
         except AdminError as error:

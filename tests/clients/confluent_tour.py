@@ -50,7 +50,10 @@ def main(bootstrap: str, topic: str, replicas: list[int]) -> None:
 
 
 def retry_until(ask: Callable[[], T], accepted: Callable[[T], bool]) -> T:
-    """Repeat the request until the answer is accepted or PATIENCE_SECONDS are over: a broker may learn of a change late."""
+    """Repeat the request until the answer is accepted or PATIENCE_SECONDS are over.
+
+    A broker may learn of a change late.
+    """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

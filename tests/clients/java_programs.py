@@ -51,7 +51,10 @@ TOOL_VERSIONS = ("4.3", "3.9")
 
 
 class JavaProgram:
-    """A Java process that answers each line of JSON with a line of JSON. The context manager ends the process."""
+    """A Java process that answers each line of JSON with a line of JSON.
+
+    The context manager ends the process.
+    """
 
     def __init__(self, class_path: str, source: str, *arguments: str) -> None:
         self._process = subprocess.Popen(
@@ -68,7 +71,10 @@ class JavaProgram:
         self._process.communicate(timeout=60)
 
     def ask(self, request: Mapping[str, Any], timeout: float = 90) -> dict[str, Any]:
-        """Send a request and return the answer. Raises EOFError if the program ends, or does not answer within `timeout` seconds."""
+        """Send a request and return the answer.
+
+        Raises EOFError if the program ends, or does not answer within `timeout` seconds.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         deadline = Timer(timeout, self._process.kill)

@@ -1,4 +1,4 @@
-"""Servers under test: reassignd with the embedded cluster, reassignd in front of Kafka 4.1, and Kafka 4.1 itself."""
+"""Servers under test: the embedded cluster, reassignd in front of Kafka 4.1, and Kafka 4.1 itself."""
 
 import contextlib
 from collections.abc import Iterator
@@ -24,14 +24,20 @@ EMBEDDED_OVERRIDES = {
 
 @dataclass(frozen=True)
 class Server:
-    """A server under test. `kind` selects the expected result where reassignd differs from Kafka on purpose."""
+    """A server under test.
+
+    `kind` selects the expected result where reassignd differs from Kafka on purpose.
+    """
 
     kind: Literal["reassignd", "kafka"]
     bootstrap: str
     embedded: bool = False
 
     def fill(self, topic: str, partitions: int) -> None:
-        """Write PARTITION_BYTES to each partition. Partitions of the embedded cluster have this size from the start."""
+        """Write PARTITION_BYTES to each partition.
+
+        Partitions of the embedded cluster have this size from the start.
+        """
         if self.embedded:
             return
         producer = KafkaProducer(bootstrap_servers=self.bootstrap, acks="all")

@@ -1,4 +1,7 @@
-"""The three levels of cancelling in KIP-455: a partition, a topic, everything. Kafka supports only the first."""
+"""The three levels of cancelling in KIP-455: a partition, a topic, everything.
+
+Kafka supports only the first.
+"""
 
 from collections.abc import Iterator
 

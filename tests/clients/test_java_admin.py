@@ -55,7 +55,8 @@ def test_an_override_keeps_the_first_original(cluster: Cluster) -> None:
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [a, d]})
     cluster.move({f"{topic}-0": [d, c]})
-    # Kafka counts the replica that the first order adds as an original, and keeps it after a cancel of the second.
+    # Kafka counts the replica that the first order adds as an original, and keeps it after a cancel of the
+    # second.
     adding = {"reassignd": [d, c], "kafka": [c]}[cluster.kind]
     assert cluster.reassignments() == {
         f"{topic}-0": {"replicas": [d, c, a, b], "adding": adding, "removing": [a, b]}

@@ -1,4 +1,4 @@
-"""The scenario of docs/guide.md with 2,000 partitions, Kafka's tools and `reassignd`, with kill -9 during each part."""
+"""The scenario of docs/guide.md with 2,000 partitions, with kill -9 during each part."""
 
 import re
 import signal

@@ -1,6 +1,9 @@
-"""The same sequence of admin requests with every client: create, configure, reassign, two refused requests, delete.
+"""The same sequence of admin requests with every client.
 
-Each client is a program with the arguments BOOTSTRAP TOPIC FROM TO, which prints one line for each step; see AdminTour.java.
+Create, configure, reassign, two refused requests, delete.
+
+Each client is a program with the arguments BOOTSTRAP TOPIC FROM TO, which prints one line for each step; see
+AdminTour.java.
 """
 
 import subprocess

@@ -1,4 +1,7 @@
-"""Warnings about sockets that kafka-python leaves open after a broker is killed; the garbage collector closes them later."""
+"""Warnings about sockets that kafka-python leaves open after a broker is killed.
+
+The garbage collector closes them later.
+"""
 
 import warnings
 from pathlib import Path

@@ -149,7 +149,7 @@ HOUR = 3_600_000
 
 
 def scheduled(hour: int, text: str = NIGHT) -> InMemoryController:
-    """Return a controller at this hour whose partitions may move one at a time, in the periods of the schedule."""
+    """Return a controller at this hour whose partitions may move one at a time, by the schedule."""
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(3)))
     controller.now_ms = hour * HOUR
     controller.with_limits(partitions=1).default(SCHEDULE, text)

@@ -44,7 +44,7 @@ class System:
 
 @contextmanager
 def booted(wheel: Path, folder: Path) -> Iterator[System]:
-    """Install the wheel, boot, and stop at the end of the block. Skips the test where this machine does not permit it."""
+    """Install the wheel, boot, and stop at the end. Skips where this machine does not permit it."""
     if os.geteuid() != 0 or not SYSTEMD.exists():
         pytest.skip("a system of its own needs root and systemd (Debian: apt-get install systemd)")
     release, place = shutil.copytree(DEPLOY, folder / "release"), folder / "copy"
@@ -102,7 +102,7 @@ def _children(process: int) -> list[int]:
 
 
 def _own_groups(process: int) -> list[Path]:
-    """Move the process into control groups of its own below ours, since systemd uses the whole tree that it sees."""
+    """Move the process into control groups of its own: systemd uses the whole tree that it sees."""
     made = []
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)

@@ -7,7 +7,10 @@ import pytest
 
 
 def program(name: str, package: str = "") -> str:
-    """Return the path of the program; without it, skip the test with one line that tells how to install it."""
+    """Return the path of the program.
+
+    Without it, skip the test with one line that tells how to install it.
+    """
     path = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
     if path is None:
         pytest.skip(f"{name} is not installed (Debian: apt-get install {package or name})")

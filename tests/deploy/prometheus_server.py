@@ -35,7 +35,10 @@ class Prometheus:
         self.url = url
 
     def query(self, expression: str) -> list[dict[str, Any]]:
-        """Return the present samples of the expression: labels under `metric`, time and text under `value`."""
+        """Return the present samples of the expression.
+
+        Labels under `metric`, time and text under `value`.
+        """
         text = urllib.parse.urlencode({"query": expression})
         with urllib.request.urlopen(f"{self.url}/api/v1/query?{text}", timeout=PATIENCE_SECONDS) as answer:
             rows: list[dict[str, Any]] = json.load(answer)["data"]["result"]

@@ -31,7 +31,8 @@ def service(system: System) -> Iterator[System]:
     system.shell(f"{EMBEDDED}; systemctl start {UNIT}")
     yield system
     system.shell(
-        f"systemctl stop {UNIT}; rm -rf /etc/default/reassignd /run/systemd/system/{UNIT}.d; systemctl daemon-reload"
+        f"systemctl stop {UNIT}; rm -rf /etc/default/reassignd /run/systemd/system/{UNIT}.d; systemctl"
+        " daemon-reload"
     )
 
 

@@ -1,4 +1,4 @@
-"""The Helm chart: helm accepts it, Kubernetes' schemas fit, and reassignd accepts the settings that it renders."""
+"""The Helm chart: helm accepts it, Kubernetes' schemas fit, and reassignd accepts its settings."""
 
 import json
 import shutil
@@ -240,7 +240,10 @@ def test_the_schema_names_the_place_of_each_wrong_value(tmp_path: Path) -> None:
 
 
 def described(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys that a schema knows, as a tree; empty for settings, and for other values than objects with fixed keys."""
+    """Return the keys that a schema knows, as a tree.
+
+    Empty for settings, and for other values than objects with fixed keys.
+    """
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         schema = {} if name in {"config", "limits"} else definitions[name]
@@ -335,7 +338,10 @@ def test_additions_to_the_pod_fit_kubernetes(tmp_path: Path) -> None:
 
 
 def notes(tmp_path: Path, *arguments: str | Path) -> str:
-    """Return what `helm install`, which needs a cluster, would write: the notes as a field of one more object."""
+    """Return what `helm install`, which needs a cluster, would write.
+
+    The notes as a field of one more object.
+    """
     chart = shutil.copytree(CHART, tmp_path / "chart")
     text = (CHART / "templates" / "NOTES.txt").read_text("utf-8")
     defined = f'{{{{ define "notes" }}}}{text}{{{{ end }}}}'

@@ -1,4 +1,4 @@
-"""The container image: built from Debian's packages without a registry, then run with a read-only root file system."""
+"""The container image: built from Debian's packages, then run with a read-only root file system."""
 
 import os
 import shutil
@@ -57,14 +57,14 @@ def make_base(folder: Path) -> None:
 
 
 def podman(*arguments: str) -> list[str]:
-    """Return the command; with runc where it is installed, since crun needs cgroups that some machines lack."""
+    """Return the command; with runc where it is installed, since some machines lack crun's cgroups."""
     runc = ["--runtime", "runc"] if shutil.which("runc") else []
     return [program("podman"), *runc, "--cgroup-manager=cgroupfs", *arguments]
 
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build the image; its Python is that of the base, so its wheels are fetched in the build or by the same version."""
+    """Build the image; wheels are fetched in the build, or before by the same version of Python."""
     program("podman")
     make_base(tmp_path_factory.mktemp("base"))
     folder = tmp_path_factory.mktemp("dist")

@@ -1,4 +1,7 @@
-"""deploy/install.sh below another root: it makes the environment, the unit and the settings, and removes them."""
+"""deploy/install.sh below another root.
+
+It makes the environment, the unit and the settings, and removes them.
+"""
 
 import os
 import subprocess

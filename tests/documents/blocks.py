@@ -13,7 +13,10 @@ PROMPT = "$ "
 
 
 class Command(NamedTuple):
-    """A command of one or more lines, and the lines that the document shows as its output; none in a block of `sh`."""
+    """A command of one or more lines, and the lines that the document shows as its output.
+
+    None in a block of `sh`.
+    """
 
     text: str
     output: Sequence[str]

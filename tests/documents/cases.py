@@ -97,7 +97,8 @@ for partition in {0..9}; do plan clicks $partition '[1, 2]' | reassignd execute 
 """Jobs before the two that the recipes write of, the second with the number 12."""
 
 TOPIC_OF_FOUR_PARTITIONS = """
-kafka-topics.sh --bootstrap-server 127.0.0.1:9092 --create --topic orders.eu --partitions 4 --replication-factor 2
+kafka-topics.sh --bootstrap-server 127.0.0.1:9092 --create --topic orders.eu \\
+  --partitions 4 --replication-factor 2
 """
 
 BEFORE = {
@@ -113,7 +114,8 @@ BEFORE = {
 
 TOPICS_FILE = """echo '{"version": 1, "topics": [{"topic": "orders"}]}' > topics.json"""
 BAD_PLAN = """
-echo '{"version": 1, "partitions": [{"topic": "clicks", "partition": 0, "replicas": [1, 2147483648]}]}' > bad.json
+row='{"topic": "clicks", "partition": 0, "replicas": [1, 2147483648]}'
+echo '{"version": 1, "partitions": ['"$row"']}' > bad.json
 """
 ACCESS_FILES = """
 echo 'ann operator token 6Jq1uRZ0mTzvN3sK' > access
@@ -123,13 +125,15 @@ chmod 600 access ~/.reassignd-token
 
 SPEED = """
 for broker in {1..6}; do
-  curl --silent --fail --show-error --output speed.out --data '{"factor": %s}' $REASSIGND_URL/v1/brokers/$broker/slow
+  curl --silent --fail --show-error --output speed.out --data '{"factor": %s}' \\
+    $REASSIGND_URL/v1/brokers/$broker/slow
 done
 """
 
 KILL_THE_GATEWAY = """
 kill -9 -- "-$server"; wait "$server"
-reassignd serve --backend upstream --bootstrap-server 127.0.0.1:19092 --listener 127.0.0.1:29092 --http 127.0.0.1:29080 --data-dir ./gateway-data
+reassignd serve --backend upstream --bootstrap-server 127.0.0.1:19092 --listener 127.0.0.1:29092 \\
+  --http 127.0.0.1:29080 --data-dir ./gateway-data
 """
 SECOND_INSTANCE = """
 "$PYTHON" -m reassignd serve --backend upstream --state topic --bootstrap-server kafka1:9092,kafka2:9092 \\

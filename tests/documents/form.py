@@ -18,8 +18,9 @@ ANY_TEXT = "…"
 def differences(command: Command, printed: str) -> list[str]:
     """Return the documented lines that the printed text has no line for, in their order.
 
-    Numbers, bytes, times, bars and users may differ, and Spark may be installed. `...` stands for any lines, `…` for
-    any text in a line. The rows of a table and the lines of `--wait` depend on the moment: there must be some.
+    Numbers, bytes, times, bars and users may differ, and Spark may be installed. `...` stands for any lines,
+    `…` for any text in a line. The rows of a table and the lines of `--wait` depend on the moment: there must
+    be some.
     """
     rest = printed.splitlines()
     missing = []

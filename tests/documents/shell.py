@@ -29,7 +29,9 @@ class Result(NamedTuple):
 
 
 class Shell:
-    """Runs commands one after the other in one bash, which keeps its variables. The context manager ends the server.
+    """Runs commands one after the other in one bash, which keeps its variables.
+
+    The context manager ends the server.
 
     `servers` has the addresses of servers that are there, by the addresses that documents name.
     """

@@ -31,7 +31,10 @@ def parsed(markup: str) -> ElementTree.Element:
 
 
 def random_move(rng: random.Random, brokers: Sequence[int]) -> Move:
-    """Any lists, any ISR, and leaders as they come: most in the ISR, a few gone. Every third one has begun."""
+    """Any lists, any ISR, and leaders as they come: most in the ISR, a few gone.
+
+    Every third one has begun.
+    """
     current, target, original = (
         tuple(rng.sample(brokers, rng.randint(1, min(6, len(brokers))))) for _ in ("now", "then", "before")
     )

@@ -50,10 +50,13 @@ def test_names_are_snake_case_and_hide_no_method_of_a_tuple(kafka: str, ours: st
 
 SCHEMA = """
 // Kafka's files have comment lines.
-{ "type": "request", "name": "XRequest", "apiKey": 1, "validVersions": "1-2", "flexibleVersions": "none", "fields": [
+{ "type": "request", "name": "XRequest", "apiKey": 1, "validVersions": "1-2", "flexibleVersions": "none",
+  "fields": [
   { "name": "Gone", "type": "int8", "versions": "0" },
-  { "name": "A", "type": "[]S", "versions": "1+", "fields": [{ "name": "B", "type": "%s", "versions": "1+" }] },
-  { "name": "C", "type": "[]S", "versions": "2+", "fields": [{ "name": "B", "type": "int8", "versions": "1+" }] }
+  { "name": "A", "type": "[]S", "versions": "1+",
+    "fields": [{ "name": "B", "type": "%s", "versions": "1+" }] },
+  { "name": "C", "type": "[]S", "versions": "2+",
+    "fields": [{ "name": "B", "type": "int8", "versions": "1+" }] }
 ]}
 """
 

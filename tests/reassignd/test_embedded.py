@@ -33,7 +33,7 @@ async def metadata(address: str) -> Any:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Returns when it holds; brokers and controller talk over sockets, so there is nothing else to wait on."""
+    """Return when it holds; brokers and controller use sockets, so there is nothing else to wait for."""
     for _ in range(PATIENCE_SECONDS * 1000):
         if condition():
             return

@@ -12,8 +12,10 @@ from protocol.schema import FIXED_SIZES, Field, Message, default_of
 LIMITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63, "uint16": 16, "uint32": 32}
 
 STRINGS = (
-    "", "foo", "bar", "no-such-topic", "1", "7", "-1", "..", "a b", "ä\0\u2028", "9" * 5_000, "x" * 249, "x" * 30_000, "ü" * 16_000,
-    "min.insync.replicas", "retention.ms", "reassignment.max.concurrent.partition.movements", "1:2,*", "PLAINTEXT", "/d0",
+    "", "foo", "bar", "no-such-topic", "1", "7", "-1", "..", "a b", "ä\0\u2028", "9" * 5_000, "x" * 249,
+    "x" * 30_000, "ü" * 16_000,
+    "min.insync.replicas", "retention.ms", "reassignment.max.concurrent.partition.movements", "1:2,*",
+    "PLAINTEXT", "/d0",
 )  # fmt: skip
 NUMBERS = (0, 1, -1, 2, 3, 6, 7, 45, 10_001)
 MANY = 60

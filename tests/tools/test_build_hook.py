@@ -20,7 +20,8 @@ NEIGHBOURS = ("server", "protocol", "controller", "planner", "backends", "common
 def test_imports_of_our_folders_get_the_import_root() -> None:
     source = "import os\nfrom server.http import x\nfrom reassignd.app import y\nfrom serverless import z\n"
     assert rewrite(source, "m.py") == (
-        "import os\nfrom reassignd.server.http import x\nfrom reassignd.app import y\nfrom serverless import z\n"
+        "import os\nfrom reassignd.server.http import x\nfrom reassignd.app import y\nfrom serverless import"
+        " z\n"
     )
 
 
@@ -47,7 +48,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with only the wheel and its dependencies at run time, of which none is built here."""
+    """The interpreter of an environment with only the wheel and its dependencies at run time."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"

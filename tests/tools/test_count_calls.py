@@ -10,9 +10,9 @@ BOUNDS = {"45, one row": 92, "46, all": 26, "56, completes a step": 81, "44, a l
 
 * Cancels in bulk compute the end of a step without a decision: two functions for 45, one for 56.
 * `recorded_client_id` bounds what clients choose, and `is_stopped` is the one rule for what holds steps.
-* A step asks for room in the throttle lists of its topic (`Backlog.throttle`, `_listed`), for the bytes of replicas that
-  were not measured yet (`awaits_sizes`, `counted_size`), for what it `may_drop`, and for the plan of its partition
-  (`StepPlans`).
+* A step asks for room in the throttle lists of its topic (`Backlog.throttle`, `_listed`), for the bytes of
+  replicas that were not measured yet (`awaits_sizes`, `counted_size`), for what it `may_drop`, and for the
+  plan of its partition (`StepPlans`).
 * 45 has a deadline (`wall_clock`), and its reassignments may keep the topic's id (`topic_id`).
 """
 

@@ -1,4 +1,4 @@
-"""The Grafana dashboard: generated, laid out without overlaps, and with panels that Grafana shows as they are meant."""
+"""The Grafana dashboard: generated, laid out without overlaps, with panels as they are meant."""
 
 from itertools import combinations
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Clients of other languages are built where their language is installed, and left out with one line elsewhere."""
+"""Clients of other languages are built where their language is installed, else left out."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Requests that read and change ACLs and SCRAM credentials (29, 30, 31, 50, 51), valid and invalid ones, by name."""
+"""Requests that read and change ACLs and SCRAM credentials, valid and invalid ones, by name."""
 
 from typing import Any, NamedTuple
 

@@ -42,7 +42,10 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """Four brokers of Kafka 4.1 without security, three of them KRaft controllers; reassignments can be held in flight."""
+    """Four brokers of Kafka 4.1 without security, three of them KRaft controllers.
+
+    Reassignments can be held in flight.
+    """
     spec = Spec(4, "4.1", controllers=3, settings=SOON_FENCED | SMALL_FETCHES | ANY_BROKER_MAY_STOP)
     with running_kafka(spec, folder=tmp_path_factory.mktemp("kafka")) as cluster:
         yield cluster
@@ -50,7 +53,10 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 
 @pytest.fixture(scope="session")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """Two brokers of Kafka 4.3 with SASL, TLS, an authorizer and tools.kafka_settings.PRINCIPALS; the controller is a node of its own."""
+    """Two brokers of Kafka 4.3 with SASL, TLS, an authorizer and tools.kafka_settings.PRINCIPALS.
+
+    The controller is a node of its own.
+    """
     spec = Spec(2, "4.3", apart=True, secured=True, settings=SOON_FENCED | REAUTHENTICATION)
     with running_kafka(spec, folder=tmp_path_factory.mktemp("secured")) as cluster:
         yield cluster

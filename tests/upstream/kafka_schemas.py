@@ -1,4 +1,4 @@
-"""Encodes and decodes all Kafka APIs in all versions, with the schemas of kafka-python and a few that it does not have."""
+"""Encodes and decodes all Kafka APIs in all versions, with kafka-python's schemas and a few more."""
 
 import sys
 from functools import cache

@@ -1,4 +1,7 @@
-"""Clusters on which reassignment scripts run: the embedded cluster and real Kafka, behind the same few calls."""
+"""Clusters on which reassignment scripts run.
+
+The embedded cluster and real Kafka, behind the same few calls.
+"""
 
 import os
 import time
@@ -36,7 +39,7 @@ THROTTLED_REPLICAS, RATE = "follower.replication.throttled.replicas", "follower.
 
 
 def described(replicas: Replicas, isr: Replicas, listed: tuple[Replicas, Replicas, Replicas] | None) -> str:
-    """Return the replicas, the ISR and the listed reassignment as a line such as `3,2 -1 isr 1,2 listed 3,2 -1 +3`.
+    """Return replicas, ISR and listed reassignment as a line: `3,2 -1 isr 1,2 listed 3,2 -1 +3`.
 
     The order of removing and of adding replicas is left out: Kafka sorts them.
     """
@@ -116,7 +119,10 @@ class ScriptCluster:
         return self._stable(lambda _: True)
 
     def reached(self, expected: States) -> States:
-        """Wait until the states are the expected ones and stay so; after the time limit, return what they are."""
+        """Wait until the states are the expected ones and stay so.
+
+        After the time limit, return what they are.
+        """
         return self._stable(lambda states: states == expected)
 
     def _stable(self, accepted: Callable[[States], bool]) -> States:

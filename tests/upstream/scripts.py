@@ -1,7 +1,7 @@
 """Reassignment scripts: what a partition is ordered while brokers are online, offline, returning or lagging.
 
-Each script has one partition, and all scripts run at the same time: brokers 4 and 5 go offline and return for all of
-them. Broker 6 receives no data before the last pause, so that moves to it stay in flight.
+Each script has one partition, and all scripts run at the same time: brokers 4 and 5 go offline and return for
+all of them. Broker 6 receives no data before the last pause, so that moves to it stay in flight.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from typing import NamedTuple
 from controller.model.cluster import Replicas
 
 DEAD, FENCED, LAGGING = 4, 5, 6
-"""The broker that is killed and starts again, the one that is stopped without closing its connections, and the one that
-receives no data."""
+"""The broker that is killed and starts again, the one that is stopped without closing its connections, and
+the one that receives no data."""
 
 Order = Replicas | None
 """A target; None cancels."""

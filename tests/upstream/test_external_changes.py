@@ -1,4 +1,4 @@
-"""Changes that other clients make directly in the upstream, and clients that disconnect before the response."""
+"""Changes that others make directly in the upstream, and clients that disconnect early."""
 
 import json
 import socket

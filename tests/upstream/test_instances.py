@@ -69,7 +69,7 @@ async def limit(bootstrap: str, value: str) -> None:
 
 
 async def planned(client: UpstreamClient, instance: Instance, partitions: int) -> str:
-    """Create a topic on brokers 1 and 2, order it moved to 3 and 4 through the instance, and return its name."""
+    """Create a topic on brokers 1 and 2, order its move to 3 and 4 at the instance, return its name."""
     topic = await create(client, [(1, 2)] * partitions)
     await limit(instance.bootstrap, "1")
     host, _, port = instance.bootstrap.partition(":")

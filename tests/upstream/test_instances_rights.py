@@ -1,4 +1,7 @@
-"""Rights that an instance lacks: each is named in one line of its log, also when it is removed at run time."""
+"""Rights that an instance lacks.
+
+Each is named in one line of its log, also when it is removed at run time.
+"""
 
 import time
 import urllib.error
@@ -21,7 +24,10 @@ SECONDS = 60
 
 
 class Right(NamedTuple):
-    """A right on the state topic, the audit topic, or the transactional id: its kind, and the end of its name."""
+    """A right on the state topic, the audit topic, or the transactional id.
+
+    Its kind, and the end of its name.
+    """
 
     kind: ResourceType
     end: str
@@ -106,8 +112,8 @@ def site(secured: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 def test_the_audit_topic_that_cannot_be_created_is_named(site: Site) -> None:
     site.wait_for_line(
-        f"CreateTopics of the state topic {site.topic}_audit is refused: grant CREATE on the topic to the user of reassignd; "
-        "entries of the audit log stay in the state topic until then"
+        f"CreateTopics of the state topic {site.topic}_audit is refused: grant CREATE on the topic to the"
+        " user of reassignd; entries of the audit log stay in the state topic until then"
     )
     site.wait_active()
     site.grant(Right(TOPIC, AUDIT, CREATE))

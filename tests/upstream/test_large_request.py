@@ -1,4 +1,7 @@
-"""Reassignment of 12,000 partitions in one request: Kafka refuses all rows after 10,000, the gateway accepts all."""
+"""Reassignment of 12,000 partitions in one request.
+
+Kafka refuses all rows after 10,000, the gateway accepts all.
+"""
 
 import time
 from collections import Counter
@@ -78,7 +81,10 @@ def broker_of(number: int, shift: int = 0) -> int:
 
 
 def shift_partitions(connection: RawConnection, shift: int) -> Counter[int]:
-    """Reassign every partition to the broker `shift` positions on, in one request. Returns the number of rows by error code."""
+    """Reassign every partition to the broker `shift` positions on, in one request.
+
+    Returns the number of rows by error code.
+    """
     rows = [ReassignablePartition(number, (broker_of(number, shift),)) for number in range(PARTITIONS)]
     topics = [ReassignableTopic(topic, rows) for topic in TOPICS]
     answer = connection.ask(AlterPartitionReassignmentsRequest(topics=topics), 0)

@@ -1,4 +1,7 @@
-"""A gateway in front of Kafka 2.4: only the controller serves reassignments, and Metadata does not list fenced brokers."""
+"""A gateway in front of Kafka 2.4.
+
+Only the controller serves reassignments, and Metadata does not list fenced brokers.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

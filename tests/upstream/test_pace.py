@@ -16,7 +16,8 @@ from tools.processes import Reassignd
 CANARY = "__reassignd_canary"
 PARTITIONS = 40
 SEEN_SECONDS = 240.0
-"""A gateway sees that a topic of others is new, or deleted, when it reads all topics: twice in two minutes under load."""
+"""A gateway sees that a topic of others is new, or deleted, when it reads all topics: twice in two minutes
+under load."""
 UNREACHABLE = ("pace=auto", "pace.ms=0.01")
 """A target that cannot be kept: brokers move as little as possible. What moves for long is throttled."""
 PACE_CONFIGS = "reassignment.pace", "reassignment.pace.produce.latency.ms"
@@ -43,13 +44,19 @@ def pace(shell: Shell) -> Any:
 
 
 def problem_without_canary(shell: Shell, direct: Cluster) -> Any:
-    """Delete the topic of the canary, also if reassignd has created it again; return what `status` says of it."""
+    """Delete the topic of the canary, also if reassignd has created it again.
+
+    Return what `status` says of it.
+    """
     delete_canary(direct)
     return pace(shell)["problem"]
 
 
 def delete_canary(direct: Cluster) -> None:
-    """Delete the topic of the canary, unless it is not there. A broker may name it for a while after its end."""
+    """Delete the topic of the canary, unless it is not there.
+
+    A broker may name it for a while after its end.
+    """
     try:
         if direct.partitions(CANARY):
             direct.admin.do("delete", topics=[CANARY])

@@ -1,4 +1,7 @@
-"""Kafka's and kafka-python's clients through the gateway: no record is lost, and no client learns an address of a broker."""
+"""Kafka's and kafka-python's clients through the gateway.
+
+No record is lost, and no client learns an address of a broker.
+"""
 
 import socket
 import subprocess

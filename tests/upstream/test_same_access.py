@@ -1,4 +1,7 @@
-"""The embedded cluster answers requests for ACLs and SCRAM users as Kafka 4.3 does: codes, messages and rows."""
+"""The embedded cluster answers requests for ACLs and SCRAM users as Kafka 4.3 does.
+
+Codes, messages and rows.
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -160,7 +163,7 @@ def test_rights_are_those_of_kafka(pair: Pair, user: str, name: str) -> None:
 
 
 def codes(response: Any) -> Any:
-    """Return the response without messages, because Kafka's denials contain the controller's internal request."""
+    """Return the response without messages: Kafka's denials contain the internal request."""
     if isinstance(response, list):
         return [codes(each) for each in response]
     if isinstance(response, tuple):

@@ -1,4 +1,4 @@
-"""The responses of the gateway to requests that only read are those of Kafka, except for addresses and reassignd's config keys."""
+"""The gateway's responses to requests that read are Kafka's, but for addresses and own config keys."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,7 @@
-"""A schedule in front of a real Kafka: its periods, their throttle, a restart, and the throughput that is measured."""
+"""A schedule in front of a real Kafka.
+
+Its periods, their throttle, a restart, and the throughput that is measured.
+"""
 
 import json
 import signal

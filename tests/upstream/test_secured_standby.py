@@ -1,4 +1,7 @@
-"""A standby before a secured cluster: the principal of the client is known at the active instance, and its rights apply."""
+"""A standby before a secured cluster.
+
+The principal of the client is known at the active instance, and its rights apply.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing

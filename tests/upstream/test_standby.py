@@ -1,4 +1,7 @@
-"""Clients that are connected to a standby: their requests for reassignd are forwarded to the active instance."""
+"""Clients that are connected to a standby.
+
+Their requests for reassignd are forwarded to the active instance.
+"""
 
 import urllib.error
 import urllib.request

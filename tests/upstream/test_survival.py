@@ -1,4 +1,7 @@
-"""Instances that share a state topic survive the end and the suspension of the active one; see `campaigns.survival`."""
+"""Instances that share a state topic survive the end and the suspension of the active one.
+
+See `campaigns.survival`.
+"""
 
 import random
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Kafka's tools through the gateway.
 
-All of `tests/clients` runs through the gateway with `REASSIGND_CLIENT_TESTS_AGAINST=gateway`. These tests cover features of the
-gateway, and the tools of Kafka 2.8.
+All of `tests/clients` runs through the gateway with `REASSIGND_CLIENT_TESTS_AGAINST=gateway`. These tests
+cover features of the gateway, and the tools of Kafka 2.8.
 """
 
 import re

@@ -156,8 +156,8 @@ def test_without_rights_to_its_canary_pace_says_what_to_grant_and_the_plan_goes_
     assert cli.main(["limits", "pace=auto", "--url", f"http://{granted.http}"]) == 0
     wait_for(
         lambda: status(granted)["pace"]["problem"],
-        "the canary topic __reassignd_canary is refused: grant CREATE and WRITE on it to the user of reassignd; "
-        "pace follows round trips of requests",
+        "the canary topic __reassignd_canary is refused: grant CREATE and WRITE on it to the user of"
+        " reassignd; pace follows round trips of requests",
     )
     move(granted, {TopicPartition("paced", 0): [2]}, "SCRAM-SHA-256")
     wait_for(lambda: last_job(granted)["state"], "ended")

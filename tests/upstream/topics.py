@@ -27,7 +27,10 @@ _topic_numbers = itertools.count(1)
 
 
 async def until(probe: Callable[[], Any], expected: Any) -> None:
-    """Await the probe until it returns the expected value. Fails after PATIENCE_SECONDS and shows the last value."""
+    """Await the probe until it returns the expected value.
+
+    Fails after PATIENCE_SECONDS and shows the last value.
+    """
     value: Any = None
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -38,7 +41,7 @@ async def until(probe: Callable[[], Any], expected: Any) -> None:
 
 
 async def create(client: UpstreamClient, assignment: Assignment) -> str:
-    """Create a topic with a new name and these replicas, wait until brokers report it, and return its name."""
+    """Create a topic with a new name and these replicas, wait until it is known, and return its name."""
     name = f"made{next(_topic_numbers)}"
     rows = [CreatableReplicaAssignment(partition, ids) for partition, ids in enumerate(assignment)]
     response = await client.ask(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows)], 30_000))

@@ -36,7 +36,10 @@ class Traffic(InThread):
         self._padding = bytes(size - 8)
 
     def wait_for(self, records: int) -> None:
-        """Wait until this number of further records is acknowledged. Raises TimeoutError, or the producer's error."""
+        """Wait until this number of further records is acknowledged.
+
+        Raises TimeoutError, or the producer's error.
+        """
         expected = self._count() + records
         deadline = time.monotonic() + READ_SECONDS
         while self._count() < expected:
@@ -114,7 +117,10 @@ class Reader(InThread):
         self._bootstrap, self._topic = bootstrap, topic
 
     def wait_for(self, expected: Numbers) -> None:
-        """Wait until it has read as many records as expected, and compare them: each one once, and in order."""
+        """Wait until it has read as many records as expected, and compare them.
+
+        Each one once, and in order.
+        """
         deadline = time.monotonic() + READ_SECONDS
         while sum(map(len, self.read.values())) < sum(map(len, expected.values())):
             if self.errors or time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Session fixtures: one cluster of ZooKeeper, real brokers and reassignd as the controller, and the command line tools."""
+"""Session fixtures: ZooKeeper, real brokers, reassignd as the controller, and command line tools."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -14,7 +14,7 @@ FILLER = b"fill"
 
 
 class Load(InThread):
-    """An idempotent producer with acks=all that sends numbered records to each partition until the `with` block ends.
+    """An idempotent producer with acks=all that sends numbered records until the `with` block ends.
 
     `login`: the security settings of kafka-python.
     """

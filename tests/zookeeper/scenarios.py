@@ -21,7 +21,10 @@ def submit(site: Site, topic: str, targets: Mapping[int, Sequence[int]]) -> None
 
 
 def cancel_throttled_move(site: Site) -> None:
-    """Cancel a throttled reassignment under load: the replica order is restored and partial copies are deleted."""
+    """Cancel a throttled reassignment under load.
+
+    The replica order is restored and partial copies are deleted.
+    """
     topic = site.create_topic([[1, 2, 3]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -97,7 +100,10 @@ def kill_before_stop_replica_response(site: Site) -> None:
 
 
 def restart_brokers_in_sequence(site: Site) -> None:
-    """Restart the brokers one by one, as soon as the previous one is back in all ISRs: every shutdown is controlled."""
+    """Restart the brokers one by one, as soon as the previous one is back in all ISRs.
+
+    Every shutdown is controlled.
+    """
     topic = site.create_topic([[1, 2], [2, 3], [3, 4], [4, 1]])
     log_lengths = {broker: len(site.cluster.log(broker)) for broker in site.cluster.brokers}
     for broker in site.cluster.brokers:

@@ -1,4 +1,4 @@
-"""A cluster of real brokers with reassignd as the controller, and operations on its topics, configs and znodes."""
+"""A cluster of real brokers with reassignd as the controller: its topics, configs and znodes."""
 
 import asyncio
 import itertools
@@ -69,7 +69,7 @@ class Site:
             assert self.commander.stop() == 0
 
     def wait_for_controller(self, expected: int) -> None:
-        """Wait until every broker reports this controller and lists it as a node, then connect the admin client."""
+        """Wait until every broker reports and lists this controller, then connect the admin client."""
         for broker in self.cluster.brokers:
             wait_for(partial(_named_controller, self.cluster.port(broker)), (expected, True))
         self._connect()
@@ -87,7 +87,7 @@ class Site:
         return self.cluster.folder
 
     def create_topic(self, assignment: Sequence[Sequence[int]], name: str = "") -> str:
-        """Create a topic with these replicas for each partition, wait until all are in sync, and return its name."""
+        """Create a topic with these replicas, wait until all are in sync, and return its name."""
         name = name or f"topic-{next(_topic_numbers)}"
         rows = {number: list(replicas) for number, replicas in enumerate(assignment)}
         self.admin.create_topics([NewTopic(name, replica_assignments=rows)])
@@ -101,7 +101,7 @@ class Site:
         return rows
 
     def wait_for_replicas(self, topic: str, expected: Sequence[Sequence[int]]) -> None:
-        """Wait until each partition has exactly these replicas, all in sync, and one of them as the leader."""
+        """Wait until each partition has exactly these replicas, in sync, and one of them leads."""
         rows = [(list(replicas), sorted(replicas), True) for replicas in expected]
         wait_for(
             lambda: [

@@ -1,4 +1,7 @@
-"""Sizes of replicas from DescribeLogDirs: progress in bytes, the limit of concurrent bytes, and the step timeout."""
+"""Sizes of replicas from DescribeLogDirs.
+
+Progress in bytes, the limit of concurrent bytes, and the step timeout.
+"""
 
 import json
 import urllib.request

@@ -96,7 +96,10 @@ def test_a_plan_is_executed_throttled_and_verified(site: Site, topic: str, tool:
 
 
 def test_a_cancelled_plan_is_reported_as_failed(site: Site, topic: str, tool: OldTool) -> None:
-    """The tool of 2.4 cannot cancel, and that of 2.8 only with --bootstrap-server; --verify of both reports the result."""
+    """The tool of 2.4 cannot cancel, and that of 2.8 only with --bootstrap-server.
+
+    --verify of both reports the result.
+    """
     tool.run("--execute", "--throttle", "1000")
     wait_for(lambda: any_moves(site, topic), True)
     if tool.release == "2.8":

@@ -1,4 +1,4 @@
-"""The node id of reassignd: clients see it as the controller, but it gets no replicas, and tools list no broker twice."""
+"""The node id of reassignd: clients see the controller, but it gets no replicas."""
 
 import json
 import urllib.request

@@ -1,4 +1,7 @@
-"""Pace where reassignd is the controller: a plan under load ends, and neither throttles nor replicas stay behind."""
+"""Pace where reassignd is the controller.
+
+A plan under load ends, and neither throttles nor replicas stay behind.
+"""
 
 from collections.abc import Iterator
 from typing import Any

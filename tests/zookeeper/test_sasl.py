@@ -89,9 +89,12 @@ class SaslCluster(ZookeeperCluster):
             "security.inter.broker.protocol": LISTENER,
             "sasl.mechanism.inter.broker.protocol": "PLAIN",
             "listener.name.sasl_plaintext.sasl.enabled.mechanisms": f"PLAIN,{MECHANISM}",
-            "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": f"{PACKAGE}.scram.ScramLoginModule required;",
+            "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": (
+                f"{PACKAGE}.scram.ScramLoginModule required;"
+            ),
             "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
-                f'{PACKAGE}.plain.PlainLoginModule required username="broker" password="broker-secret" {users};'
+                f'{PACKAGE}.plain.PlainLoginModule required username="broker"'
+                f' password="broker-secret" {users};'
             ),
             "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
             "super.users": "User:admin",
@@ -172,7 +175,7 @@ def reassignment(topic: str, *replicas: int) -> AlterPartitionReassignmentsReque
 
 
 def test_a_user_moves_data_and_brokers_reach_their_controller(site: Site) -> None:
-    """With this inter-broker protocol a replica joins the ISR, and a producer gets an id, only if brokers reach the controller."""
+    """With this protocol a replica joins the ISR, and a producer gets an id, by the controller only."""
     topic = site.create_topic([[1, 2]])
     with Load(site.cluster.bootstrap, topic, 1, **login("admin")) as load:
         assert request(site, "alter", reassignment(topic, 3, 2), 0).error_code == 0

@@ -1,4 +1,4 @@
-"""A cluster with TLS between brokers and controller, and SASL_SSL for the requests of the controller to brokers."""
+"""A cluster with TLS between brokers and controller, and SASL_SSL for the controller's requests."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -36,7 +36,8 @@ class Secured(ZookeeperCluster):
         first_port = self._ports + 2 * broker
         return {
             **plain,
-            "listeners": f"{plain['listeners']},SSL://127.0.0.1:{first_port - 2},SASL_SSL://127.0.0.1:{first_port - 1}",
+            "listeners": f"{plain['listeners']},SSL://127.0.0.1:{first_port - 2}"
+            f",SASL_SSL://127.0.0.1:{first_port - 1}",
             "inter.broker.listener.name": "SSL",
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(self.folder / "ca.pem"),
@@ -57,7 +58,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     overrides = {
         "zookeeper.command.config": str(config),
         "zookeeper.listener.name": "SSL",
-        "zookeeper.listeners": f"PLAINTEXT:PLAINTEXT://127.0.0.1:{ports},SASL_SSL:SASL_SSL://127.0.0.1:{ports + 1}",
+        "zookeeper.listeners": f"PLAINTEXT:PLAINTEXT://127.0.0.1:{ports}"
+        f",SASL_SSL:SASL_SSL://127.0.0.1:{ports + 1}",
         "listener.tls.certificate.file": str(folder / "broker.pem"),
     }
     with ExitStack() as stack:

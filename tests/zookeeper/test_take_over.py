@@ -48,7 +48,7 @@ def wait_for_broker_takeover(site: Site) -> None:
 
 @contextmanager
 def other_controller(site: Site, **options: str) -> Iterator[None]:
-    """Run a second reassignd with these options as the controller, instead of the site's own, and stop it at the end."""
+    """Run a second reassignd with these options as the controller, and stop it at the end."""
     other = ControllerProcess(site.cluster, 1002, **options)
     other.start()
     try:

@@ -220,7 +220,10 @@ async def test_confirmed_drops_are_reported_and_refused_ones_are_logged(
 
 
 def traced_memory() -> int:
-    """Return the bytes in use. A collection also empties the free lists of tuples, which would count as in use."""
+    """Return the bytes in use.
+
+    A collection also empties the free lists of tuples, which would count as in use.
+    """
     gc.collect()
     return tracemalloc.get_traced_memory()[0]
 

@@ -38,7 +38,10 @@ TOPIC = "__reassignd_canary"
 
 
 class Brokers:
-    """Implements `CanaryClient`: answers after `seconds`, produces with `code`. It has three brokers and their canary."""
+    """Implements `CanaryClient`: answers after `seconds`, produces with `code`.
+
+    It has three brokers and their canary.
+    """
 
     def __init__(self, *, with_topic: bool = True) -> None:
         self.controller = InMemoryController(range(1, 4))

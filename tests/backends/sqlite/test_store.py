@@ -60,7 +60,10 @@ def reopened(store: SqliteStore, directory: Path) -> list[Record]:
 
 
 def damage(store: SqliteStore, statement: str) -> None:
-    """Execute the statement on a connection of its own: the writer thread may have a read open on that of the store."""
+    """Execute the statement on a connection of its own.
+
+    The writer thread may have a read open on that of the store.
+    """
     with contextlib.closing(sqlite3.connect(store._directory / "records.db")) as database, database:
         database.execute(statement)
 

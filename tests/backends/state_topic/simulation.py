@@ -1,4 +1,6 @@
-"""Several instances on one simulated log: requests and answers are lost or late, and processes pause or are killed.
+"""Several instances on one simulated log.
+
+Requests and answers are lost or late, and processes pause or are killed.
 
 Everything that an instance awaits is an operation of the simulation, which completes them in a random order.
 """
@@ -94,7 +96,7 @@ class Partition:
 
 @dataclass(eq=False)
 class Operation(Generic[Result]):
-    """A request that has not arrived yet, or an answer that has not arrived yet, or a sleep that lasts until `due`."""
+    """A request or an answer that has not arrived yet, or a sleep that lasts until `due`."""
 
     owner: "Instance"
     act: Callable[[], Result]
@@ -272,7 +274,10 @@ class Simulation:
             operation.answer.set_exception(error)
 
     def _arrive(self, operation: Operation[object]) -> Callable[[], object]:
-        """Carry out the request unless it is lost; return a function that gives the answer, which can be lost as well."""
+        """Carry out the request unless it is lost.
+
+        Return a function that gives the answer, which can be lost as well.
+        """
         chance = 1.0 if operation.due > -inf else self.random.random()
         if chance < 0.03:
             return _fail(OSError("the request was lost"))

@@ -1,4 +1,7 @@
-"""Which answers of brokers end the use of the log. `tests/upstream/test_state_topic.py` runs it on a cluster."""
+"""Which answers of brokers end the use of the log.
+
+`tests/upstream/test_state_topic.py` runs it on a cluster.
+"""
 
 import logging
 from collections.abc import Callable

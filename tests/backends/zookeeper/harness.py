@@ -1,6 +1,9 @@
-"""The contract's harness in ZooKeeper: the real controller, store and backend on znodes in memory, before embedded brokers.
+"""The contract's harness in ZooKeeper.
 
-The brokers report ISRs by AlterPartition, or store them by themselves as Kafka's did before inter-broker protocol 2.7.
+The real controller, store and backend on znodes in memory, before embedded brokers.
+
+The brokers report ISRs by AlterPartition, or store them by themselves as Kafka's did before inter-broker
+protocol 2.7.
 """
 
 import asyncio
@@ -53,7 +56,10 @@ BASE = ("/brokers/ids", "/brokers/topics", "/config/changes", "/config/topics", 
 
 
 class ZookeeperHarness(EmbeddedHarness):
-    """A controller's term on a memory tree, with embedded brokers. `survivor` starts the next controller after a crash."""
+    """A controller's term on a memory tree, with embedded brokers.
+
+    `survivor` starts the next controller after a crash.
+    """
 
     def __init__(
         self,
@@ -169,7 +175,10 @@ class _ControllerPort:
 
 
 class _IsrStoringNetwork(LocalNetwork):
-    """A network on which leaders store their ISRs in ZooKeeper: AlterPartition becomes a write of the state znode."""
+    """A network on which leaders store their ISRs in ZooKeeper.
+
+    AlterPartition becomes a write of the state znode.
+    """
 
     def __init__(self, state: State, driver: Driver, tree: MemoryTree) -> None:
         super().__init__(state, driver)
@@ -217,6 +226,9 @@ class _IsrStoringNetwork(LocalNetwork):
 
 
 def _isr_notification(topic: str, partition: int) -> Create:
-    """Return an ISR notification. Kafka's brokers write one some seconds after the ISR; here both are one multi."""
+    """Return an ISR notification.
+
+    Kafka's brokers write one some seconds after the ISR; here both are one multi.
+    """
     data = encode({"version": 1, "partitions": [{"topic": topic, "partition": partition}]})
     return Create(f"{paths.ISR_CHANGES}/isr_change_", data, sequence=True)

@@ -25,7 +25,7 @@ async def harness() -> AsyncIterator[ZookeeperHarness]:
     await harness.stop()
 
 
-# ---- /admin/cancel_reassignment_in_progress ----------------------------------------------------------------------
+# ---- /admin/cancel_reassignment_in_progress ----------------------------------------------------------------
 
 
 async def test_a_cancel_rolls_back_all_that_is_pending(harness: ZookeeperHarness) -> None:
@@ -142,7 +142,7 @@ async def test_a_cancel_withdraws_a_queued_plan_that_was_not_accepted_yet(harnes
     assert [harness.hosts(name) for name in THREE] == [{2, 3, 4}, {1, 3, 5}, {1, 2, 3}]
 
 
-# ---- /admin/reassign_partitions_queue ----------------------------------------------------------------------------
+# ---- /admin/reassign_partitions_queue ----------------------------------------------------------------------
 
 
 async def test_entries_of_the_queue_move_into_the_plan_as_they_start(harness: ZookeeperHarness) -> None:

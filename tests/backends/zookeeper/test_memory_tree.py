@@ -1,4 +1,7 @@
-"""The memory tree behaves as ZooKeeper; `tests/zookeeper/test_client.py` runs the same tests with a real one."""
+"""The memory tree behaves as ZooKeeper.
+
+`tests/zookeeper/test_client.py` runs the same tests with a real one.
+"""
 
 import pytest
 

@@ -32,7 +32,7 @@ class SecuredServer:
         return self.folder / name
 
     def token_properties(self, token: str) -> Path:
-        """Return a file with the configuration of Kafka's Java clients, which read the token from another file."""
+        """Return a file with the configuration of Java clients, which read the token from another file."""
         written = self.folder / f"{abs(hash(token))}.jwt"
         written.write_text(token)
         handler = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"

@@ -1,4 +1,4 @@
-"""Clients of five languages log in by each mechanism and by certificate, and are told when they are refused."""
+"""Clients of five languages log in by each mechanism and by certificate, and learn of refusals."""
 
 from collections.abc import Mapping
 

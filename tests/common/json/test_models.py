@@ -34,7 +34,10 @@ class Outer(Struct, forbid_unknown_fields=True):
         ([], "the body is [], expected an object"),
         (
             {"other": 1},
-            'the body has the unknown key "other"; known: inner, rows, kind, switch, digit, factor, text, all',
+            (
+                'the body has the unknown key "other"; known: inner, rows, kind, switch, digit, factor,'
+                " text, all"
+            ),
         ),
         ({"inner": {}}, "inner: 'name' is missing, expected a name"),
         ({"inner": {"name": ""}}, "inner: 'name' is \"\", expected a name"),

@@ -29,7 +29,7 @@ class Replica:
 
 @dataclass
 class EmbeddedBrokers:
-    """Brokers 1 to `count` with `capacity` bytes per second each, and a plan of equal replicas between them."""
+    """Brokers 1 to `count` with `capacity` bytes per second each, and a plan of equal replicas."""
 
     count: int = 4
     capacity: float = 100e6
@@ -125,7 +125,7 @@ class EmbeddedBrokers:
         return BASE_MS / (1 - self.produced / self.capacity)
 
     def slow_share(self, factor: float = 1.5, first: int = 0) -> float:
-        """Return the share of seconds of the move, from second `first` on, in which typical produces exceeded the factor."""
+        """Return the share of seconds, from `first` on, in which typical produces exceeded the factor."""
         rows = self.p99s[first:]
         # The highest of 20 noisy latencies is about twice the sigma above the typical one.
         limit = factor * self.idle_ms() * (1 + 3 * self.noise)

@@ -17,7 +17,7 @@ NAMES = {field: config for config, field in CONFIGS.items()}
 
 
 def controller(count: int = 8, /, **limits: int) -> InMemoryController:
-    """Return a controller whose partitions are to move from brokers 1 and 2 to 3 to 6, as far as the limits allow."""
+    """Return a controller whose partitions move from brokers 1 and 2 to 3 to 6, within the limits."""
     subject = InMemoryController().with_limits(**limits)
     subject.with_partitions(*(partition(f"foo-{n}", (1 + n % 2, 2 - n % 2)) for n in range(count)))
     subject.alter({f"foo-{n}": (3 + n % 4, 3 + (n + 1) % 4) for n in range(count)})

@@ -6,7 +6,7 @@ from planner.snapshot import Broker, Partition, Snapshot
 
 
 def random_cluster(seed: int, *, brokers: int = 8, partitions: int = 60) -> Snapshot:
-    """Return a cluster in three racks, with lists of one to three replicas and sizes of very different order."""
+    """Return a cluster in three racks, with one to three replicas and very different sizes."""
     rng = random.Random(seed)
     rows = {}
     for number in range(partitions):

@@ -35,7 +35,7 @@ def cluster(racks: str, *lists: Sequence[int], sizes: Mapping[int, int] | None =
 def failing(
     snapshot: Snapshot, offline: Container[int] = (), behind: Mapping[int, Container[int]] | None = None
 ) -> Snapshot:
-    """Return the cluster with brokers that are offline, and with replicas of partitions foo-N that are not in the ISR.
+    """Return the cluster with offline brokers, and with replicas of partitions foo-N out of the ISR.
 
     As in Kafka, offline brokers are not in the ISR.
     """

@@ -9,7 +9,10 @@ from reassignd.config import command_config
 from reassignd.config.secret_files import other_readers, read_lines, read_token, warn_if_open
 from reassignd.errors import CommandError
 
-LOGIN = 'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
+LOGIN = (
+    "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required"
+    ' username="a" password="b";'
+)
 
 
 @pytest.mark.parametrize(

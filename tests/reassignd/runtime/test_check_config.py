@@ -24,7 +24,10 @@ def test_valid_settings_are_shown_with_their_sources(
     assert capsys.readouterr().out.splitlines() == [
         "embedded.brokers=3  (--brokers)",
         "log.level=DEBUG  (environment variable REASSIGND_LOG_LEVEL)",
-        f"reassignment.max.concurrent.partition.movements=20  ({file}:2, until it is changed while the server runs)",
+        (
+            f"reassignment.max.concurrent.partition.movements=20  ({file}:2, until it is changed while the"
+            " server runs)"
+        ),
         "the settings are valid; no connection was tried",
     ]
 

@@ -103,9 +103,8 @@ def test_a_broker_port_in_use_is_reported_and_no_directory_is_left(start: Start,
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = start("--listener", f"127.0.0.1:{port}").complaint()
-    assert (
-        line
-        == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener` (--listener HOST:PORT)"
+    assert line == (
+        f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener` (--listener HOST:PORT)"
     )
     assert not (tmp_path / "data").exists()
 
@@ -114,9 +113,8 @@ def test_an_http_port_in_use_is_reported_and_no_directory_is_left(start: Start, 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = start(http=f"127.0.0.1:{port}").complaint()
-    assert (
-        line
-        == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `http.listener` (--http HOST:PORT)"
+    assert line == (
+        f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `http.listener` (--http HOST:PORT)"
     )
     assert not (tmp_path / "data").exists()
 

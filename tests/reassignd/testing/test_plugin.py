@@ -98,7 +98,8 @@ def test_with_a_manual_clock_a_move_waits_for_the_test(run: Run) -> None:
             reassignd_cluster.slow_broker(3, 0)
             move(reassignd_cluster.bootstrap_servers, "orders", [3, 2])
             reassignd_cluster.expect_moving("orders", adding=[3], removing=[1])
-            with pytest.raises(TimeoutError, match=r"1 partition is not done: orders-0 is at .*copies to \\[3\\]"):
+            late = r"1 partition is not done: orders-0 is at .*copies to \\[3\\]"
+            with pytest.raises(TimeoutError, match=late):
                 reassignd_cluster.wait_until_done(seconds=20)
             reassignd_cluster.slow_broker(3, 1)
             reassignd_cluster.wait_until_done(seconds=600)
@@ -234,7 +235,8 @@ def test_options_describe_the_clusters_of_all_tests(run: Run) -> None:
         def test_it(reassignd_cluster, reassignd_shared_cluster):
             for cluster in (reassignd_cluster, reassignd_shared_cluster):
                 cluster.advance(1)
-                assert cluster.read(lambda state: {each.rack for each in state.brokers.values()}) == {"rack-a"}
+                racks = cluster.read(lambda state: {each.rack for each in state.brokers.values()})
+                assert racks == {"rack-a"}
     """,
         "reassignd_clock = manual\nreassignd_racks = 1",
     )

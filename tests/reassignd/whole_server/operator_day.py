@@ -1,4 +1,7 @@
-"""What an operator does in a day with four brokers in three racks: add a broker, raise replication factors, drain a broker."""
+"""What an operator does in a day with four brokers in three racks.
+
+Add a broker, raise replication factors, drain a broker.
+"""
 
 import json
 from collections import Counter
@@ -25,7 +28,7 @@ class OperatorDay:
         self._shell, self._drained = shell, drained
 
     def create_topics(self) -> None:
-        """Create a topic of 200 partitions on brokers 1 to 3, and 50 small topics without a second replica."""
+        """Create a topic of 200 partitions on brokers 1 to 3, and 50 small topics with one replica."""
         bootstrap = self._shell.server.bootstrap
         lists = [[number % 3 + 1, (number + 1) % 3 + 1] for number in range(PARTITIONS)]
         create_topic(bootstrap, lists, "large")

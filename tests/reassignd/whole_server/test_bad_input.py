@@ -45,7 +45,10 @@ BAD_PLANS = [
     ),
     (
         plan(entry(replicas=[77])),
-        "partitions[0] (foo-0): The manual partition assignment includes broker 77, but no such broker is registered.",
+        (
+            "partitions[0] (foo-0): The manual partition assignment includes broker 77, but no such broker"
+            " is registered."
+        ),
     ),
 ]
 

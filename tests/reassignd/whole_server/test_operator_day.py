@@ -1,4 +1,7 @@
-"""Proposals on the embedded cluster, executed as an operator does; tests/upstream has the same on a real Kafka."""
+"""Proposals on the embedded cluster, executed as an operator does.
+
+Tests/upstream has the same on a real Kafka.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -18,7 +18,7 @@ ALWAYS = "00:00-24:00 throttle=50KB"
 
 @pytest.fixture
 def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:
-    """A cluster whose producers see the least latency that there is, so that pace keeps the smallest windows."""
+    """A cluster with the least latency that there is, so that pace keeps the smallest windows."""
     server = started(tmp_path / "data", SETTINGS | PRODUCERS)
     shell = Shell(server, tmp_path, capsys)
     shell.ok("limits", "pace=auto", "pace.ms=0.1")

@@ -136,7 +136,10 @@ async def test_a_process_that_stays_answers_one_request_after_another() -> None:
 
 
 async def test_a_process_that_failed_is_started_again_for_the_next_request(tmp_path: Path) -> None:
-    once = f"import os, sys; p = {str(tmp_path / 'seen')!r}; seen = os.path.exists(p); open(p, 'w'); seen or sys.exit(3)\n"
+    once = (
+        f"import os, sys; p = {str(tmp_path / 'seen')!r}; seen = os.path.exists(p); open(p,"
+        " 'w'); seen or sys.exit(3)\n"
+    )
     helper = HelperProcess([sys.executable, "-c", once + ECHOES], 20)
     try:
         with pytest.raises(HelperError, match=r"^exit code 3"):

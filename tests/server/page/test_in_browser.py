@@ -193,7 +193,8 @@ def test_partitions_that_are_read_less_often_show_their_time(site: Site) -> None
     slow = f"""
     const ask = window.fetch;
     window.fetch = async (...given) => {{
-      if (String(given[0]).includes("v1/jobs/{site.submit(range(40))}?")) await new Promise((go) => setTimeout(go, 150));
+      if (String(given[0]).includes("v1/jobs/{site.submit(range(40))}?"))
+        await new Promise((go) => setTimeout(go, 150));
       return ask(...given);
     }};"""
     page = site.open("#job-1", slow)

@@ -130,7 +130,9 @@ def logins(draw: st.DrawFn) -> list[str | bytes]:
 
 
 class Relayed:
-    """A client before a broker as Kafka's: `server.security.login`, which is compared with Kafka step by step.
+    """A client before a broker as Kafka's.
+
+    `server.security.login`, which is compared with Kafka step by step.
 
     The client may send without waiting for answers.
     """

@@ -1,4 +1,4 @@
-"""An endpoint of the ZooKeeper-mode controller, with the real router and handlers and a recording controller."""
+"""An endpoint of ZooKeeper mode, with the real router and handlers and a recording controller."""
 
 from collections.abc import Mapping
 from typing import Any

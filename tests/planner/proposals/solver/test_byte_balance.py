@@ -16,7 +16,10 @@ PLENTY = Budget(100, 10**9)
 def balanced(
     snapshot: Snapshot, wanted: list[tuple[int, int]], budget: Budget = PLENTY, *, keep_counts: bool = True
 ) -> list[list[int]]:
-    """Return the ids of the brokers of each partition. Counts stay as they are, unless `keep_counts` is off."""
+    """Return the ids of the brokers of each partition.
+
+    Counts stay as they are, unless `keep_counts` is off.
+    """
     problem = problem_of(snapshot, Goal())
     counts = problem.table.counts(problem.table.free)
     given = input_of(problem, Ranges(counts, counts) if keep_counts else None)

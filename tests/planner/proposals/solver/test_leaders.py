@@ -51,7 +51,10 @@ def test_a_broker_that_takes_no_part_keeps_its_leaders() -> None:
 def successor(
     before: tuple[int, ...], after: tuple[int, ...], *states: int, leaders: tuple[int, int, int] = (0, 0, 0)
 ) -> int:
-    """Return the leader after the change; `states` are those of the replicas before, which are in sync if not given."""
+    """Return the leader after the change.
+
+    `states` are those of the replicas before, which are in sync if not given.
+    """
     given_states = np.array([states or [IN_SYNC] * len(before)])
     leader: int = taken_over(padded(before), padded(after), given_states, np.array(leaders)).item()
     return leader

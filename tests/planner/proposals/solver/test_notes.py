@@ -32,7 +32,10 @@ def test_moves_for_even_bytes_have_a_note() -> None:
 def test_a_rack_without_a_broker_has_a_note_or_is_refused() -> None:
     snapshot = cluster("aabbc", (1, 3, 5))
     goal = Goal(drain=frozenset({5}))
-    reason = "rack c has no broker left: 1 partition with more replicas than the 2 other racks have several in one rack"
+    reason = (
+        "rack c has no broker left: 1 partition with more replicas than the 2 other racks have"
+        " several in one rack"
+    )
     assert notes(snapshot, goal) == (reason,)
     with pytest.raises(ProposalError, match="rack c has no broker left"):
         notes(snapshot, goal._replace(strict_racks=True))

@@ -1,4 +1,7 @@
-"""The listener of a ZooKeeper-mode controller: its registration, and the brokers of its connections. See tests/zookeeper too."""
+"""The listener of a ZooKeeper-mode controller: its registration, and the brokers of its connections.
+
+See tests/zookeeper too.
+"""
 
 import logging
 from pathlib import Path

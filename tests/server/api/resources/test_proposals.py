@@ -46,7 +46,8 @@ async def test_a_small_cluster_is_answered_with_the_figures(client: ProposalClie
 
 async def test_the_forecast_has_the_time_within_the_schedule(client: ProposalClient) -> None:
     forecast = {
-        "steps": 1, "waves": 1, "bytes": 100, "bandwidth": 50, "seconds": 2, "least_seconds": 2, "waiting_partitions": 0
+        "steps": 1, "waves": 1, "bytes": 100, "bandwidth": 50, "seconds": 2, "least_seconds": 2,
+        "waiting_partitions": 0
     }  # fmt: skip
     client.answer = answer({"forecast": forecast}, foo_0=([1, 2, 3], [4, 2, 3]))
     proposal = await client.post("/v1/proposals", DRAIN)
@@ -59,19 +60,24 @@ async def test_the_forecast_has_the_time_within_the_schedule(client: ProposalCli
 
 async def test_the_computation_gets_goals_options_limits_and_the_cluster(client: ProposalClient) -> None:
     body = {
-        "drain": [1], "add": [4, 5], "balance": True, "rf": 3, "racks": True, "leaders": True, "topics": "fo+",
+        "drain": [1], "add": [4, 5], "balance": True, "rf": 3, "racks": True, "leaders": True,
+        "topics": "fo+",
         "spread": "topic", "minimize": "bytes",
-        "exclude_brokers": [6], "tolerance": "3%", "preferred_leaders": "keep", "max_moves": 9, "fix_racks": True,
+        "exclude_brokers": [6], "tolerance": "3%", "preferred_leaders": "keep", "max_moves": 9,
+        "fix_racks": True,
         "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
-        "disable_rack_aware": True, "weights": ["4=0.5"], "skip_moving": True, "exclude_topics": "bar",
+        "disable_rack_aware": True, "weights": ["4=0.5"],
+        "skip_moving": True, "exclude_topics": "bar",
     }  # fmt: skip
     await client.post("/v1/proposals", body)
     head, *rest = b"".join(client.inputs[0]).splitlines()
     request = json.loads(head)
     assert request["goals"] == [*["drain", "1", "add", "4,5", "balance", "racks", "leaders", "rf", "3"]]
     assert request["options"] == {
-        "topics": "fo+", "exclude_topics": "bar", "exclude_brokers": "6", "tolerance": "3%", "leaders": "keep",
-        "max_moves": 9, "fix_racks": True, "disable_rack_aware": True, "weights": ["4=0.5"], "skip_moving": True,
+        "topics": "fo+", "exclude_topics": "bar", "exclude_brokers": "6", "tolerance": "3%",
+        "leaders": "keep",
+        "max_moves": 9, "fix_racks": True, "disable_rack_aware": True, "weights": ["4=0.5"],
+        "skip_moving": True,
         "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
         "spread": "topic", "minimize": "bytes",
     }  # fmt: skip
