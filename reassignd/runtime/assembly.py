@@ -277,7 +277,7 @@ class Assembly:
             hidden_brokers=lambda: served.relayed.hidden_brokers,
             instances=self._parts.instances,
             reviews=Reviews(review, served.bandwidth),
-            look=served.look,
+            refresh=served.refresh,
         )
 
     @cached_property

@@ -192,8 +192,8 @@ class ServedEmbedded:
             for broker, bytes_ in self.cluster.traffic.items()
         }
 
-    async def look(self, topics: Collection[str] | None = None) -> str:
-        """See `ServedCluster.look`. This server is the controller: its state is that of the cluster."""
+    async def refresh(self, topics: Collection[str] | None = None) -> str:
+        """See `ServedCluster.refresh`. This server is the controller: its state is that of the cluster."""
         return ""
 
     def new_topic_id(self) -> bytes:

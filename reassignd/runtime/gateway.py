@@ -107,8 +107,8 @@ class ServedUpstream:
         """Return the functions that answer the gateway's clients."""
         return GatewayServices(router.answer, router.refuse, partial(check_broker, self._state))
 
-    async def look(self, topics: Collection[str] | None = None) -> str:
-        """See `ServedCluster.look`."""
+    async def refresh(self, topics: Collection[str] | None = None) -> str:
+        """See `ServedCluster.refresh`."""
         if topics is not None:
             await self.backend.refresh_topics(topics)
             return ""

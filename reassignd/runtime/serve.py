@@ -65,7 +65,7 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
     routes = [*operations_routes(health), *api.routes()]
 
     def publish(content: HttpContent) -> None:
-        health.obstacle, api.services, metrics, api.peers, health.details = content
+        health.obstacle, api.services, metrics, api.others, health.details = content
         health.metrics = metrics or without_cluster
         if health.obstacle:
             manager.status(health.obstacle)

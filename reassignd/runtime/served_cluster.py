@@ -90,7 +90,7 @@ class ServedCluster(Protocol):
         """
         ...
 
-    async def look(self, topics: Collection[str] | None = None) -> str:
+    async def refresh(self, topics: Collection[str] | None = None) -> str:
         """Bring the state up to what the cluster shows at this moment: everything, or these topics.
 
         Returns why the cluster cannot be asked; an empty text if the state is that of now.

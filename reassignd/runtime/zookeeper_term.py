@@ -102,8 +102,8 @@ class ControllerTerm:
         """Nothing: the brokers have metrics of their own."""
         return {}
 
-    async def look(self, topics: Collection[str] | None = None) -> str:
-        """See `ServedCluster.look`. This server is the controller: its state is that of the cluster."""
+    async def refresh(self, topics: Collection[str] | None = None) -> str:
+        """See `ServedCluster.refresh`. This server is the controller: its state is that of the cluster."""
         return ""
 
     def new_topic_id(self) -> bytes:

@@ -95,7 +95,7 @@ class Api:
 
     def __init__(self, health: Health, access: Access) -> None:
         self.services: ApiServices | None = None
-        self.peers: OtherInstances | None = None
+        self.others: OtherInstances | None = None
         """The other instances; None if there is only this one."""
         self._health, self._access = health, access
 
@@ -113,14 +113,14 @@ class Api:
         async def serve(request: Request) -> Response:
             try:
                 identity = self._identity(request)
-                if self.peers is not None and self.services is None and self._health.obstacle is None:
-                    return await self.peers.answer(request, identity, partial(self._refusal_of, request))
+                if self.others is not None and self.services is None and self._health.obstacle is None:
+                    return await self.others.answer(request, identity, partial(self._refusal_of, request))
                 endpoint = methods.get("GET" if request.method == "HEAD" else request.method)
                 if endpoint is None:
                     raise _no_endpoint(methods, request)
                 require_role(identity, endpoint.role, f"{request.method} {request.url.path[:80]}")
                 answer = await self._answer(endpoint, identity, request)
-                if self.peers is not None and not await self.peers.may_answer():
+                if self.others is not None and not await self.others.may_answer():
                     raise HttpError(503, LAPSED)
                 return answer
             except HttpError as error:
@@ -134,11 +134,11 @@ class Api:
         return serve
 
     def _identity(self, request: Request) -> Identity:
-        passed_on = None if self.peers is None else self.peers.client_of(request)
+        passed_on = None if self.others is None else self.others.client_of(request)
         return self._access.identity(request) if passed_on is None else passed_on
 
     def _refusal_of(self, request: Request) -> str:
-        if self.peers is not None and HEADER in request.headers:
+        if self.others is not None and HEADER in request.headers:
             # The signature was verified, and has expired by now. The other instance checks its client.
             return ""
         try:

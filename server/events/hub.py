@@ -38,8 +38,8 @@ class Reader:
         self._waiting: deque[bytes] = deque([first])
         self._size = len(first)
         self._ended = False
-        self._news = asyncio.Event()
-        self._news.set()
+        self._added = asyncio.Event()
+        self._added.set()
 
     def add(self, frame: bytes) -> None:
         """Add an event. If more than the limit would wait, all are dropped and the stream ends."""
@@ -51,14 +51,14 @@ class Reader:
             return
         self._waiting.append(frame)
         self._size += len(frame)
-        self._news.set()
+        self._added.set()
 
     def end(self, reason: str) -> None:
         """End the stream after the waiting events."""
         if not self._ended:
             self._ended = True
             self._waiting.append(_frame(End(reason)))
-            self._news.set()
+            self._added.set()
 
     async def frames(self, refusal: Callable[[], str]) -> AsyncIterator[bytes]:
         """Yield the bytes to send, until the stream ends.
@@ -69,8 +69,8 @@ class Reader:
         checked = now()
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), HEARTBEAT_SECONDS)
-            self._news.clear()
+                await asyncio.wait_for(self._added.wait(), HEARTBEAT_SECONDS)
+            self._added.clear()
             if now() - checked >= HEARTBEAT_SECONDS:
                 checked = now()
                 if reason := refusal():

@@ -55,7 +55,7 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
     store, goals = _store(call), words(body)
     if not goals:
         raise HttpError(400, "no goal: give at least one of drain, add, balance, rf, racks and leaders")
-    await call.look()
+    await call.refresh()
     partitions = sum(map(len, call.state.partitions.values()))
     rate = _rate(call, store)
     request = {
@@ -110,7 +110,7 @@ async def execute(call: Call, options: JobOptions) -> Response:
             raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
         if kept.figures is None or not kept.figures.partitions:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
-        await call.look()
+        await call.refresh()
         entries = await call.off_loop.run(_checked, state, kept)
         exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
         if state.mode.is_gateway:

@@ -61,7 +61,7 @@ SnapshotRow: TypeAlias = Annotated[
 
 async def snapshot(call: Call) -> Response:
     """Return the cluster, the brokers, then the partitions as they are after their last completed step."""
-    await call.look()
+    await call.refresh()
     return json_lines(rows(call.services.cluster_id(), call.state, call.services.sizes))
 
 

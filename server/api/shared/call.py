@@ -35,10 +35,10 @@ MAX_DIGITS = 18
 SHOWN_LENGTH = 40
 """Characters of a name or a value in an error message."""
 
-Look = Callable[[Collection[str] | None], Awaitable[str]]
+Refresh = Callable[[Collection[str] | None], Awaitable[str]]
 
 
-async def _is_known(_: Collection[str] | None) -> str:
+async def _is_current(_: Collection[str] | None) -> str:
     return ""
 
 
@@ -76,7 +76,7 @@ class ApiServices:
     """The instances before the cluster; None without a state topic."""
     reviews: Reviews | None = None
     bodies: Bodies = field(default_factory=Bodies)
-    look: Look = _is_known
+    refresh: Refresh = _is_current
     """Brings the state up to what the cluster shows at this moment: everything, or these topics. Returns
     why it cannot."""
     kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(monotonic))
@@ -121,12 +121,12 @@ class Call(NamedTuple):
         """Submit the event to the controller; return its reply once the decision is durable."""
         return await self.services.driver.submit(event)
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Bring the state up to what the cluster shows now, for answers about replicas that there are not.
 
         Raises HttpError: an older state would not be an answer.
         """
-        obstacle = await self.services.look(None)
+        obstacle = await self.services.refresh(None)
         if obstacle:
             raise HttpError(503, obstacle)
 
@@ -135,14 +135,14 @@ class Call(NamedTuple):
 
         Raises ClientDisconnect.
         """
-        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(self.request))
+        task, disconnected = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(self.request))
         try:
-            await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((task, disconnected), return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 raise ClientDisconnect
             return task.result()
         finally:
-            await cancel(task, gone)
+            await cancel(task, disconnected)
 
     async def body(self, model: type[T]) -> T:
         """Return the small JSON body as an instance of the model. Raises HttpError."""

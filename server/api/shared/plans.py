@@ -33,7 +33,7 @@ async def checked(call: Call, entries: Sequence[Entry]) -> None:
     """Raise HttpError that names the entries that the controller would refuse. Topics may be a moment old."""
     unknown = await call.compute(len(entries), _unknown_topics, call.state, entries)
     if unknown:
-        await call.services.look(unknown if len(unknown) <= NAMED else None)
+        await call.services.refresh(unknown if len(unknown) <= NAMED else None)
     await call.compute(len(entries), check_plan, call.state, entries)
 
 

@@ -128,9 +128,9 @@ class ApiClient:
         self.progress = Progress(self.controller.state, self.sizes, self.clock)
         self.health = Health(None)
         self.hidden_brokers: set[int] = set()
-        self.looks: list[Collection[str] | None] = []
-        """What the API has looked for in the cluster."""
-        self.on_look: Callable[[], str] = str
+        self.refreshed: list[Collection[str] | None] = []
+        """What the API has asked the cluster for."""
+        self.on_refresh: Callable[[], str] = str
         """Called then; returns why the cluster cannot be asked."""
         self.api = Api(self.health, Access() if access is None else access)
         self.api.services = ApiServices(
@@ -143,14 +143,14 @@ class ApiClient:
             progress=self.progress,
             counts=JobCounts(self.controller.state, self.clock),
             hidden_brokers=lambda: self.hidden_brokers,
-            look=self.look,
+            refresh=self.refresh,
         )
         app = Starlette(routes=[*operations_routes(self.health), *self.api.routes()])
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url)
 
-    async def look(self, topics: Collection[str] | None) -> str:
-        self.looks.append(topics)
-        return self.on_look()
+    async def refresh(self, topics: Collection[str] | None) -> str:
+        self.refreshed.append(topics)
+        return self.on_refresh()
 
     async def raw(self, method: str, path: str, **given: Any) -> httpx.Response:
         return await self._http.request(method, path, headers=given.pop("headers", None), **given)

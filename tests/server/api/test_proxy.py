@@ -78,7 +78,7 @@ async def standby(
     active = FakeActive()
     proxy = ActiveProxy(active, SIGNER, tls)
     client = ApiClient(access=Access(lambda: Grants([(b"s3cret", ANN)])))
-    client.api.peers, client.api.services = proxy, None
+    client.api.others, client.api.services = proxy, None
     server = None
     if upstream is not None:
         listening = socket.create_server(("127.0.0.1", 0))
@@ -227,7 +227,7 @@ async def test_a_stream_that_is_passed_on_outlives_its_signature(monkeypatch: py
     assert client.api.services is not None
     hub = EventHub(client.controller.state, lambda: "cluster-1")
     client.api.services = replace(client.api.services, events=hub)
-    client.api.peers = proxy = ActiveProxy(FakeActive(here=True), SIGNER)
+    client.api.others = proxy = ActiveProxy(FakeActive(here=True), SIGNER)
     signed = {HEADER: SIGNER.sign(ANN, "GET", "/v1/events")}
     asked = asyncio.create_task(client.raw("GET", "/v1/events", headers=signed))
     while not hub.readers:
@@ -257,7 +257,7 @@ async def test_a_request_without_an_answer_when_the_term_ends_is_in_doubt() -> N
 async def test_an_answer_of_this_instance_needs_its_lease(here: bool, status: int) -> None:
     client = ApiClient()
     proxy = ActiveProxy(FakeActive(here=here), SIGNER)
-    client.api.peers = proxy
+    client.api.others = proxy
     assert (await client.raw("GET", "/v1/status")).status_code == status
     await proxy.close()
 
@@ -268,7 +268,7 @@ async def proxied(client: ApiClient, path: str, refusal: Callable[[], str] = str
         "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"",
         "headers": [], "state": {},
     }  # fmt: skip
-    peers = client.api.peers
+    peers = client.api.others
     assert peers is not None
     answer = await peers.answer(Request(scope), ANN, refusal)
     assert isinstance(answer, StreamingResponse)

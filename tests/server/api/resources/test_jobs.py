@@ -11,10 +11,10 @@ from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 
 async def test_a_plan_for_a_topic_that_was_just_created_is_accepted() -> None:
     client = ApiClient()
-    client.on_look = lambda: (client.controller.with_partitions(partition("new-0", [2])), "")[1]
+    client.on_refresh = lambda: (client.controller.with_partitions(partition("new-0", [2])), "")[1]
     plan = {"version": 1, "partitions": [{"topic": "new", "partition": 0, "replicas": [3]}]}
     assert (await client.post("/v1/jobs", plan))["accepted"] == 1
-    assert client.looks == [{"new"}]
+    assert client.refreshed == [{"new"}]
 
 
 async def test_a_submitted_plan_returns_the_job_and_the_rollback_plan() -> None:

@@ -54,14 +54,14 @@ async def test_a_moving_partition_has_the_replicas_of_its_last_completed_step() 
 
 async def test_a_snapshot_is_that_of_the_moment_of_the_request() -> None:
     client = ApiClient()
-    client.on_look = lambda: (client.controller.with_partitions(partition("new-0", [2])), "")[1]
+    client.on_refresh = lambda: (client.controller.with_partitions(partition("new-0", [2])), "")[1]
     assert '"new"' in (await client.raw("GET", "/v1/snapshot")).text
-    assert client.looks == [None]
+    assert client.refreshed == [None]
 
 
 async def test_a_cluster_that_cannot_be_asked_has_no_snapshot() -> None:
     client = ApiClient()
-    client.on_look = lambda: "Kafka cannot be asked: nobody answers"
+    client.on_refresh = lambda: "Kafka cannot be asked: nobody answers"
     assert await client.ask("GET", "/v1/snapshot") == (
         503,
         {"error": "Kafka cannot be asked: nobody answers"},
