@@ -74,7 +74,9 @@ async def test_an_incomplete_tls_handshake_closes_the_connection() -> None:
         assert await rest(reader) == b""
 
 
-@pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"\r\n", UPLOAD + b"abc", UPLOAD + b"abcde"])
+@pytest.mark.parametrize(
+    "sent", [b"", HEAD, HEAD + b"\r\n", UPLOAD + b"abc", UPLOAD + b"abcde", b"not HTTP\r\n\r\n"]
+)
 async def test_a_closed_connection_leaves_no_reference_cycle(sent: bytes) -> None:
     """The server rarely collects old garbage, so a cycle would stay in memory."""
     async with serving() as site:
