@@ -76,25 +76,43 @@ class Services:
     listing: KeptListing = field(default_factory=KeptListing)
 
 
+class Caller(NamedTuple):
+    """Who sends the requests of a connection, and to which broker's listener."""
+
+    broker: BrokerPort
+    principal: str
+    peer: str
+    rights: Authorizer | None = None
+    """Replaces the services' authorizer for this request: the principal's rights, as another broker returned
+    them."""
+    via: str = ""
+    """Id of the instance that has forwarded the request; empty if it arrived here."""
+
+
 class Context(NamedTuple):
     """The caller of a request, and the services that its handler uses."""
 
     services: Services
     state: State
     authorizer: Authorizer
-    broker: BrokerPort
-    """The broker whose listener received the request."""
-    principal: str
-    peer: str
+    caller: Caller
     client_id: str | None
     api_version: int
-    via: str = ""
-    """As in `server.dispatch.router.Caller`."""
+
+    @property
+    def broker(self) -> BrokerPort:
+        """The broker whose listener received the request."""
+        return self.caller.broker
+
+    @property
+    def principal(self) -> str:
+        """Who asks."""
+        return self.caller.principal
 
     @property
     def requester(self) -> Requester:
         """Who asks, as the controller records it."""
-        return Requester(self.principal, self.client_id, self.via)
+        return Requester(self.caller.principal, self.client_id, self.caller.via)
 
     @property
     def controller_id(self) -> int:
@@ -119,11 +137,11 @@ class Context(NamedTuple):
 
     def allows(self, operation: Operation, resource: Resource = CLUSTER) -> bool:
         """Return whether the principal may perform the operation."""
-        return self.authorizer.allows(self.principal, operation, resource)
+        return self.authorizer.allows(self.caller.principal, operation, resource)
 
     def allows_topic(self, operation: Operation, name: str) -> bool:
         """Return whether the principal may perform the operation on the topic."""
-        return self.authorizer.allows(self.principal, operation, topic(name))
+        return self.authorizer.allows(self.caller.principal, operation, topic(name))
 
     def operations_on(self, resource: Resource, include: bool) -> int:
         """Return the bit field of permitted operations (KIP-430), or NOT_ASKED.

@@ -19,9 +19,9 @@ from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from server.counters import Counters
-from server.dispatch.authorizer import CLUSTER, Authorizer, Operation
+from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.cache import Encoded
-from server.dispatch.context import LARGE_ROWS, BrokerPort, Context, Services, recorded_client_id
+from server.dispatch.context import LARGE_ROWS, Caller, Context, Services, recorded_client_id
 from server.dispatch.registry import ROUTES, AnyRoute, HandlerResult
 from server.driver.driver import DriverStoppedError
 
@@ -44,19 +44,6 @@ Refuse = Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
 
 UNPRIVILEGED = (None, Operation.DESCRIBE)
 """Operations on the cluster that clients without the right to change it can have; None for rights on topics only."""
-
-
-class Caller(NamedTuple):
-    """The attributes that all requests of a connection share."""
-
-    broker: BrokerPort
-    principal: str
-    peer: str
-    rights: Authorizer | None = None
-    """Replaces the services' authorizer for this request: the principal's rights, as another broker returned
-    them."""
-    via: str = ""
-    """Id of the instance that has forwarded the request; empty if it arrived here."""
 
 
 class Refusals(NamedTuple):
@@ -94,12 +81,13 @@ class Router:
         if route is None or frame.api_version not in route.versions:
             return self._unsupported(frame)
         began = perf_counter()
-        broker, principal, peer, rights, via = caller
-        authorizer = self._services.authorizer if rights is None else rights
+        authorizer = self._services.authorizer if caller.rights is None else caller.rights
         client, version = recorded_client_id(frame.client_id), frame.api_version
-        denied = route.operation is not None and not authorizer.allows(principal, route.operation, CLUSTER)
+        denied = route.operation is not None and not authorizer.allows(
+            caller.principal, route.operation, CLUSTER
+        )
         services = self._in_turn if denied or route.operation in UNPRIVILEGED else self._services
-        context = Context(services, services.state, authorizer, broker, principal, peer, client, version, via)
+        context = Context(services, services.state, authorizer, caller, client, version)
         bounds = _least(route.bounds, ECHOED) if denied else route.bounds
         if len(frame.body) > LARGE_BODY:
             return self._answer_large(route, frame, context, bounds, began, denied=denied)

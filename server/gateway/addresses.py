@@ -18,7 +18,7 @@ from protocol.codec import reading, writing
 from protocol.errors import DecodeError
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
-from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, rewrite_answer
+from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient, rewrite_answer
 from server.relay.produce import AdvertisedAddresses
 from server.relay.splitter import FrameAction
 
@@ -93,7 +93,7 @@ SMALLEST_BROKER = 10
 def metadata(addresses: AdvertisedAddresses) -> Interceptor:
     """Return the interceptor of Metadata."""
 
-    def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange:
+    def intercept(incoming: IncomingRequest, _client: RelayedClient) -> Exchange:
         version = incoming.api_version
 
         def finish(frame: memoryview, size: int) -> FrameAction | int:

@@ -56,16 +56,16 @@ from server.dispatch.configs import (
     own_part,
     response_rows,
 )
-from server.dispatch.context import RowError, recorded_client_id, repeated
-from server.dispatch.router import LARGE_BODY, Caller, awaited
+from server.dispatch.context import Caller, RowError, recorded_client_id, repeated
+from server.dispatch.router import LARGE_BODY, awaited
 from server.gateway.services import Check, GatewayServices, reason
 from server.relay.exchange import (
     LARGEST_DECODED,
     PASSED,
-    ClientIdentity,
     Exchange,
     IncomingRequest,
     Interceptor,
+    RelayedClient,
     buffered,
 )
 
@@ -151,7 +151,7 @@ def intercept_configs(
     `off_loop` rewrites large answers.
     """
 
-    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, client: RelayedClient) -> Exchange | int:
         if missing := incoming.missing(LARGEST_DECODED, "for configs"):
             return missing
         payload = bytes(incoming.frame)

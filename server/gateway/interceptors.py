@@ -16,11 +16,11 @@ from server.gateway.services import GatewayServices
 from server.gateway.versions import HIDDEN, SERVED, api_versions
 from server.relay.exchange import (
     PASSED,
-    ClientIdentity,
     Exchange,
     IncomingRequest,
     Interceptor,
     Interceptors,
+    RelayedClient,
     only_versions,
 )
 from server.relay.produce import AdvertisedAddresses, produce
@@ -66,7 +66,7 @@ def within_bounds(
     Used for requests whose answers are rewritten, because the answer is as long as the request.
     """
 
-    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, client: RelayedClient) -> Exchange | int:
         if not bounds.surely_hold(incoming.size):
             if missing := incoming.missing(most, "for coordinators"):
                 return missing
@@ -78,10 +78,10 @@ def within_bounds(
     return intercept
 
 
-def pass_through(_incoming: IncomingRequest, _client: ClientIdentity) -> Exchange:
+def pass_through(_incoming: IncomingRequest, _client: RelayedClient) -> Exchange:
     """Relay the request unchanged."""
     return PASSED
 
 
-def _hidden(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange:
+def _hidden(incoming: IncomingRequest, _client: RelayedClient) -> Exchange:
     raise DecodeError(f"API key {incoming.api_key} is not served")

@@ -13,9 +13,9 @@ from protocol.apis import ApiKey
 from protocol.frames import RequestFrame, decode_response, encode_request, parse_request, parse_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from server.dispatch.router import Caller
+from server.dispatch.context import Caller
 from server.gateway.services import GatewayServices, reason
-from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
+from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient, buffered
 
 TIMEOUT_MS = 30_000
 """Timeout of the empty request. The client's own may be 0, which Kafka refuses; reassignd validates it
@@ -38,7 +38,7 @@ names. It needs DESCRIBE only, so it must not keep memory like a plan."""
 def answer_after_probe(services: GatewayServices) -> Interceptor:
     """Return the interceptor of both APIs."""
 
-    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, client: RelayedClient) -> Exchange | int:
         lists = incoming.api_key == ApiKey.LIST_PARTITION_REASSIGNMENTS
         if lists and (missing := incoming.missing(LARGEST_LIST, "to list reassignments")):
             return missing

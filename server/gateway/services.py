@@ -10,8 +10,8 @@ from protocol.apis import ApiKey
 from protocol.frames import RequestFrame
 from server.connections.session import Answer
 from server.dispatch.authorizer import is_named
-from server.dispatch.context import RowError
-from server.dispatch.router import Caller, Refuse
+from server.dispatch.context import Caller, RowError
+from server.dispatch.router import Refuse
 
 DENIED = "Cluster authorization failed."
 

@@ -14,7 +14,7 @@ from protocol.messages.produce_response import SCHEMA as PRODUCE_RESPONSE
 from protocol.schema import version_range
 from server.dispatch.registry import ROUTES
 from server.handlers import load
-from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
+from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient, buffered
 from server.relay.sasl import FRAMED_TOKENS
 
 FETCH = 1
@@ -67,7 +67,7 @@ SERVED = _served()
 def api_versions() -> Interceptor:
     """Return the interceptor of ApiVersions."""
 
-    def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, _client: RelayedClient) -> Exchange | int:
         known = incoming.api_version in SERVED[ApiKey.API_VERSIONS]
         version = incoming.api_version if known else 0
         header = incoming.header._replace(api_version=version)

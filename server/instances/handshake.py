@@ -30,7 +30,7 @@ class InstanceRefusedError(Exception):
     """The conversation with a peer cannot begin. The message is one line that names the reason."""
 
 
-class Identity(NamedTuple):
+class InstanceIdentity(NamedTuple):
     """What an instance says about itself."""
 
     instance: str
@@ -42,7 +42,7 @@ class Identity(NamedTuple):
 class Session(NamedTuple):
     """The result of a handshake."""
 
-    peer: Identity
+    peer: InstanceIdentity
     sends: bytes
     """Key for what this side sends."""
     receives: bytes
@@ -69,9 +69,9 @@ M = TypeVar("M", _Hello, _Proof)
 class Connecting:
     """The side of the instance that has connected. `nonce` is NONCE_BYTES random bytes."""
 
-    def __init__(self, own: Identity, secret: bytes, nonce: bytes) -> None:
+    def __init__(self, own: InstanceIdentity, secret: bytes, nonce: bytes) -> None:
         self._own, self._secret = own, secret
-        self._peer: Identity
+        self._peer: InstanceIdentity
         self.hello = msgspec.json.encode(_Hello(PROTOCOL, *own, nonce.hex()))
         self._conversation = self.hello
 
@@ -91,10 +91,10 @@ class Connecting:
 class Accepting:
     """The side of the instance that has accepted the connection."""
 
-    def __init__(self, own: Identity, secret: bytes, nonce: bytes) -> None:
+    def __init__(self, own: InstanceIdentity, secret: bytes, nonce: bytes) -> None:
         self._own, self._secret, self._nonce = own, secret, nonce
         self._conversation = b""
-        self._peer: Identity
+        self._peer: InstanceIdentity
 
     def answer(self, hello: bytes) -> bytes:
         """Return the hello of this side. Raises PeerRefusedError."""
@@ -116,7 +116,7 @@ def refusal(reason: str) -> bytes:
     return msgspec.json.encode(_Refusal(reason))
 
 
-def _identity(message: bytes, own: Identity) -> Identity:
+def _identity(message: bytes, own: InstanceIdentity) -> InstanceIdentity:
     hello = _decode(message, _Hello)
     if hello.protocol != PROTOCOL:
         raise InstanceRefusedError(
@@ -126,7 +126,7 @@ def _identity(message: bytes, own: Identity) -> Identity:
         raise InstanceRefusedError(
             f"it is a gateway of the cluster {hello.cluster[:50]!r}, and this one of {own.cluster!r}"
         )
-    return Identity(hello.instance[:100], hello.cluster)
+    return InstanceIdentity(hello.instance[:100], hello.cluster)
 
 
 def _check(message: bytes, expected: bytes) -> None:

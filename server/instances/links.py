@@ -10,7 +10,7 @@ from common.clock import Clock
 from common.tasks import cancel, spawn
 from protocol.errors import DecodeError
 from server.instances.handshake import InstanceRefusedError
-from server.instances.messages import Client, ForwardedRequest, Kind, NotActiveError, encode_forwarded
+from server.instances.messages import ForwardedRequest, Kind, NotActiveError, encode_forwarded
 from server.instances.room import LARGEST_ANSWERS, Room
 from server.instances.stream import InstanceSecurity, InstanceStream, Message, connect
 
@@ -145,9 +145,7 @@ class InstanceLink:
 
     async def _send(self, request: ForwardedRequest) -> None:
         """Send all of the request, even if it is cancelled meanwhile: the peer would hold its part for ever."""
-        caller = request.caller
-        client = Client(caller.principal, caller.peer, caller.broker.id)
-        message = Message(Kind.REQUEST, request.id, encode_forwarded(request.frame, client))
+        message = Message(Kind.REQUEST, request.id, encode_forwarded(request.frame, request.caller))
         sending = asyncio.create_task(self._stream.send(message), name="request to a peer")
         try:
             await asyncio.shield(sending)

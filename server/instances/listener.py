@@ -9,9 +9,9 @@ import asyncio
 import logging
 import socket
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from common.accepting import Acceptor
 from common.address import Address
@@ -21,10 +21,9 @@ from common.tasks import cancel, spawn
 from common.tls import handshake_failure
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
-from server.dispatch.context import BrokerPort
-from server.dispatch.router import Caller
+from server.dispatch.context import Caller
 from server.instances.handshake import InstanceRefusedError
-from server.instances.messages import Client, Kind, NotActiveError, decode_forwarded
+from server.instances.messages import Kind, NotActiveError, decode_forwarded
 from server.instances.room import IN_FLIGHT, LARGEST_ANSWERS, LARGEST_REQUESTS, ByteBudget
 from server.instances.stream import (
     CHUNK,
@@ -36,7 +35,6 @@ from server.instances.stream import (
     accept,
 )
 from server.instances.switch import Switch
-from server.relay.session import RelayedBroker
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +56,7 @@ BACKLOG = 64
 class Endpoint(Protocol):
     """Answers forwarded requests; see `server.instances.listener.InstanceEndpoint`."""
 
-    async def answer(self, instance: str, number: int, frame: RequestFrame, client: Client) -> bytes: ...
+    async def answer(self, instance: str, number: int, frame: RequestFrame, caller: Caller) -> bytes: ...
 
     def give_up(self, instance: str, number: int) -> None: ...
 
@@ -194,8 +192,9 @@ class _Connection:
     async def _answer(self, message: Message) -> None:
         number = message.id
         try:
-            frame, client = decode_forwarded(message.data)
-            data = await self._endpoint.answer(self._stream.peer.instance, number, frame, client)
+            instance = self._stream.peer.instance
+            frame, caller = decode_forwarded(message.data, instance)
+            data = await self._endpoint.answer(instance, number, frame, caller)
             if len(data) > LARGEST_ANSWERS:
                 raise DecodeError(f"its answer has {len(data)} bytes, where {LARGEST_ANSWERS} are forwarded")
             answer = Message(Kind.ANSWER, number, data)
@@ -237,13 +236,13 @@ class InstanceEndpoint:
         self._answers: OrderedDict[tuple[str, int], asyncio.Task[bytes]] = OrderedDict()
         """Instance and id of the request -> its answer."""
 
-    async def answer(self, instance: str, number: int, frame: RequestFrame, client: Client) -> bytes:
+    async def answer(self, instance: str, number: int, frame: RequestFrame, caller: Caller) -> bytes:
         """Answer the request of an instance. Raises NotActiveError and DecodeError."""
         key = instance, number
         task = self._answers.get(key)
         if task is None:
             task = self._answers[key] = asyncio.create_task(
-                self._answer(instance, frame, client), name="forwarded request"
+                self._switch.answer_forwarded(frame, caller), name="forwarded request"
             )
             task.add_done_callback(lambda done: self._answered(key, done))
         # The request goes on when the connection on which it came is lost.
@@ -254,11 +253,6 @@ class InstanceEndpoint:
         task = self._answers.get((instance, number))
         if task is not None:
             task.cancel()
-
-    def _answer(self, instance: str, frame: RequestFrame, client: Client) -> Coroutine[Any, Any, bytes]:
-        broker = cast(BrokerPort, RelayedBroker(client.listener))
-        caller = Caller(broker, client.principal, client.address, via=instance)
-        return self._switch.answer_forwarded(frame, caller)
 
     def _answered(self, key: tuple[str, int], done: asyncio.Task[bytes]) -> None:
         failed = done.cancelled() or done.exception() is not None

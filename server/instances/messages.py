@@ -3,7 +3,7 @@
 from collections.abc import Awaitable
 from enum import IntEnum
 from struct import Struct, error
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -12,7 +12,8 @@ from common.json.models import decode_foreign
 from protocol.apis import find_api
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
-from server.dispatch.router import Caller
+from server.dispatch.context import BrokerPort, Caller
+from server.relay.session import RelayedBroker
 
 _LENGTH = Struct(">I")
 
@@ -34,15 +35,6 @@ class Kind(IntEnum):
     """The client of the request has gone: it should not be executed any more."""
 
 
-class Client(NamedTuple):
-    """The client of a forwarded request, as the instance knows it that received the request."""
-
-    principal: str
-    address: str
-    listener: int
-    """Id of the broker that the listener leads to."""
-
-
 class _Head(msgspec.Struct, frozen=True):
     api_key: int
     api_version: int
@@ -56,16 +48,24 @@ class _Head(msgspec.Struct, frozen=True):
 _HEAD = msgspec.json.Decoder(_Head)
 
 
-def encode_forwarded(frame: RequestFrame, client: Client) -> bytes:
+def encode_forwarded(frame: RequestFrame, caller: Caller) -> bytes:
     """Return the data of a REQUEST: the header as JSON after its length, and the body as the client has sent it."""
     head = msgspec.json.encode(
-        _Head(frame.api_key, frame.api_version, frame.correlation_id, frame.client_id, *client)
+        _Head(
+            frame.api_key,
+            frame.api_version,
+            frame.correlation_id,
+            frame.client_id,
+            caller.principal,
+            caller.peer,
+            caller.broker.id,
+        )
     )
     return b"".join((_LENGTH.pack(len(head)), head, frame.body))
 
 
-def decode_forwarded(data: bytes) -> tuple[RequestFrame, Client]:
-    """Return the request and its client. Raises DecodeError."""
+def decode_forwarded(data: bytes, instance: str) -> tuple[RequestFrame, Caller]:
+    """Return the request that the instance has forwarded, and who sent it there. Raises DecodeError."""
     try:
         (length,) = _LENGTH.unpack_from(data)
         head = decode_foreign(data[4 : 4 + length], _HEAD)
@@ -81,7 +81,8 @@ def decode_forwarded(data: bytes) -> tuple[RequestFrame, Client]:
         memoryview(data)[4 + length :],
         known,
     )
-    return frame, Client(head.principal, head.address, head.listener)
+    broker = cast(BrokerPort, RelayedBroker(head.listener))
+    return frame, Caller(broker, head.principal, head.address, via=instance)
 
 
 class NotActiveError(Exception):

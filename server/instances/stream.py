@@ -19,7 +19,7 @@ from server.instances.handshake import (
     NONCE_BYTES,
     Accepting,
     Connecting,
-    Identity,
+    InstanceIdentity,
     InstanceRefusedError,
     Session,
     refusal,
@@ -131,7 +131,7 @@ class InstanceSecurity(NamedTuple):
     not change them.
     """
 
-    identity: Callable[[], Identity]
+    identity: Callable[[], InstanceIdentity]
     """The instance, and its cluster as soon as it is known."""
     secret: bytes
     server_tls: SSLContext | None = None

@@ -27,9 +27,9 @@ from protocol.apis import ApiKey
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_within, exceeds
 from server.dispatch.configs import CONFIG_BOUNDS, CONFIG_REQUESTS, DEFAULT_BROKER, check_broker, key_of
-from server.dispatch.context import RowError
+from server.dispatch.context import Caller, RowError
 from server.dispatch.registry import ROUTES
-from server.dispatch.router import Caller, Refuse, awaited, too_large
+from server.dispatch.router import Refuse, awaited, too_large
 from server.driver.driver import DriverStoppedError
 from server.gateway.services import GatewayServices
 from server.instances.messages import ForwardedRequest, Forwarder, NotActiveError, TermLease

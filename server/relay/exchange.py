@@ -8,7 +8,7 @@ from typing import NamedTuple
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_response, encode_response, parse_response
 from protocol.schema import Response
-from server.dispatch.router import Caller
+from server.dispatch.context import Caller
 from server.relay.login import Login
 from server.relay.splitter import FrameAction
 
@@ -20,7 +20,7 @@ LARGEST_DECODED = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class ClientIdentity:
+class RelayedClient:
     """The client of a connection.
 
     `authenticated` is true from the start where the listener requires no SASL.
@@ -86,7 +86,7 @@ class Exchange(NamedTuple):
 PASSED = Exchange()
 """Relays request and answer unchanged."""
 
-Interceptor = Callable[[IncomingRequest, ClientIdentity], Exchange | int]
+Interceptor = Callable[[IncomingRequest, RelayedClient], Exchange | int]
 """Decides how a request is relayed. Returns a number when that many bytes of it are needed first.
 
 Raises DecodeError to close the connection.
@@ -139,7 +139,7 @@ def with_length(payload: bytes) -> bytes:
 def only_versions(versions: range, interceptor: Interceptor) -> Interceptor:
     """Return the interceptor for these versions; a request in another version closes the connection."""
 
-    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, client: RelayedClient) -> Exchange | int:
         if incoming.api_version not in versions:
             raise DecodeError(f"API key {incoming.api_key} version {incoming.api_version} is not served")
         return interceptor(incoming, client)

@@ -14,10 +14,10 @@ from protocol.messages.produce_response import ProduceResponse
 from protocol.messages.response_header import ResponseHeader
 from server.relay.exchange import (
     PASSED,
-    ClientIdentity,
     Exchange,
     IncomingRequest,
     Interceptor,
+    RelayedClient,
     buffered,
     with_length,
 )
@@ -52,7 +52,7 @@ LARGEST_HEAD = 70_000
 def produce(addresses: AdvertisedAddresses | None = None) -> Interceptor:
     """Return the interceptor of Produce. Without `addresses`, clients get the brokers' own."""
 
-    def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, _client: RelayedClient) -> Exchange | int:
         version = incoming.api_version
         try:
             acks = _acks(bytes(incoming.frame[:LARGEST_HEAD]), version)

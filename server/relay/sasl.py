@@ -12,7 +12,7 @@ from protocol.messages.sasl_authenticate_response import SaslAuthenticateRespons
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from server.dispatch.authorizer import unknown_principal
-from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, rewrite_answer, with_length
+from server.relay.exchange import Exchange, IncomingRequest, RelayedClient, rewrite_answer, with_length
 from server.relay.login import Login
 
 FRAMED_TOKENS = range(1, 2)
@@ -23,7 +23,7 @@ LARGEST = 512 * 1024
 """Bytes of the largest request before authentication (Kafka: sasl.server.max.receive.size)."""
 
 
-def handshake(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+def handshake(incoming: IncomingRequest, client: RelayedClient) -> Exchange | int:
     """Intercept SaslHandshake."""
     if missing := incoming.missing(LARGEST, "to authenticate"):
         return missing
@@ -36,7 +36,7 @@ def handshake(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | i
     return Exchange(finish=rewrite_answer(incoming, SaslHandshakeResponse, begin))
 
 
-def authenticate(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+def authenticate(incoming: IncomingRequest, client: RelayedClient) -> Exchange | int:
     """Intercept SaslAuthenticate."""
     if missing := incoming.missing(LARGEST, "to authenticate"):
         return missing

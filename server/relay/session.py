@@ -17,10 +17,9 @@ from protocol.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.counters import RelayCounters
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
-from server.dispatch.context import BrokerPort
-from server.dispatch.router import Caller
+from server.dispatch.context import BrokerPort, Caller
 from server.relay.brokers import HIGH_WATER, FlowControl, NoBrokerError, UpstreamBrokers, UpstreamConnection
-from server.relay.exchange import PASSED, ClientIdentity, FinishAnswer, IncomingRequest, Interceptors
+from server.relay.exchange import PASSED, FinishAnswer, IncomingRequest, Interceptors, RelayedClient
 from server.relay.sasl import LARGEST as LARGEST_TOKEN
 from server.relay.splitter import PASS, FrameAction, Splitter
 
@@ -66,7 +65,7 @@ class Relay(ServedConnection):
 
     _transport: asyncio.Transport
     _flow: FlowControl
-    _client: ClientIdentity
+    _client: RelayedClient
 
     def __init__(self, shared: RelayServices, broker: RelayedBroker, host: Host) -> None:
         super().__init__(host)
@@ -116,7 +115,7 @@ class Relay(ServedConnection):
         # Handlers of relayed requests use no more of the broker than its id.
         principal = UNKNOWN if self._shared.authenticates else ANONYMOUS
         caller = Caller(cast(BrokerPort, self._broker), principal, f"{host}:{port}")
-        self._client = ClientIdentity(caller, authenticated=not self._shared.authenticates)
+        self._client = RelayedClient(caller, authenticated=not self._shared.authenticates)
         self._flow = FlowControl(self._transport)
         self._connecting = asyncio.create_task(self._connect())
 

@@ -22,8 +22,9 @@ from protocol.messages.sasl_authenticate_response import SaslAuthenticateRespons
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from server.dispatch.authorizer import ANONYMOUS, AllowAll
+from server.dispatch.context import Caller
 from server.dispatch.registry import ROUTES
-from server.dispatch.router import Caller, refused
+from server.dispatch.router import refused
 from server.security.acls import AclAuthorizer
 from server.security.mechanisms import Exchange, InvalidTokenError, NewExchange, RefusedError
 from server.security.subjects import PrincipalMapping, distinguished_name

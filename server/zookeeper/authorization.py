@@ -21,8 +21,8 @@ from protocol.messages.metadata_request import MetadataRequest, MetadataRequestT
 from protocol.messages.metadata_response import MetadataResponse
 from protocol.schema import Request, Response
 from server.dispatch.authorizer import Operation, Resource, ResourceKind
-from server.dispatch.router import Caller
-from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
+from server.dispatch.context import Caller
+from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient, buffered
 
 METADATA_VERSION = 8
 SHUTDOWN_VERSION = 2
@@ -111,7 +111,7 @@ Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
 
 
 def ask_rights(
-    incoming: IncomingRequest, client: ClientIdentity, frame: RequestFrame, query: AnyQuery, answer: Answer
+    incoming: IncomingRequest, client: RelayedClient, frame: RequestFrame, query: AnyQuery, answer: Answer
 ) -> Exchange:
     """Send the query in place of a complete request, and `answer`'s frame in place of the broker's answer."""
 
@@ -125,7 +125,7 @@ def ask_rights(
 def with_rights(query: Callable[[RequestFrame], AnyQuery], answer: Answer) -> Interceptor:
     """Return the interceptor of requests that reassignd answers after a query."""
 
-    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, client: RelayedClient) -> Exchange | int:
         if not incoming.complete:
             return incoming.size
         frame = parse_request(bytes(incoming.frame))

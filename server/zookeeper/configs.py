@@ -24,16 +24,16 @@ from server.dispatch.configs import (
     is_own,
     key_of,
 )
-from server.dispatch.context import RowError
+from server.dispatch.context import Caller, RowError
 from server.dispatch.registry import ROUTES
-from server.dispatch.router import Caller, refused
+from server.dispatch.router import refused
 from server.relay.exchange import (
     LARGEST_DECODED,
     PASSED,
-    ClientIdentity,
     Exchange,
     IncomingRequest,
     Interceptor,
+    RelayedClient,
 )
 from server.zookeeper.authorization import Answer, ask_rights, operations_query
 from server.zookeeper.endpoint import ControllerEndpoint
@@ -46,7 +46,7 @@ def configs(own_id: int, endpoint: ControllerEndpoint, answer: Answer) -> Interc
     own_node = ResourceType.BROKER, str(own_id)
     marks = (str(own_id).encode(), OWN_PREFIX.encode())
 
-    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, client: RelayedClient) -> Exchange | int:
         if incoming.api_version not in ROUTES[incoming.api_key].versions:
             return PASSED
         if missing := incoming.missing(LARGEST_DECODED, "for configs"):

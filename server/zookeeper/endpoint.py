@@ -25,8 +25,9 @@ from protocol.messages.alter_user_scram_credentials_response import (
     AlterUserScramCredentialsResult,
 )
 from server.dispatch.authorizer import CLUSTER, Operation
+from server.dispatch.context import Caller
 from server.dispatch.registry import ROUTES
-from server.dispatch.router import Caller, Router, refused
+from server.dispatch.router import Router, refused
 from server.handlers import load
 from server.security.scram_credentials import BOUNDS, changes_of, users_in
 

@@ -27,11 +27,11 @@ from server.dispatch.registry import ROUTES
 from server.relay.exchange import (
     LARGEST_DECODED,
     PASSED,
-    ClientIdentity,
     Exchange,
     IncomingRequest,
     Interceptor,
     Interceptors,
+    RelayedClient,
     only_versions,
     rewrite_answer,
 )
@@ -95,7 +95,7 @@ def _topics(endpoint: ControllerEndpoint, frame: RequestFrame) -> Iterable[str]:
     return [*request.topic_names, *(name for name in named if name is not None)]
 
 
-def _api_versions(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange:
+def _api_versions(incoming: IncomingRequest, _client: RelayedClient) -> Exchange:
     api = find_api(ApiKey.API_VERSIONS)
     # An unknown version passes. The broker may not know it either; then it says so, and the client retries.
     if api is None or incoming.api_version not in api.versions:
@@ -116,7 +116,7 @@ LOG_DIR = "reassignd"
 """Log directory without topics. Java's Admin treats a response without directories as a refusal."""
 
 
-def log_dirs(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange | int:
+def log_dirs(incoming: IncomingRequest, _client: RelayedClient) -> Exchange | int:
     """Intercept DescribeLogDirs: the broker is asked for no topics."""
     if incoming.api_version not in _versions(ApiKey.DESCRIBE_LOG_DIRS):
         return PASSED
@@ -148,7 +148,7 @@ def emptied(
 ) -> Interceptor:
     """Return an interceptor that applies `empty` to the response."""
 
-    def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange:
+    def intercept(incoming: IncomingRequest, _client: RelayedClient) -> Exchange:
         return (
             Exchange(finish=rewrite_answer(incoming, response_class, empty))
             if incoming.api_version in _versions(key)

@@ -17,7 +17,7 @@ from protocol.apis import find_api
 from protocol.codec.wire import codec, schema_of
 from server.dispatch.authorizer import ANONYMOUS, AllowAll
 from server.dispatch.cache import BodyCache, Encoded
-from server.dispatch.context import Context, Services
+from server.dispatch.context import Caller, Context, Services
 from server.dispatch.registry import ROUTES
 from server.handlers import load
 
@@ -66,9 +66,7 @@ class LocalNetwork:
             self._services,
             self._services.state,
             self._services.authorizer,
-            broker,
-            ANONYMOUS,
-            "local",
+            Caller(broker, ANONYMOUS, "local"),
             "test",
             version,
         )

@@ -41,7 +41,7 @@ from server.dispatch.authorizer import (
     topic,
 )
 from server.dispatch.cache import BodyCache
-from server.dispatch.context import Context, Services
+from server.dispatch.context import Caller, Context, Services
 from server.dispatch.registry import ROUTES
 from server.security.acls import AclAuthorizer
 from tests.frames import decode_response
@@ -213,9 +213,7 @@ def context(
         shared,
         shared.state,
         shared.authorizer,
-        broker or FakeBroker(),
-        ANONYMOUS,
-        "10.0.0.9:4711",
+        Caller(broker or FakeBroker(), ANONYMOUS, "10.0.0.9:4711"),
         "me",
         version,
     )

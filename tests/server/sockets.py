@@ -15,7 +15,8 @@ from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.counters import Counters
-from server.dispatch.router import Caller, Router
+from server.dispatch.context import Caller
+from server.dispatch.router import Router
 from server.handlers import load
 from tests.builders import InMemoryController, partition
 from tests.server.fakes import FakeBroker, FakeClient, services

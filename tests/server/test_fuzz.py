@@ -24,9 +24,9 @@ from protocol.frames import RequestFrame, parse_response
 from server.counters import Counters
 from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer
 from server.dispatch.cache import BodyCache
-from server.dispatch.context import Services
+from server.dispatch.context import Caller, Services
 from server.dispatch.registry import ROUTES
-from server.dispatch.router import Caller, Router
+from server.dispatch.router import Router
 from tests.backends.harness import EmbeddedHarness
 from tests.frames import decode_response
 from tests.server.fakes import NOBODY

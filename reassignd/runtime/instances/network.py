@@ -20,7 +20,7 @@ from reassignd.runtime.listeners.tls import PinnedCertificate, checked_server_co
 from server.api.other_instances import IdentitySigner
 from server.api.proxy import ActiveProxy
 from server.dispatch.router import Refuse
-from server.instances.handshake import SHORTEST_SECRET, Identity
+from server.instances.handshake import SHORTEST_SECRET, InstanceIdentity
 from server.instances.links import InstanceLinks
 from server.instances.listener import InstanceEndpoint, InstanceListener, OnStatus
 from server.instances.stream import ClientTls, InstanceSecurity
@@ -52,7 +52,9 @@ class InstanceNetwork:
         server_tls, client_tls = _tls(
             settings.gateway_peer_tls_certificate_file, settings.gateway_peer_tls_key_file
         )
-        security = InstanceSecurity(lambda: Identity(instance, cluster_id()), secret, server_tls, client_tls)
+        security = InstanceSecurity(
+            lambda: InstanceIdentity(instance, cluster_id()), secret, server_tls, client_tls
+        )
         self._links = InstanceLinks(security, clock, status)
         self.switch = Switch(self._links, refuse, clock, off_loop)
         self._listener = InstanceListener(InstanceEndpoint(self.switch), security, clock, on_status)

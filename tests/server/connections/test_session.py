@@ -16,7 +16,7 @@ from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from server.connections.client_connection import ConnectionLimits
 from server.connections.session import Session
-from server.dispatch.router import Caller
+from server.dispatch.context import Caller
 from server.driver.driver import DriverStoppedError
 from server.security.login import OPEN, Gate, LoginRules
 from server.security.mechanisms import PlainExchange

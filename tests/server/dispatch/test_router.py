@@ -35,9 +35,9 @@ from protocol.messages.metadata_response import (
 from server.counters import Counters
 from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer, Operation
 from server.dispatch.cache import Encoded
-from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.context import LARGE_ROWS, Caller, Context
 from server.dispatch.registry import ROUTES, AnyRoute
-from server.dispatch.router import Caller, Router, is_large, refused
+from server.dispatch.router import Router, is_large, refused
 from server.driver.driver import DriverStoppedError
 from server.handlers import load
 from tests.server.fakes import NOBODY, FakeBroker, FakeClient, FakeDriver, services
@@ -135,7 +135,7 @@ async def test_the_handler_gets_the_principal() -> None:
         return ElectLeadersResponse()
 
     await Rig(route(handle)).answer(elections(), 2)
-    assert seen[0][3:] == (CALLER.broker, ANONYMOUS, "10.0.0.9:4711", "me", 2, "")
+    assert seen[0][3:] == (CALLER, "me", 2)
 
 
 async def test_the_authorizer_of_a_request_replaces_the_clusters() -> None:

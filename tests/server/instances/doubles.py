@@ -8,7 +8,8 @@ from common.clock import ManualClock
 from common.off_loop import InlineExecutor
 from protocol.frames import RequestFrame, encode_request, parse_request, parse_response
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from server.dispatch.router import Caller, refused
+from server.dispatch.context import Caller
+from server.dispatch.router import refused
 from server.handlers import load
 from server.instances.messages import ForwardedRequest
 from server.instances.switch import Switch

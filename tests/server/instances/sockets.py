@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from common.address import Address
 from common.clock import Clock, RealClock
 from protocol.frames import RequestFrame
-from server.instances.handshake import Identity
+from server.dispatch.context import Caller
+from server.instances.handshake import InstanceIdentity
 from server.instances.links import InstanceLinks
 from server.instances.listener import Endpoint, InstanceListener, OnStatus
-from server.instances.messages import Client
 from server.instances.stream import InstanceSecurity
 
 SECRET = b"the secret of all instances"
@@ -18,20 +18,20 @@ LOOPBACK = Address("127.0.0.1", 0)
 
 
 def security(name: str, secret: bytes = SECRET, cluster: str = "cluster") -> InstanceSecurity:
-    return InstanceSecurity(lambda: Identity(name, cluster), secret)
+    return InstanceSecurity(lambda: InstanceIdentity(name, cluster), secret)
 
 
 @dataclass
 class Echo:
     """An endpoint that answers with the client and the body, or raises `error`."""
 
-    asked: list[tuple[str, int, RequestFrame, Client]] = field(default_factory=list)
+    asked: list[tuple[str, int, RequestFrame, Caller]] = field(default_factory=list)
     error: Exception | None = None
     larger: int = 0
     """Bytes that are added to answers."""
 
-    async def answer(self, instance: str, number: int, frame: RequestFrame, client: Client) -> bytes:
-        self.asked.append((instance, number, frame, client))
+    async def answer(self, instance: str, number: int, frame: RequestFrame, caller: Caller) -> bytes:
+        self.asked.append((instance, number, frame, caller))
         if self.error is not None:
             raise self.error
         return b"answer to " + bytes(frame.body) + b"." * self.larger

@@ -7,18 +7,18 @@ from server.instances.handshake import (
     PROTOCOL,
     Accepting,
     Connecting,
-    Identity,
+    InstanceIdentity,
     InstanceRefusedError,
     Session,
     refusal,
 )
 
 SECRET = b"the secret of all instances"
-FIRST, SECOND = Identity("first", "cluster"), Identity("second", "cluster")
+FIRST, SECOND = InstanceIdentity("first", "cluster"), InstanceIdentity("second", "cluster")
 NONCES = b"1" * 32, b"2" * 32
 
 
-def sides(*secrets: bytes, second: Identity = SECOND) -> tuple[Connecting, Accepting]:
+def sides(*secrets: bytes, second: InstanceIdentity = SECOND) -> tuple[Connecting, Accepting]:
     one, other = secrets or (SECRET, SECRET)
     return Connecting(FIRST, one, NONCES[0]), Accepting(second, other, NONCES[1])
 
@@ -68,12 +68,12 @@ def test_a_recorded_proof_is_worth_nothing_in_another_conversation() -> None:
 
 
 def test_an_instance_of_another_cluster_is_refused_by_both_sides() -> None:
-    connecting, accepting = sides(second=Identity("second", "another"))
+    connecting, accepting = sides(second=InstanceIdentity("second", "another"))
     with pytest.raises(InstanceRefusedError, match="it is a gateway of the cluster 'cluster'"):
         accepting.answer(connecting.hello)
     hello = Accepting(SECOND, SECRET, NONCES[1]).answer(connecting.hello)
     with pytest.raises(InstanceRefusedError, match="and this one of 'another'"):
-        Connecting(Identity("first", "another"), SECRET, NONCES[0]).prove(hello)
+        Connecting(InstanceIdentity("first", "another"), SECRET, NONCES[0]).prove(hello)
 
 
 @pytest.mark.parametrize("version", [PROTOCOL - 1, PROTOCOL + 1])

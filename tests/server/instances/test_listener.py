@@ -10,16 +10,18 @@ import pytest
 from common.address import Address
 from common.clock import ManualClock, settle
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from server.dispatch.context import Caller
 from server.instances import listener as module
 from server.instances.links import PING_SECONDS, SILENCE_SECONDS
 from server.instances.listener import InstanceEndpoint
-from server.instances.messages import Client, Kind, NotActiveError, encode_forwarded
+from server.instances.messages import Kind, NotActiveError, encode_forwarded
 from server.instances.stream import Message, connect
+from tests.server.fakes import FakeBroker
 from tests.server.instances.doubles import LIST, FakePeers, Instance, frame_of
 from tests.server.instances.sockets import Echo, linked, listening, security
 from tests.server.instances.test_links import Hanging, request
 
-ORDER = encode_forwarded(request().frame, Client("User:alice", "10.0.0.9:4711", 1))
+ORDER = encode_forwarded(request().frame, Caller(FakeBroker(1), "User:alice", "10.0.0.9:4711"))
 
 
 async def raw(address: Address, data: bytes) -> bytes:
@@ -180,7 +182,7 @@ async def test_answers_in_progress_are_lost_when_the_listener_closes() -> None:
 
 
 FRAME = frame_of(LIST)
-CLIENT = Client("User:alice", "10.0.0.9:4711", 2)
+CALLER = Caller(FakeBroker(2), "User:alice", "10.0.0.9:4711", via="standby")
 
 
 @pytest.fixture
@@ -192,29 +194,28 @@ def active() -> Instance:
 
 
 async def test_a_request_is_answered_for_its_client(active: Instance) -> None:
-    assert b"first" in await InstanceEndpoint(active.switch).answer("standby", 1, FRAME, CLIENT)
+    assert b"first" in await InstanceEndpoint(active.switch).answer("standby", 1, FRAME, CALLER)
     (caller,) = active.own.callers
-    assert (caller.principal, caller.peer, caller.broker.id) == CLIENT
-    assert caller.via == "standby"
+    assert caller == CALLER
 
 
 async def test_a_request_that_is_forwarded_again_gets_the_first_answer(active: Instance) -> None:
     endpoint = InstanceEndpoint(active.switch)
-    first = await endpoint.answer("standby", 1, FRAME, CLIENT)
-    assert await endpoint.answer("standby", 1, FRAME, CLIENT) == first
+    first = await endpoint.answer("standby", 1, FRAME, CALLER)
+    assert await endpoint.answer("standby", 1, FRAME, CALLER) == first
     assert len(active.own.answered) == 1
-    await endpoint.answer("standby", 2, FRAME, CLIENT)
-    await endpoint.answer("another standby", 1, FRAME, CLIENT)
+    await endpoint.answer("standby", 2, FRAME, CALLER)
+    await endpoint.answer("another standby", 1, FRAME, CALLER)
     assert len(active.own.answered) == 3
 
 
 async def test_a_request_goes_on_when_its_connection_is_lost(active: Instance) -> None:
     endpoint = InstanceEndpoint(active.switch)
     active.lease.valid = False
-    lost = asyncio.create_task(endpoint.answer("standby", 1, FRAME, CLIENT))
+    lost = asyncio.create_task(endpoint.answer("standby", 1, FRAME, CALLER))
     await settle()
     lost.cancel()
-    again = asyncio.create_task(endpoint.answer("standby", 1, FRAME, CLIENT))
+    again = asyncio.create_task(endpoint.answer("standby", 1, FRAME, CALLER))
     await settle()
     active.lease.valid = True
     await active.clock.advance(1)
@@ -224,7 +225,7 @@ async def test_a_request_goes_on_when_its_connection_is_lost(active: Instance) -
 
 async def test_a_request_that_is_given_up_is_not_executed(active: Instance) -> None:
     endpoint = InstanceEndpoint(active.switch)
-    asked = asyncio.create_task(endpoint.answer("standby", 1, FRAME, CLIENT))
+    asked = asyncio.create_task(endpoint.answer("standby", 1, FRAME, CALLER))
     await asyncio.sleep(0)
     endpoint.give_up("standby", 1)
     endpoint.give_up("standby", 2)
@@ -235,9 +236,9 @@ async def test_a_request_that_is_given_up_is_not_executed(active: Instance) -> N
 
 async def test_giving_up_an_executed_request_changes_nothing(active: Instance) -> None:
     endpoint = InstanceEndpoint(active.switch)
-    first = await endpoint.answer("standby", 1, FRAME, CLIENT)
+    first = await endpoint.answer("standby", 1, FRAME, CALLER)
     endpoint.give_up("standby", 1)
-    assert await endpoint.answer("standby", 1, FRAME, CLIENT) == first
+    assert await endpoint.answer("standby", 1, FRAME, CALLER) == first
     assert len(active.own.answered) == 1
 
 
@@ -245,17 +246,17 @@ async def test_a_request_that_was_not_executed_can_be_sent_again(active: Instanc
     endpoint = InstanceEndpoint(active.switch)
     active.switch.nobody()
     with pytest.raises(NotActiveError):
-        await endpoint.answer("standby", 1, FRAME, CLIENT)
+        await endpoint.answer("standby", 1, FRAME, CALLER)
     active.lead()
-    assert b"first" in await endpoint.answer("standby", 1, FRAME, CLIENT)
+    assert b"first" in await endpoint.answer("standby", 1, FRAME, CALLER)
 
 
 async def test_few_and_small_answers_are_kept(active: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 2)
     endpoint = InstanceEndpoint(active.switch)
     for number in range(10):
-        await endpoint.answer("standby", number, FRAME, CLIENT)
+        await endpoint.answer("standby", number, FRAME, CALLER)
     assert len(endpoint._answers) == 2
     monkeypatch.setattr(module, "LARGEST_KEPT", 1)
-    await endpoint.answer("standby", 11, FRAME, CLIENT)
+    await endpoint.answer("standby", 11, FRAME, CALLER)
     assert len(endpoint._answers) == 2

@@ -15,7 +15,7 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsTopics,
 )
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
-from server.dispatch.router import Caller
+from server.dispatch.context import Caller
 from server.driver.driver import DriverStoppedError
 from server.instances.messages import NotActiveError
 from server.instances.switch import GRACE_SECONDS, HOLD_SECONDS, hold_seconds

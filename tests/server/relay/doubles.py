@@ -8,8 +8,8 @@ from common.address import Address
 from protocol.codec.wire import schema_of
 from protocol.frames import RequestFrame, encode_request, encode_response, parse_request, parse_response
 from server.dispatch.authorizer import ANONYMOUS
-from server.dispatch.router import Caller
-from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor
+from server.dispatch.context import Caller
+from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient
 from server.relay.splitter import FrameAction
 from tests.frames import decode_response
 from tests.server.fakes import FakeBroker
@@ -29,8 +29,8 @@ class FakePorts:
         return Address("gate", 9000 + broker) if broker in self.known else None
 
 
-def client(*, authenticated: bool = True) -> ClientIdentity:
-    return ClientIdentity(Caller(FakeBroker(), ANONYMOUS, "10.0.0.9:4711"), authenticated)
+def client(*, authenticated: bool = True) -> RelayedClient:
+    return RelayedClient(Caller(FakeBroker(), ANONYMOUS, "10.0.0.9:4711"), authenticated)
 
 
 def incoming_part(payload: bytes, size: int | None = None) -> IncomingRequest:
@@ -51,7 +51,7 @@ class Talk:
     """One request that an interceptor handles, and its answer."""
 
     def __init__(
-        self, rule: Interceptor, request: Any, version: int, who: ClientIdentity | None = None
+        self, rule: Interceptor, request: Any, version: int, who: RelayedClient | None = None
     ) -> None:
         self.incoming = incoming(request, version)
         self.version = version

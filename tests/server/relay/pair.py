@@ -9,7 +9,7 @@ from protocol.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits
 from server.counters import RelayCounters
 from server.relay.brokers import NoBrokerError, UpstreamBrokers, UpstreamConnection
-from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
+from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient, buffered
 from server.relay.session import Relay, RelayedBroker, RelayServices
 from tests.server.fakes import FakeHost, FakeTransport
 from tests.server.rig import settle
@@ -81,7 +81,7 @@ class Rig:
     def _wait(self) -> Awaitable[bytes]:
         return self.later
 
-    def _refuse(self, incoming: IncomingRequest, client: ClientIdentity) -> Exchange:
+    def _refuse(self, incoming: IncomingRequest, client: RelayedClient) -> Exchange:
         raise DecodeError("not served")
 
     def ask(self, *requests: bytes) -> None:

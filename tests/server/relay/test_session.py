@@ -11,7 +11,7 @@ from protocol.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
 from server.driver.driver import DriverStoppedError
-from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest
+from server.relay.exchange import Exchange, IncomingRequest, RelayedClient
 from server.relay.sasl import LARGEST as LARGEST_TOKEN
 from tests.server.relay.pair import (
     CHANGED,
@@ -150,7 +150,7 @@ async def test_large_requests_before_authentication_are_refused(caplog: pytest.L
 async def test_the_principal_is_unknown_before_authentication(authenticates: bool, principal: str) -> None:
     seen: list[str] = []
 
-    def look(incoming: IncomingRequest, client: ClientIdentity) -> Exchange:
+    def look(incoming: IncomingRequest, client: RelayedClient) -> Exchange:
         seen.append(client.caller.principal)
         return Exchange()
 
@@ -302,7 +302,7 @@ async def test_a_cancelled_answer_closes_the_connection_without_log_line(
     assert closings(caplog) == []
 
 
-def broken(incoming: IncomingRequest, client: ClientIdentity) -> Exchange:
+def broken(incoming: IncomingRequest, client: RelayedClient) -> Exchange:
     raise RuntimeError("bug")
 
 

@@ -15,7 +15,7 @@ from protocol.messages.sasl_authenticate_response import SaslAuthenticateRespons
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from server.dispatch.authorizer import ANONYMOUS, CLUSTER, AllowAll, topic
-from server.dispatch.router import Caller
+from server.dispatch.context import Caller
 from server.handlers import load
 from server.security.acls import AclAuthorizer
 from server.security.login import (

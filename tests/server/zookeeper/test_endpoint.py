@@ -28,9 +28,8 @@ from protocol.messages.alter_user_scram_credentials_response import AlterUserScr
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.schema import Request
 from server.dispatch.authorizer import ANONYMOUS, Operation
-from server.dispatch.context import BrokerPort
+from server.dispatch.context import BrokerPort, Caller
 from server.dispatch.registry import ROUTES
-from server.dispatch.router import Caller
 from server.zookeeper.authorization import Rights
 from server.zookeeper.endpoint import (
     ANSWERED,
