@@ -14,10 +14,10 @@ from tests.reassignd.test_embedded import QUICK, idle, move
 ON = {"traces.exporter": "otlp"}
 
 
-def test_without_the_setting_opentelemetry_is_not_imported() -> None:
+def test_without_their_settings_traces_and_logins_import_no_library() -> None:
     program = (
-        "import sys, reassignd.cli, reassignd.runtime.serve, reassignd.embedded;"
-        " print('opentelemetry' in sys.modules)"
+        "import sys, reassignd.cli, reassignd.runtime.serve, reassignd.runtime.gateway, reassignd.embedded;"
+        " print(any(name in sys.modules for name in ('opentelemetry', 'scramp', 'asn1crypto', 'jwt')))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "False\n"
