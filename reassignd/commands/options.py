@@ -1,35 +1,15 @@
-"""Options shared by the commands, the client of commands that use a running server, and where Spark runs."""
+"""Options shared by the commands, and the client of commands that use a running server."""
 
 import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import click
 
 from common.rates import read_rate
-from planner.spark import LOCAL, obstacle, submitted
 from reassignd.errors import CommandError
-
-
-def rate(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    """Read the value of an option: a rate from one byte per second on."""
-    if text is None:
-        return None
-    try:
-        found = read_rate(text)
-    except ValueError as error:
-        raise click.BadParameter(f"'{text}', {error}") from error
-    if not 1 <= found < 2**63:
-        raise click.BadParameter(f"'{text}', expected at least 1 byte per second")
-    return found
-
-
-def rate_or_none(context: click.Context, parameter: click.Parameter, text: str) -> int | None:
-    """Read the value of an argument: a rate, or the word none."""
-    return None if text == "none" else rate(context, parameter, text)
-
 
 R = TypeVar("R")
 
@@ -156,39 +136,19 @@ def read_plan_file(path: Path) -> bytes:
         raise CommandError(f"cannot read {path}: {error.strerror}") from error
 
 
-REMOTE = click.option("--remote", metavar="sc://HOST:PORT", help="Spark Connect server, instead of a master.")
+def rate(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    """Read the value of an option: a rate from one byte per second on."""
+    if text is None:
+        return None
+    try:
+        found = read_rate(text)
+    except ValueError as error:
+        raise click.BadParameter(f"'{text}', {error}") from error
+    if not 1 <= found < 2**63:
+        raise click.BadParameter(f"'{text}', expected at least 1 byte per second")
+    return found
 
 
-class Where(NamedTuple):
-    """A Spark master or a Spark Connect server.
-
-    Without both, and outside of spark-submit, Spark is not asked for.
-    """
-
-    master: str | None = None
-    remote: str | None = None
-
-    @property
-    def asked(self) -> bool:
-        """Whether Spark is asked for."""
-        return any(self) or submitted()
-
-    def check(self) -> None:
-        """Raise CommandError if something must be installed first."""
-        if (reason := obstacle(self.remote or self.master or LOCAL)) is not None:
-            raise CommandError(f"no Spark: {reason}")
-
-
-def with_spark(master_help: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Add --master and --remote to a command, and pass them as `where`."""
-
-    def decorate(command: Callable[..., R]) -> Callable[..., R]:
-        @wraps(command)
-        def run(*arguments: object, master: str | None, remote: str | None, **values: object) -> R:
-            if None not in (master, remote):
-                raise click.UsageError("--master and --remote cannot be used together")
-            return command(*arguments, where=Where(master, remote), **values)
-
-        return click.option("--master", metavar="URL", help=master_help)(REMOTE(run))
-
-    return decorate
+def rate_or_none(context: click.Context, parameter: click.Parameter, text: str) -> int | None:
+    """Read the value of an argument: a rate, or the word none."""
+    return None if text == "none" else rate(context, parameter, text)

@@ -1,6 +1,9 @@
-"""The command `plan`: forecast a reassignment before it starts."""
+"""The command `plan`: forecast a reassignment before it starts; and the options that say where Spark runs."""
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -9,10 +12,9 @@ from common.wording import counted, missing
 from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, PlanLimits, parse_limits
 from planner.plan import BANDWIDTH, Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.snapshot import read_snapshot
-from planner.spark import MAX_INLINE_PARTITIONS, running, schedule_of
+from planner.spark import LOCAL, MAX_INLINE_PARTITIONS, obstacle, running, schedule_of, submitted
 from planner.step_table import schedule
 from reassignd.commands.forecast_text import copy_lines
-from reassignd.commands.options import Where, with_spark
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
 
@@ -23,6 +25,45 @@ OPTIONAL_PACKAGES = {"pyarrow", "pyspark", "py4j"}
 """Packages that only `plan` needs; they are not dependencies of the server."""
 
 FILE = click.Path(path_type=Path)
+
+R = TypeVar("R")
+
+REMOTE = click.option("--remote", metavar="sc://HOST:PORT", help="Spark Connect server, instead of a master.")
+
+
+class Where(NamedTuple):
+    """A Spark master or a Spark Connect server.
+
+    Without both, and outside of spark-submit, Spark is not asked for.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether Spark is asked for."""
+        return any(self) or submitted()
+
+    def check(self) -> None:
+        """Raise CommandError if something must be installed first."""
+        if (reason := obstacle(self.remote or self.master or LOCAL)) is not None:
+            raise CommandError(f"no Spark: {reason}")
+
+
+def with_spark(master_help: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Add --master and --remote to a command, and pass them as `where`."""
+
+    def decorate(command: Callable[..., R]) -> Callable[..., R]:
+        @wraps(command)
+        def run(*arguments: object, master: str | None, remote: str | None, **values: object) -> R:
+            if None not in (master, remote):
+                raise click.UsageError("--master and --remote cannot be used together")
+            return command(*arguments, where=Where(master, remote), **values)
+
+        return click.option("--master", metavar="URL", help=master_help)(REMOTE(run))
+
+    return decorate
 
 
 def _limits(_: click.Context, __: click.Parameter, text: str) -> PlanLimits:

@@ -28,7 +28,8 @@ from reassignd.commands.forecast_text import (
     schedule_lines,
     within_schedule,
 )
-from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, Where, rate, with_client, with_spark
+from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, rate, with_client
+from reassignd.commands.plan import Where, with_spark
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
 from reassignd.commands.text import columns, echo
 from reassignd.errors import CommandError

@@ -11,6 +11,8 @@ from planner.snapshot import write_snapshot
 from planner.step_table import schedule
 from reassignd.cli import main
 from reassignd.commands import plan as plan_command
+from reassignd.commands.plan import Where
+from reassignd.errors import CommandError
 from tests.planner.builders import cluster, partition
 
 
@@ -137,3 +139,17 @@ def test_limits_have_letters_or_names_of_configs(
     assert main([*arguments, "--limits", limits]) == 0
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert (summary["limits"]["r"], summary["limits"]["p"]) == (1, 2)
+
+
+def test_spark_is_asked_for_by_an_option_or_by_spark_submit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not Where().asked
+    assert Where(master="local").asked
+    assert Where(remote="sc://localhost").asked
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert Where().asked
+
+
+def test_what_must_be_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reassignd.commands.plan.obstacle", lambda url: f"Java for {url}")
+    with pytest.raises(CommandError, match=r"no Spark: Java for local\[\*\]"):
+        Where().check()
