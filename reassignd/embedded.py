@@ -30,7 +30,8 @@ from reassignd.config.parts import embedded_defaults
 from reassignd.config.settings import EMBEDDED
 from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import ConfigError
-from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.assembly import Assembly
+from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.embedded_cluster import ServedEmbedded
 from reassignd.runtime.served_cluster import Hooks
 from reassignd.runtime.storage.identity import cluster_id, new_id

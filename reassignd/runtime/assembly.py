@@ -1,4 +1,6 @@
-"""The composition root of a cluster: state, store, driver, router, API and metrics, around a served cluster.
+"""The composition root of a cluster: state, store, driver and router around a served cluster.
+
+`reassignd.runtime.background` has what computes beside them, the API and metrics.
 
 The embedded cluster and the gateway have one assembly for the life of the process, ZooKeeper mode one for
 each term.
@@ -12,28 +14,19 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from backends.sqlite.datadir import StoreError
-from common.clock import Clock, RealClock, wall_clock
-from common.off_loop import WorkerThread
-from common.tasks import Turns, cancel, spawn
-from controller.execution.throttle import throttle_rate
+from common.clock import Clock, RealClock
+from common.tasks import cancel, spawn
 from controller.machine import decide
 from controller.messages.event import AnyEvent, Event, Reply
 from controller.model.cluster import TopicPartition
 from controller.ports import Store
 from controller.state.state import Decision, State
-from planner.spark import obstacle
-from reassignd import __version__
 from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
+from reassignd.runtime.background import Background, ProcessParts
 from reassignd.runtime.served_cluster import BuildCluster, Hooks
-from reassignd.runtime.storage.retention import AgeClock, AuditStore, Retention, prune_periodically
-from reassignd.workers.processes import HelperProcess, compute, review, solver_obstacle
-from reassignd.workers.spark_planning import ClusterRates, SparkPlanning, SparkUse
-from reassignd.workers.spark_worker import worker
-from server.api.shared.forecasts import Reviews
-from server.api.shared.proposals import ProposalStore
+from reassignd.runtime.storage.retention import AgeClock, Retention, prune_periodically
 from server.audit.trail import AuditTrail
-from server.counters import Counters
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.router import Router
@@ -41,42 +34,13 @@ from server.driver.driver import Driver, OnDecision
 from server.driver.journal import Journal, report_progress_periodically
 from server.events.hub import EventHub
 from server.handlers import load
-from server.metrics.kafka_names import hidden_prefixes
-from server.metrics.sources import Sources
-from server.metrics.waiting_ages import WaitingAges
-from server.progress.counts import JobCounts
-from server.progress.progress import Progress
 from server.security.acls import AclAuthorizer
 
 # What only HTTP and several instances need is imported when it is used: tests start clusters without it.
 if TYPE_CHECKING:
-    from reassignd.runtime.presence import Presence
     from reassignd.runtime.runtime import HttpContent
-    from reassignd.tracing.job_spans import Traces
     from server.api.shared.call import ApiServices
     from server.metrics.exposition import Metrics
-
-SPARK_SECONDS = 900.0
-"""Time limit of a plan on Spark. A million partitions take a minute."""
-
-
-class ProcessParts(NamedTuple):
-    """The parts that all assemblies of a process share. `close` is to be called after the last assembly."""
-
-    off_loop: WorkerThread
-    stats: Counters
-    audit: AuditStore | None = None
-    """None without an audit log: in ZooKeeper mode without `audit.dir`."""
-    instances: Presence | None = None
-    """This instance and others; None without a state topic."""
-    traces: Traces | None = None
-    """None while `traces.exporter=none`."""
-
-    def close(self) -> None:
-        """End the worker thread, and send the last spans for a limited time."""
-        self.off_loop.close()
-        if self.traces is not None:
-            self.traces.close()
 
 
 class Failure(NamedTuple):
@@ -122,16 +86,7 @@ class Assembly:
         self.router = self._new_router(cluster_id)
         self.served.serve(self.router, parts.stats)
         self._retention = _retention(settings)
-        self._spark = self._new_spark_planning(settings)
-        self._proposals = ProposalStore(
-            compute, solver_obstacle, wall_clock, self._clock, self.served.bandwidth
-        )
-        turns = Turns(lambda: self._driver.is_busy or parts.off_loop.is_busy)
-        self._progress = Progress(state, self.served.sizes, totals=parts.stats.copied, turns=turns)
-        self._counts = JobCounts(state)
-        self._waits = WaitingAges(
-            state, lambda: self._counts.tally(self._progress.stalled), self._clock, turns
-        )
+        self._background = Background(settings, state, self.served, self._driver, parts, self._clock)
         self._tasks: list[asyncio.Task[None]] = []
 
     def submit(self, event: Event[Reply]) -> Awaitable[Reply]:
@@ -153,9 +108,7 @@ class Assembly:
         self._tasks = [
             spawn(prune_periodically(self.served, self._retention, jobs_age, self._clock), "pruning"),
             spawn(report_progress_periodically(self.state, self._clock), "progress"),
-            spawn(self._progress.run(), "bytes"),
-            spawn(self._waits.run(), "waiting times"),
-            spawn(self._spark.run(), "planning on Spark"),
+            *self._background.start(),
         ]
         if self._audit is not None and self._parts.instances is None:
             # Several instances trim their copies themselves, also as standbys.
@@ -175,7 +128,7 @@ class Assembly:
         self.is_serving = False
         self._events.stop()
         await cancel(*self._tasks)
-        await self._proposals.close()
+        await self._background.close()
         await self.served.stop()
         await self._driver.stop()
 
@@ -242,69 +195,15 @@ class Assembly:
         )
         return Router(services, self._parts.stats, load())
 
-    def _new_spark_planning(self, settings: Settings) -> SparkPlanning:
-        master, served = settings.planner_spark_master, self.served
-        return SparkPlanning(
-            self.state,
-            served,
-            self._parts.off_loop,
-            ClusterRates(served.sizes.size, lambda: throttle_rate(self.state) or served.bandwidth()),
-            HelperProcess(worker(master), SPARK_SECONDS),
-            lambda: obstacle(master),
-            SparkUse(settings.planner_spark_min_partitions, settings.planner_spark_warm),
-        )
-
     @cached_property
     def api(self) -> ApiServices:
         """What the API answers from."""
-        from server.api.shared.call import ApiServices
-
-        served = self.served
-        return ApiServices(
-            version=__version__,
-            cluster_id=self._shown_cluster_id,
-            state=self.state,
-            driver=served,
-            off_loop=self._parts.off_loop,
-            sizes=served.sizes,
-            progress=self._progress,
-            counts=self._counts,
-            spark=self._spark.view,
-            brokers=served.brokers,
-            proposals=self._proposals,
-            audit=None if self._audit is None else self._audit.reader,
-            events=self._events,
-            hidden_brokers=lambda: served.relayed.hidden_brokers,
-            instances=self._parts.instances,
-            reviews=Reviews(review, served.bandwidth),
-            refresh=served.refresh,
-        )
+        return self._background.api(self._shown_cluster_id, self._events)
 
     @cached_property
     def metrics(self) -> Metrics:
         """What `/metrics` is made from."""
-        from server.metrics.exposition import Metrics
-
-        served, settings = self.served, self._settings
-        return Metrics(
-            Sources(
-                __version__,
-                self.state,
-                self._parts.stats,
-                lambda: self._driver.queue_length,
-                served.traffic,
-                lambda: self.is_serving,
-                served.relayed,
-                served.znodes,
-                audited={} if self._trail is None else self._parts.stats.audited,
-                upstream=served.upstream,
-                instances=self._parts.instances,
-                progress=self._progress,
-                waits=self._waits,
-                moving_partitions=settings.metrics_moving_partitions,
-                hidden=hidden_prefixes(settings.metrics_kafka_names, settings.backend),
-            )
-        )
+        return self._background.metrics(lambda: self.is_serving)
 
 
 def _retention(settings: Settings) -> Retention:

@@ -46,7 +46,8 @@ from reassignd.config import command_config
 from reassignd.config.settings import Settings
 from reassignd.config.zookeeper_security import security as zookeeper_security
 from reassignd.errors import CommandError
-from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.assembly import Assembly
+from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.listeners.zookeeper import ControllerListeners
 from reassignd.runtime.runtime import HttpContent, Publish
 from reassignd.runtime.served_cluster import GRACE_SECONDS, Hooks

@@ -35,7 +35,8 @@ from reassignd import __version__
 from reassignd.config.parts import limits
 from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
-from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.assembly import Assembly
+from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security
 from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection, TopicPorts

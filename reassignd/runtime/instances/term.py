@@ -32,7 +32,8 @@ from controller.ports import Store, StoreLostError
 from controller.state.state import State
 from protocol.record_batch import BatchRecord
 from reassignd.config.settings import Settings
-from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.assembly import Assembly
+from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.gateway import ServedUpstream
 from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import TopicPorts

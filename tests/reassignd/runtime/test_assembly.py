@@ -14,7 +14,8 @@ from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.sources import Assignment, resolve
 from reassignd.runtime import embedded_cluster
-from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.assembly import Assembly
+from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.embedded_cluster import ServedEmbedded
 from reassignd.runtime.served_cluster import Hooks
 from reassignd.runtime.storage.identity import new_id
