@@ -6,29 +6,20 @@ failure. The next controller, which may be another process, then loads the state
 
 import asyncio
 import logging
-import uuid
 from collections import Counter
 from contextlib import AsyncExitStack
 
-from backends.client.channel import connector
 from backends.client.handshake import ClientSettings
 from backends.client.security import PLAINTEXT
-from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.client import ZookeeperClient
-from backends.zookeeper.session.tree import Tree, ZookeeperError, ensure
-from backends.zookeeper.store.loading import load
-from backends.zookeeper.store.multis import fits_topic
-from backends.zookeeper.store.records import REDO, chunk_parents
-from backends.zookeeper.store.store import ElectedTerm, ZkStore
-from backends.zookeeper.term.broker_protocol import BrokerProtocol, detect_protocol
-from backends.zookeeper.term.brokers import BrokerDirectory, LiveBrokers
-from backends.zookeeper.term.cluster import TermContext
+from backends.zookeeper.session.tree import Tree, ZookeeperError
+from backends.zookeeper.store.store import ElectedTerm
+from backends.zookeeper.term.brokers import LiveBrokers
 from backends.zookeeper.term.election import (
     Candidate,
     check_permissions,
     resign,
     run_election,
-    while_controller,
 )
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections, ZnodeError
@@ -38,9 +29,7 @@ from common.backoff import Backoff
 from common.clock import Clock, RealClock, wall_clock
 from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
-from controller.modes import ZOOKEEPER
 from controller.ports import StoreLostError
-from controller.state.state import State
 from reassignd import __version__
 from reassignd.config import command_config
 from reassignd.config.settings import Settings
@@ -54,7 +43,7 @@ from reassignd.runtime.served_cluster import GRACE_SECONDS, Hooks
 from reassignd.runtime.storage.audit_dir import AuditDir
 from reassignd.runtime.storage.retention import audit_retention
 from reassignd.runtime.watchdog import Watchdog
-from reassignd.runtime.zookeeper_term import ControllerCounters, ControllerTerm
+from reassignd.runtime.zookeeper_term import ControllerCounters, ControllerTerm, TermSetup, load_term
 from reassignd.tracing.setting import open_traces
 from server.counters import Counters
 from server.dispatch.router import refused
@@ -72,9 +61,6 @@ ELECTION_RETRY_SECONDS = 0.5
 HANG_SECONDS = 6.0
 """The watchdog ends a process whose event loop hangs for this time, or for the session timeout if that is
 longer."""
-
-PARENTS = ("/config/changes", "/config/topics", "/config/brokers", "/config/users", "/admin/delete_topics")
-"""Znodes that Kafka's controller creates when they are missing."""
 
 STANDBY = HttpContent("another controller is active")
 
@@ -100,9 +86,10 @@ class ZookeeperRuntime:
         answer = only_named(self._endpoint.answer, refused) if named_only else self._endpoint.answer
         interceptors = controller_interceptors(settings.node_id, self._endpoint, answer)
         self._listeners = ControllerListeners(settings, interceptors, stats)
-        self._rejections = Rejections()
+        rejections = Rejections()
+        self._setup = TermSetup(settings, self._tree, self._client_settings, rejections)
         self._terms: Counter[str] = Counter()
-        znodes = Znodes(self._rejections.documents, self._rejections.entries, self._terms)
+        znodes = Znodes(rejections.documents, rejections.entries, self._terms)
         self._counters = ControllerCounters(self._listeners.counts, znodes)
         self._live_brokers = LiveBrokers(self._tree, settings.node_id, self._listeners.brokers_changed)
         self._backoff = Backoff()
@@ -205,7 +192,7 @@ class ZookeeperRuntime:
         self._term_end = term_end = asyncio.get_running_loop().create_future()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._resign, term)
-            context, state = await self._load_term(stack, term, term_end)
+            context, state = await load_term(self._setup, self._candidate, term, stack, term_end)
             controller: ControllerTerm
 
             def build(hooks: Hooks) -> ControllerTerm:
@@ -229,49 +216,6 @@ class ZookeeperRuntime:
             stack.callback(self._hide_cluster)
             self._backoff.reset()
             raise await term_end
-
-    async def _load_term(
-        self, stack: AsyncExitStack, term: ElectedTerm, term_end: asyncio.Future[BaseException]
-    ) -> tuple[TermContext, State]:
-        """Load the state from ZooKeeper while the brokers' protocol is detected."""
-        detection = asyncio.create_task(
-            while_controller(self._tree, term_end, self._detect_protocol()), name="protocol"
-        )
-        stack.push_async_callback(cancel, detection)
-        plan_format = PlanFormat(
-            plain=self._settings.zookeeper_reassign_partitions_plain,
-            children=self._settings.zookeeper_reassignments_children,
-        )
-        await ensure(self._tree, *chunk_parents(), REDO, *PARENTS)
-        if plan_format.children:
-            await ensure(self._tree, paths.REASSIGNMENTS)
-        loaded, protocol = await load(self._tree, self._rejections, self._candidate.id), await detection
-        store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
-        stack.push_async_callback(store.close)
-        if protocol.topic_ids and (identified := loaded.assign_topic_ids(lambda: uuid.uuid4().bytes)):
-            await store.commit(identified)
-        state = State(mode=ZOOKEEPER, fits_topic=fits_topic, controller_id=self._settings.node_id)
-        state.apply(store.load())
-        context = TermContext(
-            self._tree,
-            store,
-            self._candidate,
-            protocol,
-            self._rejections,
-            self._settings.zookeeper_broker_listener_name,
-            self._client_settings.security.protocol,
-            plan_format,
-        )
-        return context, state
-
-    async def _detect_protocol(self) -> BrokerProtocol:
-        settings = self._settings
-        directory = BrokerDirectory(
-            settings.zookeeper_broker_listener_name, self._client_settings.security.protocol
-        )
-        configured = settings.zookeeper_inter_broker_protocol_version
-        connect = connector(self._client_settings)
-        return await detect_protocol(self._tree, settings.node_id, configured, directory.endpoint, connect)
 
     def _claim_audit_dir(self, cluster_id: str) -> None:
         if self._audit is not None:

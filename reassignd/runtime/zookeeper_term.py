@@ -1,4 +1,4 @@
-"""The served cluster of ZooKeeper mode: one term as controller.
+"""One term as controller, in ZooKeeper mode: its state is loaded, then its cluster is served.
 
 Preferred leaders are elected now and then, as in a Kafka with `auto.leader.rebalance.enable`.
 """
@@ -7,7 +7,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,10 +17,19 @@ from backends.measuring.canary import Canary, by_controller
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import ReplicaSizes, StallWatch
-from backends.zookeeper.session.tree import ZookeeperError
+from backends.zookeeper.admin.watcher import PlanFormat
+from backends.zookeeper.session.tree import Tree, ZookeeperError, ensure
+from backends.zookeeper.store.loading import load
+from backends.zookeeper.store.multis import fits_topic
+from backends.zookeeper.store.records import REDO, chunk_parents
 from backends.zookeeper.store.shared_znodes import allocate, alter_scram_user
-from backends.zookeeper.term.brokers import TermBrokerClient, TermCanaryClient
+from backends.zookeeper.store.store import ElectedTerm, ZkStore
+from backends.zookeeper.term.broker_protocol import BrokerProtocol, detect_protocol
+from backends.zookeeper.term.brokers import BrokerDirectory, TermBrokerClient, TermCanaryClient
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
+from backends.zookeeper.term.election import Candidate, while_controller
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.fields import Rejections
 from common.clock import Clock, wall_clock
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
@@ -28,6 +37,7 @@ from common.wording import counted
 from controller.messages.event import Event, Reply
 from controller.messages.events import RebalanceLeaders
 from controller.model.cluster import NO_ID
+from controller.modes import ZOOKEEPER
 from controller.ports import Submitter
 from controller.state.state import State
 from protocol.errors import ApiError
@@ -40,6 +50,67 @@ from server.metrics.sources import Traffic, Znodes
 from server.zookeeper.authorization import Rights
 
 log = logging.getLogger(__name__)
+
+
+PARENTS = ("/config/changes", "/config/topics", "/config/brokers", "/config/users", "/admin/delete_topics")
+"""Znodes that Kafka's controller creates when they are missing."""
+
+
+class TermSetup(NamedTuple):
+    """What the loading of each term needs."""
+
+    settings: Settings
+    tree: Tree
+    client_settings: ClientSettings
+    rejections: Rejections
+
+
+async def load_term(
+    setup: TermSetup,
+    candidate: Candidate,
+    term: ElectedTerm,
+    stack: AsyncExitStack,
+    term_end: asyncio.Future[BaseException],
+) -> tuple[TermContext, State]:
+    """Load the state from ZooKeeper while the brokers' protocol is detected."""
+    settings, tree, client_settings, rejections = setup
+    detection = asyncio.create_task(
+        while_controller(tree, term_end, _detect_protocol(setup)), name="protocol"
+    )
+    stack.push_async_callback(cancel, detection)
+    plan_format = PlanFormat(
+        plain=settings.zookeeper_reassign_partitions_plain,
+        children=settings.zookeeper_reassignments_children,
+    )
+    await ensure(tree, *chunk_parents(), REDO, *PARENTS)
+    if plan_format.children:
+        await ensure(tree, paths.REASSIGNMENTS)
+    loaded, protocol = await load(tree, rejections, candidate.id), await detection
+    store = ZkStore(tree, term, loaded, with_topic_ids=protocol.topic_ids)
+    stack.push_async_callback(store.close)
+    if protocol.topic_ids and (identified := loaded.assign_topic_ids(lambda: uuid.uuid4().bytes)):
+        await store.commit(identified)
+    state = State(mode=ZOOKEEPER, fits_topic=fits_topic, controller_id=settings.node_id)
+    state.apply(store.load())
+    context = TermContext(
+        tree,
+        store,
+        candidate,
+        protocol,
+        rejections,
+        settings.zookeeper_broker_listener_name,
+        client_settings.security.protocol,
+        plan_format,
+    )
+    return context, state
+
+
+async def _detect_protocol(setup: TermSetup) -> BrokerProtocol:
+    settings, client_settings = setup.settings, setup.client_settings
+    directory = BrokerDirectory(settings.zookeeper_broker_listener_name, client_settings.security.protocol)
+    configured = settings.zookeeper_inter_broker_protocol_version
+    connect = connector(client_settings)
+    return await detect_protocol(setup.tree, settings.node_id, configured, directory.endpoint, connect)
 
 
 class ControllerCounters(NamedTuple):
