@@ -57,7 +57,7 @@ class Acceptor:
             if self._closed:
                 return
             try:
-                accepted, (host, port, *_) = self._listening.accept()
+                accepted, address = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
@@ -65,7 +65,7 @@ class Acceptor:
                 return
             self._failing = False
             accepted.setblocking(False)
-            self._accepted(accepted, f"{host}:{port}")
+            self._accepted(accepted, _name(address))
 
     def _pause(self, error: OSError) -> None:
         """Stop accepting for PAUSE_SECONDS. New clients wait in the backlog."""
@@ -74,3 +74,7 @@ class Acceptor:
         if not self._failing:
             self._failing = True
             log.error("%s cannot be accepted: %s; retrying", self._what, error)
+
+
+def _name(address: object) -> str:
+    return f"{address[0]}:{address[1]}" if isinstance(address, tuple) else "the unix socket"

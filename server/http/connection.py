@@ -63,7 +63,7 @@ KEY = "reassignd.connection"
 class HttpConnection(asyncio.Protocol):
     """One connection from its accept on. Tracks whether the server waits for the client, and since when."""
 
-    def __init__(self, common: Common, accepted: socket.socket, *, health_only: bool) -> None:
+    def __init__(self, common: Common, accepted: socket.socket, peer: str, *, health_only: bool) -> None:
         self._common, self._bounds, self._now = common, common.bounds, common.clock.now
         self._socket = accepted
         self._loop_owns_socket = False
@@ -94,7 +94,7 @@ class HttpConnection(asyncio.Protocol):
         self.last = False
         """The connection is closed after the present answer."""
         self.health_only = health_only
-        self.peer = _peer_name(accepted)
+        self.peer = peer
         self.certificate: bytes | None = None
         """The client's verified certificate in DER, if it presented one."""
 
@@ -283,11 +283,3 @@ class HttpConnection(asyncio.Protocol):
         self._common.open.pop(self, None)
         for event in (self.lost, self._arrived, self._writable):
             event.set()
-
-
-def _peer_name(accepted: socket.socket) -> str:
-    try:
-        name = accepted.getpeername()
-    except OSError:
-        return "unknown"
-    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else "the unix socket"

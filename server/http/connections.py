@@ -82,7 +82,7 @@ class HttpConnections:
             connection.abort("the server stops")
         await cancel(*self._tasks)
 
-    def _admit(self, accepted: socket.socket, _address: str) -> None:
+    def _admit(self, accepted: socket.socket, peer: str) -> None:
         full = len(self._open) >= self._bounds.connections
         if full:
             self._warn()
@@ -93,7 +93,7 @@ class HttpConnections:
             elif len(self._open) >= self._bounds.connections + self._bounds.reserve:
                 _refuse(accepted, encrypted=self._common.tls is not None)
                 return
-        connection = HttpConnection(self._common, accepted, health_only=full)
+        connection = HttpConnection(self._common, accepted, peer, health_only=full)
         self._open[connection] = None
         connection.task = asyncio.create_task(serve(connection, self._app), name="HTTP connection")
         self._tasks.add(connection.task)

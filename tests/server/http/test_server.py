@@ -4,6 +4,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from starlette.requests import Request
@@ -163,3 +164,22 @@ async def test_proxy_headers_are_ignored() -> None:
         writer.write(b"GET /client HTTP/1.0\r\nx-forwarded-for: 10.0.0.1\r\nx-forwarded-proto: https\r\n\r\n")
         assert (await reader.read()).endswith(b"127.0.0.1 http")
         writer.close()
+
+
+async def test_a_unix_socket_is_served(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = str(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        server = HttpServer(listening, routes())
+        await server.start()
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert (await reader.read()).endswith(b"ok\n")
+        reader, other = await asyncio.open_unix_connection(path)
+        other.write(b"garbage\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 400")
+        writer.close()
+        other.close()
+        await server.stop()
+    assert caplog.messages[0].startswith("closed the connection of the unix socket: ")
