@@ -49,7 +49,7 @@ class Backend(Protocol[E_contra]):
 
 
 AnyBackend = Backend[ControllerEffect] | Backend[UpstreamEffect]
-"""The backend of a cluster. The controller emits only the effects that fit the cluster's profile."""
+"""The backend of a cluster. The controller emits only the effects that fit the cluster's mode."""
 
 
 class SubmitEvent(Protocol):

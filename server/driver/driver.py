@@ -120,7 +120,7 @@ class Driver:
         While `is_busy`, background work and the effects of large decisions wait (`EventQueue.let_replies_pass`).
         """
         self._queue.is_busy = is_busy
-        # The profile of the state determines which effects the controller emits; a backend gets no others.
+        # The mode of the state determines which effects the controller emits; a backend gets no others.
         self._backend = cast(Backend[Effect], backend)
         self._task = asyncio.create_task(self._run(), name=TASK)
 

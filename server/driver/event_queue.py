@@ -78,21 +78,21 @@ MAX_SECONDS = 60.0
 
 
 class Alarm:
-    """Calls `ring` once, at the time that was set last."""
+    """Calls `notify` once, at the time that was set last."""
 
-    def __init__(self, now_ms: Callable[[], int], ring: Callable[[], None]) -> None:
-        self._now_ms, self._ring = now_ms, ring
+    def __init__(self, now_ms: Callable[[], int], notify: Callable[[], None]) -> None:
+        self._now_ms, self._notify = now_ms, notify
         self._at_ms = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self, at_ms: int) -> None:
-        """Ring at this time, in milliseconds since 1970, and not at an earlier set one."""
+        """Set the time, in milliseconds since 1970. It replaces an earlier one."""
         self.cancel()
         self._at_ms = at_ms
         self._sleep()
 
     def cancel(self) -> None:
-        """Do not ring."""
+        """Set no time."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -104,4 +104,4 @@ class Alarm:
             self._timer = asyncio.get_running_loop().call_later(sleep, self._sleep)
         else:
             self._timer = None
-            self._ring()
+            self._notify()

@@ -1,4 +1,4 @@
-"""The handshake of peers: each proves that it knows the shared secret, and none sends it.
+"""The handshake of instances: each proves that it knows the shared secret, and none sends it.
 
 Both send random bytes; then the connecting instance sends the HMAC of the conversation so far, and only after it is
 right the other one sends its own, over a different label. From the secret and the conversation both also derive the
@@ -120,7 +120,7 @@ def _identity(message: bytes, own: InstanceIdentity) -> InstanceIdentity:
     hello = _decode(message, _Hello)
     if hello.protocol != PROTOCOL:
         raise InstanceRefusedError(
-            f"it speaks version {hello.protocol} of the protocol of peers, and this instance version {PROTOCOL}"
+            f"it speaks version {hello.protocol} of the protocol, and this instance version {PROTOCOL}"
         )
     if hello.cluster != own.cluster:
         raise InstanceRefusedError(

@@ -27,7 +27,7 @@ SILENCE_SECONDS = 6.0
 class InstanceLinks:
     """Implements `server.instances.messages.Forwarder` with one connection to the peer that is active.
 
-    `status` returns what this instance tells about itself with each sign of life.
+    `status` returns what each heartbeat says about this instance.
     """
 
     def __init__(self, security: InstanceSecurity, clock: Clock, status: Callable[[], bytes] = bytes) -> None:

@@ -43,7 +43,7 @@ CONNECTIONS = 32
 not proved itself yet; if there is none, the new one is closed."""
 
 IDLE_SECONDS = 5.0
-"""A connection on which nothing arrives for this time is closed: peers send a sign of life each second.
+"""A connection on which nothing arrives for this time is closed: instances send a heartbeat each second.
 
 What arrives later was delayed by the network or by this process. The client of such a request may have given it up
 and sent another one elsewhere, so it is not executed. Its instance sends it again if the client still waits.
@@ -66,7 +66,7 @@ OnStatus = Callable[[str, bytes], None]
 
 
 class InstanceListener:
-    """One listener. `on_status` is called with each sign of life of an instance that follows this one."""
+    """One listener. `on_status` is called with each heartbeat of an instance that follows this one."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class InstanceListener:
 
     def _admit(self, accepted: socket.socket, address: str) -> None:
         if len(self._connections) >= CONNECTIONS and not self._unproved:
-            self._warnings.closed(address, f"{CONNECTIONS} connections of peers are open already")
+            self._warnings.closed(address, f"{CONNECTIONS} connections of instances are open already")
             accepted.close()
             return
         if len(self._connections) >= CONNECTIONS:

@@ -29,7 +29,7 @@ class Kind(IntEnum):
     REFUSED = 4
     """The request cannot be answered; a text."""
     PING = 5
-    """A sign of life, with what the instance tells about itself."""
+    """A heartbeat, with the version, lag and URL of the instance."""
     PONG = 6
     GIVE_UP = 7
     """The client of the request has gone: it should not be executed any more."""

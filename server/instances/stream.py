@@ -125,7 +125,7 @@ ClientTls = Callable[[], SSLContext]
 
 
 class InstanceSecurity(NamedTuple):
-    """What an instance needs to prove itself, and to check its peers.
+    """What an instance needs to prove itself, and to check the others.
 
     The secret is always needed. TLS adds secrecy: without it others on the network can read forwarded requests, but
     not change them.
@@ -140,7 +140,7 @@ class InstanceSecurity(NamedTuple):
 
 
 class InstanceStream:
-    """Messages between peers. `largest` is the most bytes of incomplete messages that are received."""
+    """Messages between two instances. `largest` is the most bytes of incomplete messages that are received."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: Session, largest: int

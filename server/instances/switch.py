@@ -3,8 +3,9 @@
 The runtime of the instance turns it. A request waits while no instance is active, up to its own timeout and
 HOLD_SECONDS, and is then refused with NOT_CONTROLLER, as by a Kafka controller that has resigned. A request
 whose answer was lost is sent again to the next active instance. That is harmless: the same targets are
-accepted again and change nothing, and so do the same configs. When its client has gone, it is not sent again, and
-who has got it is told so: the client may send another request elsewhere, which this one must not undo.
+accepted again and change nothing, and so do the same configs. When the client has gone, the request is not sent
+again, and the instance that has it is told to give it up: the client may send another request elsewhere, which this
+one must not undo.
 """
 
 import asyncio

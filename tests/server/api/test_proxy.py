@@ -268,9 +268,9 @@ async def proxied(client: ApiClient, path: str, refusal: Callable[[], str] = str
         "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"",
         "headers": [], "state": {},
     }  # fmt: skip
-    peers = client.api.others
-    assert peers is not None
-    answer = await peers.answer(Request(scope), ANN, refusal)
+    others = client.api.others
+    assert others is not None
+    answer = await others.answer(Request(scope), ANN, refusal)
     assert isinstance(answer, StreamingResponse)
     return answer.body_iterator
 
@@ -320,12 +320,12 @@ def test_anything_else_is_refused(value: str) -> None:
 
 def test_an_old_signature_is_refused() -> None:
     clock = At()
-    peers = IdentitySigner("standby", SECRET, clock)
-    signed = peers.sign(SIGNED_ANN, "GET", "/v1/jobs")
+    signer = IdentitySigner("standby", SECRET, clock)
+    signed = signer.sign(SIGNED_ANN, "GET", "/v1/jobs")
     clock.now += VALID_MS
-    assert peers.verify(signed, "GET", "/v1/jobs") == VIA
+    assert signer.verify(signed, "GET", "/v1/jobs") == VIA
     clock.now += 1
     with pytest.raises(
         HttpError, match=f"the clocks of this instance and standby differ by {VALID_MS + 1} ms"
     ):
-        peers.verify(signed, "GET", "/v1/jobs")
+        signer.verify(signed, "GET", "/v1/jobs")

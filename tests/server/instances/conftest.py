@@ -1,4 +1,4 @@
-"""Tests of peers run on uvloop, the event loop of the server."""
+"""Tests of instances run on uvloop, the event loop of the server."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -27,7 +27,7 @@ class FakeLease:
     valid = True
 
 
-class FakePeers:
+class FakeNetwork:
     """Implements `Forwarder` between instances in memory. Addresses without an instance cannot be reached."""
 
     def __init__(self) -> None:
@@ -62,13 +62,13 @@ class FakePeers:
 class Instance:
     """One instance with its own controller, which begins as a standby of nobody."""
 
-    def __init__(self, peers: FakePeers, clock: ManualClock, port: int) -> None:
+    def __init__(self, network: FakeNetwork, clock: ManualClock, port: int) -> None:
         self.address, self.url = Address("peer", port), f"http://peer:{port + 1}"
         load()
         self.clock = clock
         self.own, self.lease = FakeServices(), FakeLease()
-        self.switch = Switch(peers, refused, clock, InlineExecutor())
-        peers.instances[self.address] = self
+        self.switch = Switch(network, refused, clock, InlineExecutor())
+        network.instances[self.address] = self
 
     def lead(self, *standbys: "Instance") -> None:
         """Make this instance the active one, also for the standbys."""

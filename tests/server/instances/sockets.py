@@ -1,4 +1,4 @@
-"""Peers on real sockets."""
+"""Instances on real sockets."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

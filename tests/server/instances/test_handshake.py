@@ -108,5 +108,5 @@ def test_anything_else_is_named_as_no_handshake(garbage: bytes) -> None:
 
 
 def test_the_reason_of_a_refusal_reaches_the_other_side_as_one_line() -> None:
-    with pytest.raises(InstanceRefusedError, match=r"^it refused this instance: no peers here$"):
-        sides()[0].finish(refusal("no peers\nhere"))
+    with pytest.raises(InstanceRefusedError, match=r"^it refused this instance: no instances here$"):
+        sides()[0].finish(refusal("no instances\nhere"))

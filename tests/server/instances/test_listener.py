@@ -17,7 +17,7 @@ from server.instances.listener import InstanceEndpoint
 from server.instances.messages import Kind, NotActiveError, encode_forwarded
 from server.instances.stream import Message, connect
 from tests.server.fakes import FakeBroker
-from tests.server.instances.doubles import LIST, FakePeers, Instance, frame_of
+from tests.server.instances.doubles import LIST, FakeNetwork, Instance, frame_of
 from tests.server.instances.sockets import Echo, linked, listening, security
 from tests.server.instances.test_links import Hanging, request
 
@@ -144,7 +144,7 @@ async def test_connections_are_limited(
     async with listening(Echo()) as address, linked() as links:
         await links.forward(address, request())
         assert await raw(address, b"") == b""
-    assert "1 connections of peers are open already" in caplog.text
+    assert "1 connections of instances are open already" in caplog.text
 
 
 async def test_connections_without_a_handshake_do_not_keep_peers_out(
@@ -187,7 +187,7 @@ CALLER = Caller(FakeBroker(2), "User:alice", "10.0.0.9:4711", via="standby")
 
 @pytest.fixture
 def active() -> Instance:
-    instance = Instance(FakePeers(), ManualClock(), 9301)
+    instance = Instance(FakeNetwork(), ManualClock(), 9301)
     instance.own.make = lambda _: ListPartitionReassignmentsResponse(error_message="first")
     instance.lead()
     return instance

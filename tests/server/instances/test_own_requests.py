@@ -22,7 +22,7 @@ from protocol.messages.incremental_alter_configs_request import (
 from protocol.messages.metadata_request import MetadataRequest
 from server.gateway.configs import OwnKeys
 from server.instances.switch import answer_own
-from tests.server.instances.doubles import CALLER, FakePeers, Instance, frame_of, response_of
+from tests.server.instances.doubles import CALLER, FakeNetwork, Instance, frame_of, response_of
 
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
 LEADERS = "reassignment.max.concurrent.leader.movements"
@@ -43,14 +43,14 @@ def replaced(**fields: Any) -> AlterConfigsRequest:
 
 @pytest.fixture
 def active() -> Instance:
-    return Instance(FakePeers(), ManualClock(), 9301)
+    return Instance(FakeNetwork(), ManualClock(), 9301)
 
 
 @pytest.fixture(params=["at the active instance", "at a standby"])
 def own(request: pytest.FixtureRequest, active: Instance) -> OwnKeys:
-    peers = FakePeers()
-    peers.instances[active.address] = active
-    standby = Instance(peers, ManualClock(), 9401)
+    network = FakeNetwork()
+    network.instances[active.address] = active
+    standby = Instance(network, ManualClock(), 9401)
     active.lead(standby)
     return keys_at(active if request.param == "at the active instance" else standby)
 
@@ -117,7 +117,7 @@ async def test_keys_are_described_with_the_details_of_the_request(active: Instan
 
 async def test_without_an_active_instance_keys_are_neither_described_nor_altered() -> None:
     clock = ManualClock()
-    own = keys_at(Instance(FakePeers(), clock, 9301))
+    own = keys_at(Instance(FakeNetwork(), clock, 9301))
     assert (await _after(clock, altered(own, changed(MOVEMENTS, "7"))))[0] == ErrorCode.NOT_CONTROLLER
     (row,) = (await _after(clock, own.ask(DescribeConfigsRequest([DEFAULT])))).results
     assert row.error_code == ErrorCode.NOT_CONTROLLER

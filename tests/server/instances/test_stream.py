@@ -1,4 +1,4 @@
-"""A connection of two peers, with and without TLS."""
+"""A connection of two instances, with and without TLS."""
 
 import asyncio
 import ssl

@@ -19,7 +19,7 @@ from server.dispatch.context import Caller
 from server.driver.driver import DriverStoppedError
 from server.instances.messages import NotActiveError
 from server.instances.switch import GRACE_SECONDS, HOLD_SECONDS, hold_seconds
-from tests.server.instances.doubles import CALLER, LIST, FakePeers, Instance, frame_of, response_of
+from tests.server.instances.doubles import CALLER, LIST, FakeNetwork, Instance, frame_of, response_of
 
 FRAME = frame_of(LIST)
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
@@ -29,8 +29,8 @@ class Pair:
     """Two instances; `second` is the one whose clients send requests."""
 
     def __init__(self) -> None:
-        self.clock, self.peers = ManualClock(), FakePeers()
-        self.first, self.second = (Instance(self.peers, self.clock, port) for port in (9301, 9401))
+        self.clock, self.network = ManualClock(), FakeNetwork()
+        self.first, self.second = (Instance(self.network, self.clock, port) for port in (9301, 9401))
         for instance in (self.first, self.second):
             text = str(instance.address)
             instance.own.make = lambda _, text=text: ListPartitionReassignmentsResponse(error_message=text)
@@ -61,7 +61,7 @@ def test_the_active_instance_answers_at_once(pair: Pair) -> None:
 async def test_a_standby_forwards_the_request_with_its_client(pair: Pair) -> None:
     pair.first.lead(pair.second)
     assert await pair.answered_by(pair.ask()) == "peer:9301"
-    ((_, request),) = pair.peers.forwarded
+    ((_, request),) = pair.network.forwarded
     assert (request.caller.principal, request.caller.peer) == ("User:alice", "10.0.0.9:4711")
     assert request.frame.client_id == "me"
     peer = pair.second.switch.peer
@@ -73,7 +73,7 @@ def test_the_link_follows_the_active_peer(pair: Pair) -> None:
     pair.first.lead(pair.second)
     pair.second.switch.nobody()
     pair.second.lead()
-    assert pair.peers.followed == [None, pair.first.address, None, None]
+    assert pair.network.followed == [None, pair.first.address, None, None]
 
 
 async def test_a_request_waits_until_an_instance_is_active(pair: Pair) -> None:
@@ -110,7 +110,7 @@ async def test_a_peer_that_does_not_serve_its_term_yet_is_asked_again(pair: Pair
     pair.first.lead()
     await pair.clock.advance(1)
     assert await pair.answered_by(asked) == "peer:9301"
-    assert len({request.id for _, request in pair.peers.forwarded}) == 1
+    assert len({request.id for _, request in pair.network.forwarded}) == 1
 
 
 def list_of(topics: int, partitions: int) -> ListPartitionReassignmentsRequest:
@@ -125,7 +125,7 @@ async def test_a_request_that_no_instance_takes_is_refused_at_once(pair: Pair, a
     asked = pair.ask(list_of(100_001, 1))
     await settle()
     assert asked.result().error_code == ErrorCode.INVALID_REQUEST
-    assert pair.peers.forwarded == []
+    assert pair.network.forwarded == []
 
 
 async def test_a_large_request_is_sent_less_and_less_often(pair: Pair) -> None:
@@ -134,12 +134,12 @@ async def test_a_large_request_is_sent_less_and_less_often(pair: Pair) -> None:
     for _ in range(150):
         await pair.clock.advance(0.1)
     assert asked.result().error_code == ErrorCode.NOT_CONTROLLER
-    assert len(pair.peers.forwarded) == 8
+    assert len(pair.network.forwarded) == 8
 
 
 async def test_a_request_whose_answer_was_lost_is_sent_again(pair: Pair) -> None:
     pair.first.lead(pair.second)
-    pair.peers.lost = 2
+    pair.network.lost = 2
     asked = pair.ask()
     await pair.clock.advance(1)
     assert await pair.answered_by(asked) == "peer:9301"
@@ -148,7 +148,7 @@ async def test_a_request_whose_answer_was_lost_is_sent_again(pair: Pair) -> None
 
 async def test_a_request_that_hangs_at_a_peer_goes_to_the_next_active_instance(pair: Pair) -> None:
     pair.first.lead(pair.second)
-    pair.peers.hanging = True
+    pair.network.hanging = True
     asked = pair.ask()
     await pair.clock.advance(4)
     assert not asked.done()
@@ -162,16 +162,16 @@ async def test_a_request_is_not_sent_again_after_its_client_has_gone(pair: Pair,
     """The client may have sent another one since, which it would undo."""
     if not held:
         pair.first.lead(pair.second)
-        pair.peers.hanging = True
+        pair.network.hanging = True
     asked = pair.ask()
     await settle()
     asked.cancel()
     await settle()
-    pair.peers.hanging = False
+    pair.network.hanging = False
     pair.first.lead(pair.second)
     await pair.clock.advance(HOLD_SECONDS)
     assert pair.first.own.answered == []
-    assert [request.id for request in pair.peers.given_up] == [1]
+    assert [request.id for request in pair.network.given_up] == [1]
 
 
 async def test_an_answer_waits_until_the_lease_is_renewed(pair: Pair) -> None:
@@ -241,17 +241,17 @@ async def test_requests_are_not_forwarded_twice(pair: Pair) -> None:
     asked = pair.ask()
     await pair.clock.advance(6)
     assert asked.result().error_code == ErrorCode.NOT_CONTROLLER
-    assert {peer for peer, _ in pair.peers.forwarded} == {pair.first.address}
+    assert {peer for peer, _ in pair.network.forwarded} == {pair.first.address}
 
 
 async def test_a_turn_to_the_same_peer_disturbs_nothing(pair: Pair) -> None:
     pair.first.lead(pair.second)
-    pair.peers.hanging = True
+    pair.network.hanging = True
     asked = pair.ask()
     await settle()
     pair.first.lead(pair.second)
     await pair.clock.advance(2)
-    assert len(pair.peers.forwarded) == 1
+    assert len(pair.network.forwarded) == 1
     asked.cancel()
 
 
