@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
@@ -30,13 +30,15 @@ def chromium() -> str | None:
 
 
 def with_few_colors(picture: bytes, colors: int = COLORS) -> bytes:
-    """Return the picture as PNG with a palette of so many colors."""
+    """Return the picture as PNG with its most frequent colors; other pixels get the nearest one of these."""
     from PIL import Image
 
     image = Image.open(BytesIO(picture)).convert("RGB")
+    counted = sorted(image.getcolors(image.width * image.height) or [], reverse=True)[:colors]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([channel for _, color in counted for channel in cast(tuple[int, ...], color)])
     saved = BytesIO()
-    reduced = image.quantize(colors, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    reduced.save(saved, "PNG", optimize=True)
+    image.quantize(palette=palette, dither=Image.Dither.NONE).save(saved, "PNG", optimize=True)
     return saved.getvalue()
 
 
