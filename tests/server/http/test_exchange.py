@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -225,6 +226,37 @@ async def test_garbage_during_an_answer_only_closes_the_connection(caplog: pytes
         writer.write(b"no chunk\r\n")
         assert (await rest(reader)).endswith(b"5\r\nfirst\r\n")
     assert [record for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize(
+    ("data", "statuses"),
+    [
+        (b"GET /echo HTTP/1.0\r\n\r\n", [200]),
+        (b"\r\n\r\n" + GET % b"/echo", [400]),
+        (b"GET /echo HTTP/1.1\nhost: localhost\n\n", [200, 200]),
+        (GET % b"http://localhost/echo", [400, 200]),
+        (GET % b"*", [400, 200]),
+        (b"GET /echo HTTP/1.2\r\nhost: localhost\r\n\r\n", [200, 200]),
+        (b"GET /echo\r\n\r\n", [400]),
+        (b"GET  /echo HTTP/1.1\r\nhost: localhost\r\n\r\n", [400]),
+        (POST % b"/echo" + b"host: other\r\n\r\n", [400]),
+        (POST % b"/echo" + b"x : 1\r\n\r\n", [400]),
+        (POST % b"/echo" + b"content-length: -1\r\n\r\n", [400]),
+        (POST % b"/echo" + b"content-length: +1\r\n\r\na", [400]),
+        (POST % b"/echo" + b"content-length: 1\r\ncontent-length: 2\r\n\r\nab", [400]),
+        (POST % b"/echo" + b"content-length: 1\r\n" + CHUNKED + b"0\r\n\r\n", [400]),
+        (POST % b"/echo" + b"transfer-encoding: gzip, chunked\r\n\r\n", [501]),
+        (POST % b"/echo" + b"content-length: 1\r\n\r\nabcd\r\n\r\n", [200, 400]),
+        (POST % b"/fail" + b"content-length: 1\r\n\r\na" + GET % b"/echo", [500]),
+    ],
+)
+async def test_each_request_gets_its_status(data: bytes, statuses: list[int]) -> None:
+    """A valid request follows, which is answered if the connection stays open."""
+    async with served() as rig:
+        rig.release.set()
+        reader, _ = await rig.connect(data + GET[:-2] % b"/echo" + b"connection: close\r\n\r\n")
+        found = re.findall(rb"HTTP/1\.1 (\d+) ", await rest(reader))
+        assert [int(each) for each in found] == statuses
 
 
 @pytest.mark.parametrize("upgrade", [b"websocket", b"h2c", b"\x80\xff", b"/"])
