@@ -14,7 +14,7 @@ from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioriti
 from tests.builders import InMemoryController, key, partition
 from tests.controller.kraft import Gateway
 
-SEEDS = 12
+SEEDS = 6
 EVENTS = 60
 NAMES = [f"{topic}-{number}" for topic in ("foo", "bar", "baz", "qux") for number in range(6)]
 BROKERS = range(1, 9)

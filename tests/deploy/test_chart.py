@@ -19,6 +19,8 @@ from tools import kubernetes
 
 yaml = pytest.importorskip("yaml", reason="pyyaml is not installed (requirements/test.txt)")
 
+pytestmark = pytest.mark.whole
+
 FOLDER = Path(__file__).parents[2] / "deploy" / "helm"
 CHART = FOLDER / "reassignd"
 STRIMZI = FOLDER / "examples" / "strimzi"

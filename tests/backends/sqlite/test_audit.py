@@ -129,6 +129,25 @@ def test_filters_select_the_same_entries_as_a_scan(
             assert reader.oldest(chosen, limit) == expected[:limit]
 
 
+@pytest.fixture(scope="module")
+def many_entries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AuditReader]:
+    """Frequent principals, clients, actions and topics, of which some never occur together."""
+    directory = tmp_path_factory.mktemp("entries")
+    anns = [entry(number, topics=["foo"]) for number in range(1, 5_000)]
+    bobs = [entry(number, "queue", "User:bob", topics=["bar"]) for number in range(5_000, 10_000)]
+    last = entry(10_000, "cancel", "User:bob", 7, ["foo", "bar"])
+    entries = [*anns, *(each._replace(client_id="d") for each in bobs), last]
+
+    async def fill(store: SqliteStore) -> None:
+        await store.commit(entries)
+
+    with closing(SqliteStore(directory)) as store:
+        asyncio.run(fill(store))
+        index_all(directory)
+        with closing(store.audit_reader()) as reader:
+            yield reader
+
+
 @pytest.mark.parametrize(
     "chosen",
     [
@@ -147,22 +166,12 @@ def test_filters_select_the_same_entries_as_a_scan(
     ],
 )
 async def test_the_work_for_a_filter_does_not_grow_with_the_entries(
-    store: SqliteStore, reader: AuditReader, tmp_path: Path, chosen: AuditFilter
+    many_entries: AuditReader, chosen: AuditFilter
 ) -> None:
-    # Frequent principals, clients, actions and topics, of which some never occur together.
-    await store.commit([entry(number, topics=["foo"]) for number in range(1, 5_000)])
-    await store.commit(
-        [
-            entry(number, "queue", "User:bob", topics=["bar"])._replace(client_id="d")
-            for number in range(5_000, 10_000)
-        ]
-    )
-    await store.commit([entry(10_000, "cancel", "User:bob", 7, ["foo", "bar"])])
-    index_all(tmp_path)
     steps = Counter[str]()
-    reader._database.set_progress_handler(lambda: steps.update(["executed"]), 100)
-    reader.newest(chosen, 10)
-    reader.oldest(chosen, 10)
+    many_entries._database.set_progress_handler(lambda: steps.update(["executed"]), 100)
+    many_entries.newest(chosen, 10)
+    many_entries.oldest(chosen, 10)
     assert steps["executed"] < 50
 
 

@@ -10,7 +10,7 @@ from tests.backends.state_topic.simulation import Simulation
 
 ACTIONS = 1_500
 
-SEEDS = [pytest.param(seed, marks=[pytest.mark.whole] if seed >= 5 else []) for seed in range(50)]
+SEEDS = [pytest.param(seed, marks=[pytest.mark.whole] if seed >= 2 else []) for seed in range(50)]
 """Most of them run with the longer tests."""
 
 
@@ -35,6 +35,7 @@ async def test_acknowledged_rows_stay_and_only_one_instance_sends_steps(
     assert simulation.overlaps == 0
 
 
+@pytest.mark.whole
 async def test_the_simulation_has_take_overs_and_commits() -> None:
     simulations = [Simulation(Random(seed)) for seed in range(10)]
     for simulation in simulations:
@@ -44,6 +45,7 @@ async def test_the_simulation_has_take_overs_and_commits() -> None:
     assert sum(len(simulation.acknowledged) for simulation in simulations) > 200
 
 
+@pytest.mark.whole
 async def test_without_the_lease_two_instances_send_steps() -> None:
     simulations = [Simulation(Random(seed), checks_lease=False) for seed in range(10)]
     for simulation in simulations:

@@ -15,6 +15,9 @@ from controller.pace.readings import Copied, Load, Moves, PaceMeasured, PaceSett
 from controller.scheduling.steps import UNLIMITED
 from tests.controller.pace.simulation import EmbeddedBrokers
 
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.whole) for seed in range(1, 4))]
+"""Most of them run with the longer tests."""
+
 
 def fast(**values: object) -> EmbeddedBrokers:
     """Return a cluster whose brokers can copy several replicas at once."""
@@ -49,7 +52,7 @@ def mean_copied(cluster: EmbeddedBrokers, broker: int, seconds: int) -> float:
     return total / seconds
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_latency_stays_within_the_target_and_the_plan_ends(seed: int) -> None:
     cluster = fast(seed=seed)
     cluster.plan(400)
@@ -57,7 +60,7 @@ def test_the_latency_stays_within_the_target_and_the_plan_ends(seed: int) -> Non
     assert cluster.slow_share(first=10) < 0.1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_brokers_for_which_one_replica_is_too_much_are_throttled(seed: int) -> None:
     cluster = EmbeddedBrokers(seed=seed)
     cluster.run(30)
@@ -68,7 +71,7 @@ def test_brokers_for_which_one_replica_is_too_much_are_throttled(seed: int) -> N
     assert cluster.slow_share(first=15) < 0.1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_oscillates_under_a_constant_load(seed: int) -> None:
     cluster = fast(seed=seed)
     cluster.plan(100_000)
