@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from kafka.admin import (
@@ -29,6 +30,7 @@ from kafka.admin import (
 from common.error_codes import ErrorCode
 from protocol.connection import ClientConnection
 from protocol.frames import decode_response
+from protocol.messages.describe_acls_request import DescribeAclsRequest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.schema import Request, Response
@@ -45,8 +47,12 @@ from tools.kafka_settings import (
     node_settings,
 )
 from tools.ports import free_ports
+from tools.waiting import wait_until
 
 BOOT_SECONDS = 180
+ANY = 1
+"""What a filter of ACLs leaves open."""
+
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 
 
@@ -142,12 +148,13 @@ class KafkaCluster:
 
     @contextlib.contextmanager
     def without(self, node: int) -> Iterator[None]:
-        """Kill a node for the duration of a `with` statement.
+        """Kill a node for the duration of a `with` statement, in which no broker takes it for live.
 
-        At its end, start it and wait until it is ready.
+        At the end, start it and wait until it is ready.
         """
         self.kill_node(node)
         try:
+            self.wait_ready()
             yield
         finally:
             self.start_node(node)
@@ -171,9 +178,8 @@ class KafkaCluster:
 
     def seen_by(self, broker: int) -> set[int]:
         """Return the ids of the live brokers in this broker's metadata. Empty if it does not answer."""
-        host, port = self.address(broker).split(":")
         try:
-            with socket.create_connection((host, int(port)), timeout=BOOT_SECONDS) as connected:
+            with self._connected(broker) as connected:
                 return {row.broker_id for row in _ask(connected, DescribeClusterRequest()).brokers}
         except OSError:
             return set()
@@ -186,11 +192,14 @@ class KafkaCluster:
         return all(self._knows(broker, topic) for broker in self.brokers)
 
     def _knows(self, broker: int, topic: str) -> bool:
-        host, port = self.address(broker).split(":")
         request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-        with socket.create_connection((host, int(port)), timeout=BOOT_SECONDS) as connected:
+        with self._connected(broker) as connected:
             (row,) = _ask(connected, request, version=7).topics
         return ErrorCode(row.error_code) is ErrorCode.NONE
+
+    def _connected(self, broker: int) -> socket.socket:
+        host, port = self.address(broker).split(":")
+        return socket.create_connection((host, int(port)), timeout=BOOT_SECONDS)
 
     def stop(self) -> None:
         """Kill all nodes."""
@@ -252,6 +261,14 @@ class KafkaCluster:
             failed = admin.create_acls(granted)["failed"]
         if failed:
             raise RuntimeError(f"Kafka refused the ACLs: {failed}")
+        for broker in self.brokers:
+            wait_until(partial(self._has_acls, broker, len(granted)), lambda: "ACLs on all brokers", 0.05)
+
+    def _has_acls(self, broker: int, number: int) -> bool:
+        every = DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY)
+        with self._connected(broker) as connected:
+            resources = _ask(connected, every, version=3).resources
+        return sum(len(resource.acls) for resource in resources) >= number
 
 
 def _archive_classes(version: str) -> None:

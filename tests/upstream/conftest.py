@@ -33,7 +33,11 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    ignore_unclosed_sockets(items, Path(__file__).parent)
+    folder = Path(__file__).parent
+    ignore_unclosed_sockets(items, folder)
+    for item in items:
+        if folder in item.path.parents and "kafka" in getattr(item, "fixturenames", ()):
+            item.add_marker("four_brokers")
 
 
 def pytest_unconfigure() -> None:

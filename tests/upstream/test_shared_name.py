@@ -28,7 +28,7 @@ from tools.shared_name import SharedName
 log = logging.getLogger(__name__)
 
 HOSTS = "127.0.0.2", "127.0.0.3"
-ROUNDS = int(os.environ.get("REASSIGND_SHARED_NAME_ROUNDS", "4"))
+ROUNDS = int(os.environ.get("REASSIGND_SHARED_NAME_ROUNDS", "2"))
 SECONDS = 10
 LIMIT = 120 + 30 * ROUNDS
 PAGE = 1000

@@ -13,7 +13,8 @@ from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
 
 CANARY = "__reassignd_canary"
-PARTITIONS = 20
+PARTITIONS = 6
+"""At the least effort, one of them starts every few seconds."""
 UNREACHABLE_MS = 0.01
 """A target that cannot be kept: brokers move as little as possible. What moves for long is throttled."""
 

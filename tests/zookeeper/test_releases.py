@@ -8,7 +8,6 @@ import pytest
 from tests.zookeeper.load import Load
 from tests.zookeeper.scenarios import (
     cancel_by_znode,
-    cancel_throttled_move,
     drop_replica_of_stopped_broker,
     kill_before_stop_replica_response,
     reassign_by_znode,
@@ -39,10 +38,6 @@ def test_data_moves_under_load(other: Site) -> None:
     other.wait_for_replicas(topic, [[3, 4], [4, 1]])
     other.wait_for_hosts(topic, 0, {3, 4})
     other.wait_for_hosts(topic, 1, {1, 4})
-
-
-def test_a_cancel_by_request_leaves_no_partial_copy(other: Site) -> None:
-    cancel_throttled_move(other)
 
 
 def test_a_plan_by_znode_moves_data_under_load(other: Site) -> None:
