@@ -49,7 +49,7 @@ public class ClientShell {
             case "transactions" -> transactions(topic, request.get("count").asInt());
             case "copy" -> copy(topic, request.get("to").asText());
             case "read" -> read(topic, request.get("count").asInt());
-            case "keep_sending" -> keepSending(topic, request.get("seconds").asInt());
+            case "send_and_log_in" -> sendUntilLoggedIn(topic, request.get("again").asInt());
             default -> throw new IllegalArgumentException(request.toString());
         };
     }
@@ -125,23 +125,23 @@ public class ClientShell {
         return values;
     }
 
-    /** Sends records one by one over one connection; returns the numbers of acknowledgements and re-authentications. */
-    private Object keepSending(String topic, int seconds) throws Exception {
+    /** Sends records one by one until the connection was authenticated again so often; returns their number. */
+    private Object sendUntilLoggedIn(String topic, int again) throws Exception {
         int sent = 0;
-        double again = 0;
         try (var producer = producer(Map.of("acks", "all"))) {
-            long end = System.nanoTime() + seconds * 1_000_000_000L;
-            while (System.nanoTime() < end) {
+            while (reauthentications(producer) < again) {
                 producer.send(new ProducerRecord<>(topic, "" + sent)).get();
                 sent++;
                 Thread.sleep(50);
             }
-            for (var metric : producer.metrics().entrySet()) {
-                if (metric.getKey().name().equals("successful-reauthentication-total")) {
-                    again += (Double) metric.getValue().metricValue();
-                }
-            }
         }
-        return Map.of("sent", sent, "again", again);
+        return sent;
+    }
+
+    private static double reauthentications(KafkaProducer<String, String> producer) {
+        return producer.metrics().entrySet().stream()
+            .filter(metric -> metric.getKey().name().equals("successful-reauthentication-total"))
+            .mapToDouble(metric -> (Double) metric.getValue().metricValue())
+            .sum();
     }
 }

@@ -112,12 +112,15 @@ def confluent(tried: Attempt) -> str:
     if tried.mechanism == TOKENS:
         config["oauth_cb"] = lambda _: (tried.secret, time.time() + 600, tried.user, {})
     admin = AdminClient(config)
-    try:
-        admin.poll(0)
-        return _topics(admin.list_topics(timeout=8).topics)
-    except KafkaException as error:
-        admin.poll(0)
-        return f"refused {' '.join(said)} {error}"
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            admin.poll(0)
+            return _topics(admin.list_topics(timeout=0.5).topics)
+        except KafkaException as error:
+            admin.poll(0)
+            if any("_AUTHENTICATION" in each for each in said) or time.monotonic() > deadline:
+                return f"refused {' '.join(said)} {error}"
 
 
 def program(*command: str) -> Callable[[Attempt], str]:
