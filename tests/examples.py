@@ -26,7 +26,7 @@ def examples(stated: int) -> int:
 
 
 def some(cases: Sequence[Case], seed: str) -> Sequence[Case]:
-    """A fifth of the cases, another one for each seed, or all where the environment says how many examples."""
+    """A fifth of the cases, by the seed; all where the environment says how many examples."""
     if "REASSIGND_EXAMPLES" in os.environ:
         return cases
     return Random(seed).sample(cases, len(cases) // QUICK)

@@ -18,8 +18,8 @@ SITE = "sphinx-build --quiet --fail-on-warning --conf-dir docs --doctree-dir bui
 
 FOLDERS = {
     "server": "tests/server",
-    "core": "tests/controller tests/protocol tests/common"
-    " tests/test_docs.py tests/test_docstrings.py tests/test_layout.py tests/test_promises.py tests/test_words.py",
+    "core": "tests/controller tests/protocol tests/common tests/test_docs.py tests/test_docstrings.py"
+    " tests/test_layout.py tests/test_promises.py tests/test_words.py",
     "backends": "tests/backends tests/planner",
     "reassignd": "tests/reassignd tests/tools tests/campaigns tests/documents tests/deploy",
 }

@@ -1,4 +1,4 @@
-"""Requests that the broker of the listener answers: LeaderAndIsr, StopReplica, UpdateMetadata, directories."""
+"""Requests that the listener's broker answers: LeaderAndIsr, StopReplica, UpdateMetadata, directories."""
 
 from typing import Any
 
