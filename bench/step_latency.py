@@ -37,9 +37,9 @@ def milliseconds_per_step(waiting: int, rounds: int = 1_000) -> tuple[float, flo
         begun = thread_time()
         decide_fully(state, event)
         samples.append((thread_time() - begun) * 1000)
-        assert not state.partitions[key.topic][key.partition].moving
+        assert not state.cluster.partitions[key.topic][key.partition].moving
         assert len(state.backlog.costs) == MOVING
-    assert len(state.reassignments) == waiting + MOVING
+    assert len(state.orders.reassignments) == waiting + MOVING
     return median(samples), max(samples)
 
 
@@ -48,7 +48,7 @@ def cluster(partitions: int) -> State:
     state = State(mode=EMBEDDED)
     for number in range(BROKERS):
         state.put(Broker(number, "localhost", 9092, None, number))
-    state.live.update(range(BROKERS))
+    state.cluster.set_live(range(BROKERS))
     for number in range(partitions):
         topic, index = f"topic-{number // PARTITIONS_PER_TOPIC}", number % PARTITIONS_PER_TOPIC
         if index == 0:
@@ -62,7 +62,7 @@ def order(state: State) -> None:
     """Reassign every partition to three other brokers, and start as many steps as the limit allows."""
     topics = [
         AlterTopic(name, [AlterRow(p.partition, tuple((r + 9) % BROKERS for r in p.replicas)) for p in rows])
-        for name, rows in state.partitions.items()
+        for name, rows in state.cluster.partitions.items()
     ]
     d = decide_fully(state, AlterReassignments(topics))
     while d.more:
@@ -77,7 +77,7 @@ def step_in_flight(state: State) -> TopicPartition:
 
 def completion_of(state: State, key: TopicPartition) -> AnyEvent:
     """Return the leader's AlterPartition with all replicas in the ISR, which completes the step."""
-    partition = state.partitions[key.topic][key.partition]
+    partition = state.cluster.partitions[key.topic][key.partition]
     change = IsrChange(*key, partition.leader_epoch, partition.replicas, partition.partition_epoch)
     return AlterPartition(partition.leader, -1, [change])
 

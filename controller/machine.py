@@ -62,13 +62,13 @@ def decide(d: Decision, event: AnyEvent) -> Iterator[None]:
 
 def _stalled(d: Decision, event: events.Stalled) -> None:
     for key in event.partitions:
-        partition = d.state.partition(*key)
+        partition = d.state.cluster.partition(*key)
         if partition is not None:
             fire(d, partition, Trigger.STALL)
 
 
 def _continue(d: Decision, _: events.Continue) -> Iterator[None]:
-    d.state.woken = False
+    d.state.woke_up()
     yield from resume_deletions(d)
 
 
@@ -145,17 +145,16 @@ def fill(d: Decision) -> None:
     stopped = is_stopped(d)
     if not stopped and (backlog.to_plan or backlog.size):
         for key, may_start in backlog.next_steps(STEPS_PER_DECISION - d.rows):
-            partition = state.partition(*key)
+            partition = state.cluster.partition(*key)
             if partition is None or phase_of(state, key) is not Phase.QUEUED:
                 continue
-            job = state.jobs.get(state.reassignments[key].job)
+            job = state.orders.jobs.get(state.orders.reassignments[key].job)
             if job is not None and job.paused:
-                state.deferred.setdefault(job.id, []).append(key)
+                state.orders.defer(job.id, key)
             else:
                 fire(d, partition, Trigger.START if may_start else Trigger.PLAN)
     if d.leader_changes:
         backlog.usage.count(LEADS, -d.leader_changes)
     more = not stopped and (backlog.to_plan or backlog.size) and not backlog.idle
-    if (more or state.deletable) and not state.woken:
-        state.woken = True
-        d.more = True
+    if more or state.cluster.deletable:
+        d.more = state.wake()

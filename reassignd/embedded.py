@@ -24,6 +24,7 @@ from controller.messages.event import Event, Reply
 from controller.messages.events import CreateTopics, NewTopic
 from controller.model.cluster import Partition, TopicPartition
 from controller.ports import Store
+from controller.state.settings import SettingsState
 from controller.state.state import State
 from reassignd import expectations
 from reassignd.config.parts import embedded_defaults
@@ -201,7 +202,9 @@ class EmbeddedCluster:
         return self._served
 
     async def _assemble(self, stack: AsyncExitStack) -> Assembly:
-        state = State(mode=modes.EMBEDDED, config_defaults=embedded_defaults(self._settings))
+        state = State(
+            modes.EMBEDDED, settings=SettingsState(config_defaults=embedded_defaults(self._settings))
+        )
         identity = new_id()
         store: Store = MemoryStore()
         if self._data_dir is not None:

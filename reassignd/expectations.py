@@ -59,7 +59,7 @@ async def expect_moving(
     """
     end = time.monotonic() + seconds
     while True:
-        now = state.partition(*key)
+        now = state.cluster.partition(*key)
         if now is not None and now.moving and _fits(now, adding, removing):
             return now
         if time.monotonic() >= end:
@@ -69,9 +69,9 @@ async def expect_moving(
 
 def _check_exist(state: State, topics: Iterable[str]) -> None:
     """Refuse unknown topics: a wait for a misspelled one would end at once."""
-    if unknown := [topic for topic in topics if topic not in state.topics]:
-        known = ", ".join(islice(state.topics, NAMED)) or "none"
-        more = ", …" if len(state.topics) > NAMED else ""
+    if unknown := [topic for topic in topics if topic not in state.cluster.topics]:
+        known = ", ".join(islice(state.cluster.topics, NAMED)) or "none"
+        more = ", …" if len(state.cluster.topics) > NAMED else ""
         raise ValueError(f"there is no topic {unknown[0]!r}: there are {known}{more}")
 
 
@@ -81,7 +81,7 @@ def _fits(now: Partition, adding: Sequence[int] | None, removing: Sequence[int] 
 
 
 def _actual(state: State, key: TopicPartition) -> str:
-    now = state.partition(*key)
+    now = state.cluster.partition(*key)
     if now is None:
         return "there is no such partition"
     if now.moving:
@@ -101,7 +101,7 @@ def _described(
 
 def _row(state: State, row: Ongoing, is_stuck: Callable[[int], bool]) -> str:
     key = TopicPartition(row.topic, row.partition)
-    partition, reassignment = state.partition(*key), state.reassignments.get(key)
+    partition, reassignment = state.cluster.partition(*key), state.orders.reassignments.get(key)
     if partition is not None and partition.moving:
         why = _copying(state, partition, is_stuck)
     else:
@@ -111,13 +111,13 @@ def _row(state: State, row: Ongoing, is_stuck: Callable[[int], bool]) -> str:
 
 
 def _copying(state: State, partition: Partition, is_stuck: Callable[[int], bool]) -> str:
-    offline = [broker for broker in partition.adding if broker not in state.live]
+    offline = [broker for broker in partition.adding if broker not in state.cluster.live]
     if offline:
         return f"broker {offline[0]} is offline"
     stuck = [
         broker
         for broker in (*partition.adding, partition.leader)
-        if broker in state.live and is_stuck(broker)
+        if broker in state.cluster.live and is_stuck(broker)
     ]
     note = f"; the rate of broker {stuck[0]} is 0" if stuck else ""
     return f"copies to {list(partition.adding)}{note}"

@@ -1,7 +1,7 @@
 """A controller in memory, and short builders of records, events and expectations for its tests."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from controller.machine import decide
@@ -67,24 +67,40 @@ def registration(broker: int) -> BrokerRegistration:
 def records(state: State) -> list[Record]:
     """Return all durable records of the state, in the order in which a store loads them."""
     configs = [
-        Config(*key, name, value) for key, all_ in state.configs.items() for name, value in all_.items()
+        Config(*key, name, value)
+        for key, all_ in state.settings.configs.items()
+        for name, value in all_.items()
     ]
     return [
-        ControllerEpoch(state.controller_epoch),
-        *state.brokers.values(),
-        *state.topics.values(),
-        *state.all_partitions(),
-        *sorted(state.reassignments.values()),
+        ControllerEpoch(state.cluster.controller_epoch),
+        *state.cluster.brokers.values(),
+        *state.cluster.topics.values(),
+        *state.cluster.all_partitions(),
+        *sorted(state.orders.reassignments.values()),
         *configs,
-        *state.jobs.values(),
-        *(row for rows in state.finished.values() for row in rows.values()),
-        *state.pending.values(),
-        *state.leases.values(),
+        *state.orders.jobs.values(),
+        *(row for rows in state.orders.finished.values() for row in rows.values()),
+        *state.orders.pending.values(),
+        *state.throttle.leases.values(),
         *state.acls,
         *state.scram_credentials.values(),
-        *state.upstream_steps.values(),
-        *([Paused(True)] if state.paused else []),
+        *state.gateway.steps.values(),
+        *([Paused(True)] if state.orders.paused else []),
     ]
+
+
+PLAIN = (dict, set, list, int, str, type(None))
+
+
+def contents(state: State) -> dict[str, object]:
+    """Return the plain fields of the owners that records change, without revisions."""
+    owners = (state.cluster, state.orders, state.gateway, state.settings, state.throttle)
+    values = {each.name: getattr(owner, each.name) for owner in owners for each in fields(owner)}
+    return {
+        name: value
+        for name, value in values.items()
+        if name != "metadata_revision" and isinstance(value, PLAIN)
+    }
 
 
 class InMemoryController:
@@ -106,7 +122,7 @@ class InMemoryController:
         ids = list(brokers)
         for epoch, broker in enumerate(ids, 1):
             self.put(Broker(*registration(broker)[:4], epoch))
-        self.state.live.update(ids if live is None else live)
+        self.state.cluster.live.update(ids if live is None else live)
 
     def put(self, *given: Record) -> None:
         """Add records to the state directly, without an event."""
@@ -126,7 +142,7 @@ class InMemoryController:
         A partition with a step in flight also gets a reassignment from its current to its next list.
         """
         for result in partitions:
-            if result.topic not in self.state.topics:
+            if result.topic not in self.state.cluster.topics:
                 self.put(Topic(result.topic, result.topic.encode().ljust(16, b"\0")[:16]))
             self.put(result)
             if result.moving:
@@ -156,7 +172,7 @@ class InMemoryController:
     def catch_up(self) -> None:
         """Report an ISR of all replicas for each partition with a step in flight, once."""
         for key in list(self.state.in_flight):
-            self.isr(str(key), self.state.partitions[key.topic][key.partition].replicas)
+            self.isr(str(key), self.state.cluster.partitions[key.topic][key.partition].replicas)
 
     def settle(self) -> "InMemoryController":
         """Repeat `catch_up` until no step is in flight."""
@@ -192,13 +208,13 @@ class InMemoryController:
         self._replayed.apply(self.changes[self._seen :])
         self._seen = len(self.changes)
         assert records(self._replayed) == records(self.state)
-        assert self._replayed.reassigning == self.state.reassigning
-        assert self._replayed.open == self.state.open
-        assert self._replayed.throttles == self.state.throttles
-        assert self._replayed.topic_min_isr == self.state.topic_min_isr
-        assert self._replayed.default_min_isr == self.state.default_min_isr
-        assert self._replayed.offline == self.state.offline
-        assert self._replayed.under_replicated == self.state.under_replicated
+        assert self._replayed.orders.reassigning == self.state.orders.reassigning
+        assert self._replayed.orders.open == self.state.orders.open
+        assert self._replayed.throttle.rates == self.state.throttle.rates
+        assert self._replayed.settings.topic_min_isr == self.state.settings.topic_min_isr
+        assert self._replayed.settings.default_min_isr == self.state.settings.default_min_isr
+        assert self._replayed.cluster.offline == self.state.cluster.offline
+        assert self._replayed.cluster.under_replicated == self.state.cluster.under_replicated
 
     def alter(self, rows: Mapping[str, Sequence[int] | None], **fields: Any) -> dict[str, Outcome]:
         """Submit targets by partition name; None cancels. Returns the outcomes by partition name."""
@@ -238,17 +254,17 @@ class InMemoryController:
         other.now_ms = self.now_ms
         other.state.mode = self.state.mode
         other.put(*records(self.state))
-        brokers = sorted(self.state.live) if live is None else live
+        brokers = sorted(self.state.cluster.live) if live is None else live
         other.do(ControllerStarted([registration(broker) for broker in brokers]))
         return other
 
     def __getitem__(self, name: str) -> Partition:
         topic, number = key(name)
-        return self.state.partitions[topic][number]
+        return self.state.cluster.partitions[topic][number]
 
     def reassignment_of(self, name: str) -> Reassignment | None:
         """Return the ongoing reassignment of the partition, or None."""
-        return self.state.reassignments.get(key(name))
+        return self.state.orders.reassignments.get(key(name))
 
     def phase(self, name: str) -> Phase:
         """Return the phase of the partition's reassignment."""
@@ -256,7 +272,7 @@ class InMemoryController:
 
     def waiting_reason(self, name: str) -> str:
         """Return the reason why the partition's reassignment waits."""
-        return self.state.waiting[key(name)]
+        return self.state.orders.waiting[key(name)]
 
     def published(self, name: str) -> list[Publish]:
         """Return the states of the partition that were published to brokers, in order."""
@@ -282,10 +298,10 @@ def outcomes(reply: AlterReply) -> dict[str, Outcome]:
 def planned_steps(controller: InMemoryController, name: str, waves: Sequence[int]) -> PlannedSteps:
     """Return the partition's remaining steps by the step rule, as a planner computes them, in these waves."""
     state, at = controller.state, key(name)
-    now = state.partitions[at.topic][at.partition]
-    target = state.reassignments[at].target if at in state.reassignments else now.next
+    now = state.cluster.partitions[at.topic][at.partition]
+    target = state.orders.reassignments[at].target if at in state.orders.reassignments else now.next
     move = Move(*at, now.next, target, now.next, now.leader)
-    steps = steps_of(move, state.live, state.backlog.usage.step)
+    steps = steps_of(move, state.cluster.live, state.backlog.usage.step)
     return PlannedSteps(
         at, now.next, [PlannedStep(wave, step.replicas) for wave, step in zip(waves, steps, strict=False)]
     )

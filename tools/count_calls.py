@@ -171,7 +171,7 @@ async def _completed(clock: ManualClock, cluster: EmbeddedCluster) -> Calls:
     counts = Counts(56)
     sys.setprofile(counts)
     try:
-        while cluster.state.reassignments:
+        while cluster.state.orders.reassignments:
             await clock.advance(1)
     finally:
         sys.setprofile(None)

@@ -119,9 +119,9 @@ class Batch:
 
 def all_partitions(state: State) -> Iterator[Partition]:
     """Yield every partition. Topics and partitions may be created and deleted during the iteration."""
-    for topic in list(state.topics):
+    for topic in list(state.cluster.topics):
         index = 0
-        while (partition := state.partition(topic, index)) is not None:
+        while (partition := state.cluster.partition(topic, index)) is not None:
             yield partition
             index += 1
 
@@ -140,7 +140,7 @@ class ClusterSnapshot:
     def requests(self, header: Header, state: State) -> Iterator[BrokerRequest]:
         """Yield UpdateMetadata for all partitions, LeaderAndIsr for the broker's own, and the end mark."""
         for chunk in _chunks(self._partitions(state)):
-            reassigned = ((p, state.reassignments.get(p.key)) for p in chunk)
+            reassigned = ((p, state.orders.reassignments.get(p.key)) for p in chunk)
             rows = [metadata_row(state, p, () if r is None else r.target) for p, r in reassigned]
             yield update_metadata(header, state, metadata_topics(state, rows))
         for chunk in _chunks(self._partitions(state)):
@@ -170,7 +170,7 @@ def _still_dropped(drop: DropReplica, broker: int, state: State) -> bool:
     """
     if broker not in drop.brokers:
         return False
-    now = state.partition(drop.topic, drop.partition)
+    now = state.cluster.partition(drop.topic, drop.partition)
     replica_again = now is not None and broker in now.replicas and now.leader_epoch >= drop.leader_epoch
     return drop.leader_epoch == TOPIC_DELETED or not replica_again
 

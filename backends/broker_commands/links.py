@@ -126,7 +126,7 @@ class BrokerLinks:
 
     def _broker_joined(self, broker: int) -> None:
         self._broker_left(broker)
-        self._links[broker] = _Link(self, self.state.brokers[broker])
+        self._links[broker] = _Link(self, self.state.cluster.brokers[broker])
 
     def _broker_left(self, broker: int) -> None:
         # Batches are queued per link, so commands before this one must be queued while the link exists.
@@ -282,7 +282,7 @@ class _Link:
         for row in response.partition_errors:
             yield TopicPartition(row.topic_name, row.partition_index), row.error_code
         for topic in response.topics:
-            name = self._links.state.topic_names.get(topic.topic_id, "a deleted topic")
+            name = self._links.state.cluster.topic_names.get(topic.topic_id, "a deleted topic")
             for row in topic.partition_errors:
                 yield TopicPartition(name, row.partition_index), row.error_code
 

@@ -81,7 +81,7 @@ class LeaderAndIsrRow(NamedTuple):
 
 def leader_and_isr(header: Header, state: State, rows: Sequence[LeaderAndIsrRow]) -> LeaderAndIsrRequest:
     """Return the request for these partitions."""
-    epoch = state.controller_epoch
+    epoch = state.cluster.controller_epoch
     by_topic = grouped((row.partition.topic, _lead_state(row, epoch)) for row in rows)
     leaders = dict.fromkeys(row.partition.leader for row in rows)
     return LeaderAndIsrRequest(
@@ -89,14 +89,14 @@ def leader_and_isr(header: Header, state: State, rows: Sequence[LeaderAndIsrRow]
         controller_epoch=epoch,
         broker_epoch=header.broker_epoch,
         topic_states=[
-            LeaderAndIsrTopicState(name, state.topics[name].id, states)
+            LeaderAndIsrTopicState(name, state.cluster.topics[name].id, states)
             for name, states in by_topic.items()
-            if name in state.topics
+            if name in state.cluster.topics
         ],
         live_leaders=[
             LeaderAndIsrLiveLeader(broker.id, broker.host, broker.port)
-            for broker in map(state.brokers.get, leaders)
-            if broker is not None and broker.id in state.live
+            for broker in map(state.cluster.brokers.get, leaders)
+            if broker is not None and broker.id in state.cluster.live
         ],
     )
 
@@ -119,14 +119,14 @@ def _lead_state(row: LeaderAndIsrRow, controller_epoch: int) -> LeaderAndIsrPart
 
 def metadata_row(state: State, partition: Partition, target: Replicas) -> MetadataRow:
     """Return topic and row of one partition; `target` is empty unless it is being reassigned."""
-    live = state.live
+    live = state.cluster.live
     offline = (
         () if live.issuperset(partition.replicas) else tuple(r for r in partition.replicas if r not in live)
     )
     return partition.topic, UpdateMetadataPartitionState(
         "",
         partition.partition,
-        state.controller_epoch,
+        state.cluster.controller_epoch,
         partition.leader,
         partition.leader_epoch,
         partition.isr,
@@ -140,8 +140,8 @@ def metadata_row(state: State, partition: Partition, target: Replicas) -> Metada
 def metadata_topics(state: State, rows: Iterable[MetadataRow]) -> list[UpdateMetadataTopicState]:
     """Return the rows grouped by topic. A deleted topic has no id."""
     return [
-        UpdateMetadataTopicState(name, state.topics[name].id, states)
-        if name in state.topics
+        UpdateMetadataTopicState(name, state.cluster.topics[name].id, states)
+        if name in state.cluster.topics
         else UpdateMetadataTopicState(name, partition_states=states)
         for name, states in grouped(rows).items()
     ]
@@ -153,7 +153,7 @@ def update_metadata(
     """Return the request for these topics, with the list of brokers."""
     return UpdateMetadataRequest(
         controller_id=header.controller,
-        controller_epoch=state.controller_epoch,
+        controller_epoch=state.cluster.controller_epoch,
         broker_epoch=header.broker_epoch,
         topic_states=topics,
         live_brokers=live_brokers(state) if header.brokers is None else header.brokers,
@@ -168,8 +168,8 @@ def live_brokers(state: State) -> list[UpdateMetadataBroker]:
             endpoints=[UpdateMetadataEndpoint(broker.port, broker.host, LISTENER)],
             rack=broker.rack,
         )
-        for broker in state.brokers.values()
-        if broker.id in state.live
+        for broker in state.cluster.brokers.values()
+        if broker.id in state.cluster.live
     ]
 
 
@@ -179,7 +179,7 @@ def stop_replica(header: Header, state: State, drops: Sequence[DropReplica]) -> 
     by_topic = grouped((drop.topic, drop) for drop in drops)
     return StopReplicaRequest(
         controller_id=header.controller,
-        controller_epoch=state.controller_epoch,
+        controller_epoch=state.cluster.controller_epoch,
         broker_epoch=header.broker_epoch,
         delete_partitions=not with_epochs,
         topics=()

@@ -234,7 +234,7 @@ class EmbeddedBrokers:
 
     def received(self, key: TopicPartition) -> Received:
         """Return the bytes that the adding replicas of the partition have together."""
-        adding = self._state.partitions[key.topic][key.partition].adding
+        adding = self._state.cluster.partitions[key.topic][key.partition].adding
         return Received(sum(self.arrived(key, number) or 0 for number in adding), self._clock.now())
 
     def measured(self) -> float:
@@ -287,7 +287,7 @@ class EmbeddedBrokers:
 
         Any live broker's, since every listener serves the controller.
         """
-        return min(self._state.live, default=-1)
+        return min(self._state.cluster.live, default=-1)
 
     def _caught_up(self, fetch: Fetch) -> bool:
         return self.brokers[fetch.leader].follower_caught_up(fetch.key, fetch.follower)
@@ -306,8 +306,8 @@ class EmbeddedBrokers:
 
     def _declared(self, topic: str) -> tuple[float, float]:
         """Return size and produce rate from the topic's configs, or from the settings."""
-        size = self._state.config(ResourceType.TOPIC, topic, PARTITION_BYTES)
-        rate = self._state.config(ResourceType.TOPIC, topic, PRODUCE_RATE)
+        size = self._state.settings.config(ResourceType.TOPIC, topic, PARTITION_BYTES)
+        rate = self._state.settings.config(ResourceType.TOPIC, topic, PRODUCE_RATE)
         return (
             self.settings.partition_bytes if size is None else float(size),
             self.settings.produce_bytes_per_second if rate is None else float(rate),
@@ -353,7 +353,7 @@ class EmbeddedBrokers:
 
     def _tick(self, now: float, seconds: float) -> None:
         self._replication.tick(now)
-        if self._state.pace is not None:
+        if self._state.pace.settings is not None:
             moved = {
                 broker: max(each.replication_in, each.replication_out)
                 for broker, each in self.traffic.items()

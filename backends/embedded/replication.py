@@ -35,14 +35,14 @@ class Throttles:
         self._state = state
         self._leaders: dict[str, Listed] = {}
         self._followers: dict[str, Listed] = {}
-        for resource, name in state.configs:
+        for resource, name in state.settings.configs:
             self.refresh(resource, name)
 
     def refresh(self, resource: ResourceType, name: str) -> None:
         """Parse the lists of a topic again. Rates are looked up at each use."""
         if resource is not ResourceType.TOPIC:
             return
-        configs = self._state.configs.get((resource, name), {})
+        configs = self._state.settings.configs.get((resource, name), {})
         _update(self._leaders, name, configs.get(LEADER_REPLICAS, ""))
         _update(self._followers, name, configs.get(FOLLOWER_REPLICAS, ""))
 
@@ -77,9 +77,9 @@ class Throttles:
 
     def _rate(self, broker: int, config: str) -> float:
         state = self._state
-        value = state.config(ResourceType.BROKER, str(broker), config)
+        value = state.settings.config(ResourceType.BROKER, str(broker), config)
         if value is None:
-            value = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config)
+            value = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, config)
         return inf if value is None else float(value)
 
 

@@ -183,7 +183,7 @@ class Canary:
         """See `Probes.take`. A request that takes long counts with the time until now."""
         now, partitions = self._clock.now(), self._partitions()
         probes = []
-        for broker in sorted(self._state.live):
+        for broker in sorted(self._state.cluster.live):
             latencies = self._latencies.pop(broker, [])
             pending, late = self._pending.get(broker), 0
             if pending is not None and now - pending.began > PENDING_SECONDS:
@@ -220,7 +220,9 @@ class Canary:
     @property
     def _topic(self) -> str:
         key = PACE_TOPIC
-        return self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or BROKER_KEYS[key].default
+        return (
+            self._state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or BROKER_KEYS[key].default
+        )
 
     def _partitions(self) -> Mapping[int, Partition]:
         """Return by broker the first partition of the canary that it leads.
@@ -231,8 +233,8 @@ class Canary:
 
     def _led(self) -> Mapping[int, Partition]:
         found: dict[int, Partition] = {}
-        for partition in self._state.partitions.get(self._topic, ()):
-            if partition.leader in self._state.live:
+        for partition in self._state.cluster.partitions.get(self._topic, ()):
+            if partition.leader in self._state.cluster.live:
                 found.setdefault(partition.leader, partition)
         return found
 
@@ -245,12 +247,12 @@ class Canary:
                 await self._client.refresh()
             except BrokerError as error:
                 log.debug("the canary cannot refresh its brokers: %s", error)
-        if now - self._create_at < CREATE_SECONDS or not self._state.live:
+        if now - self._create_at < CREATE_SECONDS or not self._state.cluster.live:
             return
-        if name in self._state.topics and not self._problem:
+        if name in self._state.cluster.topics and not self._problem:
             return
         self._create_at = now
-        why = await self._create(name, sorted(self._state.live))
+        why = await self._create(name, sorted(self._state.cluster.live))
         self._note(why or await self._refused_still())
 
     async def _refused_still(self) -> str:
@@ -271,9 +273,9 @@ class Canary:
 
     async def _round(self) -> None:
         """Probe each live broker once, one after the other with equal pauses."""
-        brokers = sorted(self._state.live)
+        brokers = sorted(self._state.cluster.live)
         state = self._state
-        often = state.in_flight or state.pacer.comparing or self._clock.now() < self._often_until
+        often = state.in_flight or state.pace.pacer.comparing or self._clock.now() < self._often_until
         pause = BUSY_SECONDS if often else IDLE_SECONDS
         pause = max(pause, len(brokers) / MOST_PER_SECOND)
         if not brokers:
@@ -305,7 +307,7 @@ class Canary:
 
     async def _produce(self, broker: int, partition: Partition) -> int:
         """Produce a record; return the error code."""
-        topic = self._state.topics.get(partition.topic)
+        topic = self._state.cluster.topics.get(partition.topic)
         record = BatchRecord(None, bytes(RECORD_BYTES))
         data = encode_batch([record], Producer(NO_PRODUCER, -1), -1, self._now_ms(), False)
         rows = (PartitionProduceData(partition.partition, data),)

@@ -82,7 +82,7 @@ class FlowMeter:
         leaders, arrived = {}, {}
         for key in islice(self._state.in_flight, MOST_MOVING):
             size = self._sizes.size(key)
-            partition = self._state.partition(*key)
+            partition = self._state.cluster.partition(*key)
             if size is None or partition is None:
                 continue
             leaders[key] = size
@@ -114,7 +114,7 @@ class FlowMeter:
         sides = (Counter[int](), Counter[int]())
         replicas = (Counter[int](), Counter[int]())
         for key, broker in look.arrived.keys() & last.arrived.keys():
-            partition = self._state.partition(*key)
+            partition = self._state.cluster.partition(*key)
             if partition is None:
                 continue
             grown = max(0, look.arrived[key, broker] - last.arrived[key, broker])
@@ -134,7 +134,7 @@ class FlowMeter:
 
         Each fetches it, and the leader sends it to each.
         """
-        partition = self._state.partition(*key)
+        partition = self._state.cluster.partition(*key)
         if partition is not None and grown:
             floors.update(dict.fromkeys(partition.adding, grown))
             floors[partition.leader] += grown * len(partition.adding)
@@ -142,12 +142,12 @@ class FlowMeter:
     def _grown_everywhere(self, now: float, canary: str) -> float | None:
         """Return the bytes per second that all live leaders grow by; None if it is not known."""
         state = self._state
-        if sum(map(len, state.partitions.values())) > MOST_KNOWN:
+        if sum(map(len, state.cluster.partitions.values())) > MOST_KNOWN:
             return None
         written = (
             each.key
-            for each in chain.from_iterable(state.partitions.values())
-            if each.topic != canary and each.leader in state.live
+            for each in chain.from_iterable(state.cluster.partitions.values())
+            if each.topic != canary and each.leader in state.cluster.live
         )
         sizes = [self._sizes.size(key) for key in written]
         known = [size for size in sizes if size is not None]

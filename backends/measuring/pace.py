@@ -65,7 +65,7 @@ class PaceMeasurer:
             stack.push_async_callback(self._stop_probing)
             while True:
                 await self._clock.sleep(READING_SECONDS)
-                if self._state.pace is None:
+                if self._state.pace.settings is None:
                     await self._stop_probing()
                     self._flows.watch(self._clock.now(), self._canary)
                     continue
@@ -87,7 +87,7 @@ class PaceMeasurer:
 
     @property
     def _canary(self) -> str:
-        configured = self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, PACE_TOPIC)
+        configured = self._state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, PACE_TOPIC)
         return configured or BROKER_KEYS[PACE_TOPIC].default
 
     async def _stop_probing(self) -> None:

@@ -23,7 +23,7 @@ from controller.model.cluster import ResourceType
 from controller.model.configs import STEP_TIMEOUT
 from controller.model.replicas import TopicPartition
 from controller.ports import SubmitEvent
-from controller.state.gateway import Disk
+from controller.state.cluster import Disk
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
@@ -72,7 +72,7 @@ class StallWatch:
         return [key for key in checked if self._stalled(key)]
 
     def _stalled(self, key: TopicPartition) -> bool:
-        partition = self._state.partition(*key)
+        partition = self._state.cluster.partition(*key)
         if partition is None or not partition.moving:
             return False
         received, progress = self._received(key), self._last_progress.get(key)
@@ -88,7 +88,7 @@ class StallWatch:
         return True
 
     def _timeout(self) -> float:
-        value = self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, STEP_TIMEOUT)
+        value = self._state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, STEP_TIMEOUT)
         return int(value or BROKER_KEYS[STEP_TIMEOUT].default) / 1000
 
 
@@ -126,7 +126,7 @@ class ReplicaSizes:
 
     def size(self, key: TopicPartition) -> int | None:
         """Return the bytes of a complete replica, or None if unknown."""
-        return self._state.sizes.get(key)
+        return self._state.cluster.sizes.get(key)
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         """Return the bytes that an adding replica on the broker has, or None if unknown."""
@@ -142,13 +142,13 @@ class ReplicaSizes:
 
         None if a live broker has not been measured. For a dead broker, its last measurement counts.
         """
-        partition = self._state.partition(*key)
+        partition = self._state.cluster.partition(*key)
         size, at = 0.0, self._clock.now()
         for broker in partition.adding if partition else ():
             known = self._arrived.get((key, broker))
             if known is not None:
                 size += known.size
-            if broker in self._state.live:
+            if broker in self._state.cluster.live:
                 if known is None:
                     return None
                 at = min(at, known.at)
@@ -174,9 +174,9 @@ class ReplicaSizes:
         state, now = self._state, self._clock.now()
         # Not later than SELDOM_SECONDS, also where the next measurement is far away.
         due = self._all_at + SELDOM_SECONDS - self._pause
-        everything = state.last_job != self._known_jobs or now > due
+        everything = state.orders.last_job != self._known_jobs or now > due
         if everything:
-            self._known_jobs, self._all_at = state.last_job, now
+            self._known_jobs, self._all_at = state.orders.last_job, now
         elif not state.in_flight:
             self._measured_at = now
             return
@@ -249,7 +249,7 @@ class ReplicaSizes:
 
     def _moving_to(self) -> dict[int, list[TopicPartition]]:
         """Return the partitions with adding replicas, by broker of the replica."""
-        partitions = (self._state.partition(*key) for key in self._state.in_flight)
+        partitions = (self._state.cluster.partition(*key) for key in self._state.in_flight)
         return grouped(
             (broker, each.key) for each in partitions if each is not None for broker in each.adding
         )
@@ -272,8 +272,8 @@ class ReplicaSizes:
         state = self._state
         found: dict[int, dict[str, list[int]]] = {}
         for topic in topics:
-            for partition in state.partitions.get(topic, ()):
-                if partition.key not in state.sizes and partition.leader in state.live:
+            for partition in state.cluster.partitions.get(topic, ()):
+                if partition.key not in state.cluster.sizes and partition.leader in state.cluster.live:
                     found.setdefault(partition.leader, {}).setdefault(topic, []).append(partition.partition)
         return found
 
@@ -290,31 +290,33 @@ class ReplicaSizes:
         cluster.
         """
         state = self._state
-        if everything and sum(map(len, state.partitions.values())) <= MOST:
-            return dict.fromkeys(state.live, DescribeLogDirsRequest(None))
+        if everything and sum(map(len, state.cluster.partitions.values())) <= MOST:
+            return dict.fromkeys(state.cluster.live, DescribeLogDirsRequest(None))
         asked = {topic: set(numbers) for topic, numbers in state.in_flight.by_topic.items()}
         if everything:
             for topic, numbers in self._next_slice():
                 asked.setdefault(topic, set()).update(numbers)
-        held: dict[int, dict[str, list[int]]] = {broker: {} for broker in state.live} if everything else {}
+        held: dict[int, dict[str, list[int]]] = (
+            {broker: {} for broker in state.cluster.live} if everything else {}
+        )
         for topic, chosen in asked.items():
-            partitions = state.partitions.get(topic, ())
+            partitions = state.cluster.partitions.get(topic, ())
             for number in sorted(chosen):
                 for broker in partitions[number].replicas if number < len(partitions) else ():
                     held.setdefault(broker, {}).setdefault(topic, []).append(number)
         return {
             broker: DescribeLogDirsRequest([DescribableLogDirTopic(t, tuple(n)) for t, n in named.items()])
             for broker, named in held.items()
-            if broker in state.live
+            if broker in state.cluster.live
         }
 
     def _next_slice(self) -> Iterator[tuple[str, range]]:
         """Yield topics with reassignments and their partitions, beginning after the last slice."""
         left = MOST
-        topics = sorted(self._state.reassigning)
+        topics = sorted(self._state.orders.reassigning)
         at = bisect_right(topics, self._last_topic)
         for topic in topics[at:] + topics[:at]:
-            size = len(self._state.partitions.get(topic, ()))
+            size = len(self._state.cluster.partitions.get(topic, ()))
             if left < MOST and size > left:
                 break
             left -= size
@@ -323,7 +325,7 @@ class ReplicaSizes:
 
     def _prune_arrived(self) -> None:
         """Remove the measurements of replicas that are no longer being added."""
-        partition = self._state.partition
+        partition = self._state.cluster.partition
         self._arrived = {
             (key, broker): size
             for (key, broker), size in self._arrived.items()
@@ -360,7 +362,7 @@ class ReplicaSizes:
     def _record_size(
         self, broker: int, key: TopicPartition, size: int, sizes: dict[TopicPartition, int]
     ) -> None:
-        partition = self._state.partition(*key)
+        partition = self._state.cluster.partition(*key)
         if partition is None:
             return
         if broker == partition.leader:

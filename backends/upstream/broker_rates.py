@@ -53,26 +53,26 @@ class BrokerRates:
         If nothing has moved for a while, forget them.
         """
         state, now = self._state, self._clock.now()
-        if state.in_flight or state.external:
+        if state.in_flight or state.gateway.external:
             self._moved_at = now
         if now - self._moved_at > ENDED_SECONDS:
             self._read_at = float("-inf")
             await self._show({})
             return
-        job = max(state.open, default=self._newest_job)
+        job = max(state.orders.open, default=self._newest_job)
         if now - self._read_at >= (OFTEN_SECONDS if job > self._newest_job else SELDOM_SECONDS):
             self._read_at, self._newest_job = now, job
             await self._show(await self._ask())
 
     async def _show(self, rates: Mapping[int, Mapping[str, str]]) -> None:
-        if rates or self._state.others_rates:
+        if rates or self._state.gateway.others_rates:
             await self._submit(BrokerRatesSeen(rates))
 
     async def _ask(self) -> dict[int, dict[str, str]]:
         """Return the rates by broker and config, without brokers that have none or cannot be asked."""
         # A lease can end while the brokers answer: what it owned was not set by others.
-        owned = {key: set(lease.owned) for key, lease in self._state.leases.items()}
-        live = sorted(self._state.live)
+        owned = {key: set(lease.owned) for key, lease in self._state.throttle.leases.items()}
+        live = sorted(self._state.cluster.live)
         answers = await asyncio.gather(*map(self._ask_broker, live))
         failures = {broker: why for broker, why in zip(live, answers, strict=True) if isinstance(why, str)}
         self._log(failures)

@@ -209,7 +209,7 @@ class UpstreamPoller:
         return bool(self._moves) or bool(self._state.in_flight) or self._settling()
 
     def _settling(self) -> bool:
-        steps = self._state.upstream_steps
+        steps = self._state.gateway.steps
         return any(steps[key].stage in SETTLING for key in self._state.in_flight.at_upstream())
 
     def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
@@ -217,13 +217,13 @@ class UpstreamPoller:
         state = self._state
         in_flight = state.in_flight.at_upstream()
         steps = {
-            key for key in in_flight if key not in moves or state.upstream_steps[key].stage is Stage.ENDED
+            key for key in in_flight if key not in moves or state.gateway.steps[key].stage is Stage.ENDED
         }
         # Only moves that the last poll did not have: otherwise a topic without DESCRIBE permission is
         # requested each time.
         new_moves = (moves.keys() - self._moves.keys()).difference(in_flight)
-        ended_moves = state.external - moves.keys()
-        return steps | new_moves | ended_moves | state.sighted_keys()
+        ended_moves = state.gateway.external - moves.keys()
+        return steps | new_moves | ended_moves | state.gateway.sighted_keys()
 
     async def _ask_moves(self) -> dict[TopicPartition, UpstreamMove]:
         return ongoing_moves(await self._client.ask(ListPartitionReassignmentsRequest(topics=None)))

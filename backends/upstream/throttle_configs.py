@@ -84,7 +84,7 @@ class ThrottleConfigs:
         self._late_since: float | None = None
         """When the first step started before its throttle was set, until all throttles are set."""
         self._settled.set()
-        if state.leases:
+        if state.throttle.leases:
             self.perform(ReadThrottle())
 
     def perform(self, effect: ReadThrottle | AlterThrottle) -> None:
@@ -131,7 +131,7 @@ class ThrottleConfigs:
 
     async def _changed_within(self, seconds: float) -> bool:
         """Wait for `ReadThrottle`; at most `seconds` if there is a throttle. Return whether it arrived."""
-        if self._state.leases or self._state.confirmed_throttles:
+        if self._state.throttle.leases or self._state.gateway.confirmed_throttles:
             return await within(self._clock, seconds, self._changed)
         return await self._changed.wait()
 
@@ -162,20 +162,20 @@ class ThrottleConfigs:
         """Return the values by resource, and whether all could be read."""
         topics = [name for kind, name in resources if kind is ResourceType.TOPIC]
         brokers = [int(name) for kind, name in resources if kind is ResourceType.BROKER]
-        live = [broker for broker in brokers if broker in self._state.live]
+        live = [broker for broker in brokers if broker in self._state.cluster.live]
         answers = await asyncio.gather(
             *(self._describe(ResourceType.TOPIC, chunk) for chunk in _chunks(topics)),
             *(self._describe(ResourceType.BROKER, [str(broker)], broker) for broker in live),
         )
         values = {resource: configs for answer in answers for resource, configs in answer.items()}
-        down = [broker for broker in brokers if broker not in self._state.live]
+        down = [broker for broker in brokers if broker not in self._state.cluster.live]
         self._note_unlisted(down)
-        listed_down = any(broker in self._state.brokers for broker in down)
+        listed_down = any(broker in self._state.cluster.brokers for broker in down)
         return values, not listed_down and len(values) == len(topics) + len(live)
 
     def _note_unlisted(self, down: Iterable[int]) -> None:
         """Log brokers that are not in the cluster. They are not retried before they return."""
-        unlisted = {broker for broker in down if broker not in self._state.brokers}
+        unlisted = {broker for broker in down if broker not in self._state.cluster.brokers}
         for broker in sorted(unlisted - self._unlisted):
             log.warning(
                 "the throttle of broker %d is not removed: the broker is not in the cluster. It is removed if"
@@ -217,7 +217,7 @@ class ThrottleConfigs:
         and it can be equal to that.
         """
         if config.config_source == ConfigSource.DYNAMIC_DEFAULT_BROKER:
-            return (kind, name, config.name) not in self._state.leases
+            return (kind, name, config.name) not in self._state.throttle.leases
         return config.config_source in SET[kind]
 
     async def _alter(self, changes: Changes) -> set[Resource]:

@@ -51,8 +51,10 @@ class TopicConfigs:
         After a failure the next call reads them.
         """
         state, now = self._state, self._clock.now()
-        troubled = {key.topic for keys in (state.under_replicated, state.offline) for key in keys}
-        relevant = state.reassigning.keys() | troubled
+        troubled = {
+            key.topic for keys in (state.cluster.under_replicated, state.cluster.offline) for key in keys
+        }
+        relevant = state.orders.reassigning.keys() | troubled
         self._read_at = {topic: read_at for topic, read_at in self._read_at.items() if topic in relevant}
         due = (topic for topic in relevant if now - self._read_at.get(topic, float("-inf")) >= SELDOM_SECONDS)
         topics = list(islice(due, TOPICS))
@@ -89,7 +91,7 @@ class TopicConfigs:
         """Log which of the topics that were read are refused, until they can be read."""
         news = sorted(refused.keys() - self._refused)
         # A topic that is not relevant for a while stays known: its next problem must not log it again.
-        others = {topic for topic in self._refused if topic in self._state.topics}.difference(topics)
+        others = {topic for topic in self._refused if topic in self._state.cluster.topics}.difference(topics)
         self._refused = others | refused.keys()
         if news:
             named = f"{counted(len(news), 'topic')} ({some(news, NAMED)})"

@@ -43,20 +43,21 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     The brokers join first: changes are published only to brokers that have joined.
     """
     state = d.state
-    d.put(ControllerEpoch(state.controller_epoch + 1))
+    state.backlog.halt(event.halted)
+    d.put(ControllerEpoch(state.cluster.controller_epoch + 1))
     d.answer(event, {broker.id: _register(d, broker) for broker in event.brokers})
     for broker in event.brokers:
         d.effects.append(BrokerJoined(broker.id))
     for _ in drop_lost_reassignments(d):
         yield
-    for _ in recover(d, state.all_partitions()):
+    for _ in recover(d, state.cluster.all_partitions()):
         yield
-    state.unlisted_brokers = unlisted_brokers(state)
+    state.cluster.set_unlisted(unlisted_brokers(state))
     # Their steps, or the topics themselves, may have ended under another controller.
-    state.in_flight.changed_topics.update(
-        name for resource, name, _ in state.leases if resource is ResourceType.TOPIC
+    state.in_flight.look_again(
+        name for resource, name, _ in state.throttle.leases if resource is ResourceType.TOPIC
     )
-    ongoing = list(state.reassignments.items())
+    ongoing = list(state.orders.reassignments.items())
     for begin in range(0, len(ongoing), PARTITIONS_PER_SLICE):
         _resume(d, ongoing[begin : begin + PARTITIONS_PER_SLICE])
         yield
@@ -76,7 +77,7 @@ def _resume(d: Decision, reassignments: Sequence[tuple[TopicPartition, Reassignm
         if key[0] not in moving or key not in state.in_flight:
             idle.append(key)
             continue
-        partition = state.partition(*key)
+        partition = state.cluster.partition(*key)
         if partition is None:
             continue
         state.backlog.enqueue_all(idle)
@@ -89,13 +90,13 @@ def _resume(d: Decision, reassignments: Sequence[tuple[TopicPartition, Reassignm
 def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
     """Register the broker, elect leaders for offline partitions, and enqueue the reassignments that wait."""
     state = d.state
-    if event.broker.id in state.live:
+    if event.broker.id in state.cluster.live:
         yield from broker_stopped(d, BrokerStopped(event.broker.id))
     d.answer(event, _register(d, event.broker))
     d.effects.append(BrokerJoined(event.broker.id))
-    for _ in recover(d, state.all_partitions() if state.offline else ()):
+    for _ in recover(d, state.cluster.all_partitions() if state.cluster.offline else ()):
         yield
-    for seen, key in enumerate(list(state.waiting)):
+    for seen, key in enumerate(list(state.orders.waiting)):
         fire_at(d, key, Trigger.PROGRESS)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
@@ -105,13 +106,11 @@ def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
 def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
     """Remove the broker from leadership and ISRs. Reassignments that need it wait."""
     state = d.state
-    if event.broker not in state.live:
+    if event.broker not in state.cluster.live:
         return
-    state.live.discard(event.broker)
-    state.shutting_down.discard(event.broker)
-    state.metadata_revision += 1
+    state.cluster.stop(event.broker)
     d.effects.append(BrokerLeft(event.broker))
-    for _ in recover(d, state.all_partitions()):
+    for _ in recover(d, state.cluster.all_partitions()):
         yield
 
 
@@ -121,16 +120,16 @@ def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None
     Partitions that only it can lead remain with it.
     """
     state = d.state
-    broker = state.brokers.get(event.broker)
-    if broker is None or event.broker not in state.live:
+    broker = state.cluster.brokers.get(event.broker)
+    if broker is None or event.broker not in state.cluster.live:
         d.answer(event, ShutdownReply(Outcome(ErrorCode.BROKER_NOT_AVAILABLE), ()))
         return
     if event.broker_epoch not in {-1, broker.epoch}:
         d.answer(event, ShutdownReply(Outcome(ErrorCode.STALE_BROKER_EPOCH), ()))
         return
-    state.shutting_down.add(event.broker)
+    state.cluster.shut_down(event.broker)
     remaining = []
-    for seen, partition in enumerate(state.all_partitions()):
+    for seen, partition in enumerate(state.cluster.all_partitions()):
         if event.broker in partition.isr and not _leave(d, partition, event.broker):
             remaining.append(partition.key)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
@@ -140,11 +139,11 @@ def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None
 
 def log_dir_failed(d: Decision, event: LogDirFailed) -> None:
     """Remove the replicas of a failed log directory from leadership and ISRs. The broker stays alive."""
-    live = d.state.live - {event.broker}
+    live = d.state.cluster.live - {event.broker}
     for key in event.partitions:
-        partition = d.state.partition(*key)
+        partition = d.state.cluster.partition(*key)
         if partition is not None and event.broker in partition.isr:
-            unclean = d.state.unclean_allowed(key.topic)
+            unclean = d.state.settings.unclean_allowed(key.topic)
             update(d, partition, after_loss(partition, live, unclean=unclean))
 
 
@@ -152,7 +151,7 @@ def update(d: Decision, before: Partition, after: Partition) -> None:
     """Record a changed leader or ISR, publish it to the brokers, and advance the partition's reassignment."""
     if after is before:
         return
-    wanted = d.state.reassignments.get(after.key)
+    wanted = d.state.orders.reassignments.get(after.key)
     d.put(after)
     d.effects.append(Publish(after, target=() if wanted is None else wanted.target))
     fire(d, after, Trigger.PROGRESS)
@@ -162,21 +161,19 @@ def _register(d: Decision, broker: BrokerRegistration) -> int:
     state = d.state
     epoch = broker.epoch
     if epoch is None:
-        epoch = 1 + max((known.epoch for known in state.brokers.values()), default=0)
+        epoch = 1 + max((known.epoch for known in state.cluster.brokers.values()), default=0)
     d.put(Broker(broker.id, broker.host, broker.port, broker.rack, epoch))
-    state.live.add(broker.id)
-    state.shutting_down.discard(broker.id)
-    state.unlisted_brokers.discard(broker.id)
+    state.cluster.start(broker.id)
     return epoch
 
 
 def recover(d: Decision, partitions: Iterable[Partition]) -> Iterator[None]:
     """Elect leaders and shrink ISRs of the partitions, by the brokers that are alive."""
     state = d.state
-    unclean = {topic: state.unclean_allowed(topic) for topic in state.topics}
+    unclean = {topic: state.settings.unclean_allowed(topic) for topic in state.cluster.topics}
     for seen, partition in enumerate(partitions):
-        if partition.leader == NO_LEADER or not state.live.issuperset(partition.isr):
-            update(d, partition, after_loss(partition, state.live, unclean=unclean[partition.topic]))
+        if partition.leader == NO_LEADER or not state.cluster.live.issuperset(partition.isr):
+            update(d, partition, after_loss(partition, state.cluster.live, unclean=unclean[partition.topic]))
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
 
@@ -184,7 +181,7 @@ def recover(d: Decision, partitions: Iterable[Partition]) -> Iterator[None]:
 def _leave(d: Decision, partition: Partition, broker: int) -> bool:
     """Remove the broker from the ISR and from leadership. Return False if no other replica can lead."""
     state = d.state
-    staying = state.live - state.shutting_down
+    staying = state.cluster.live - state.cluster.shutting_down
     isr = tuple(r for r in partition.isr if r in staying)
     leader = keep_or_elect(partition, partition.replicas, isr, staying)
     if leader == NO_LEADER:
@@ -195,9 +192,9 @@ def _leave(d: Decision, partition: Partition, broker: int) -> bool:
 
 def holders(state: State) -> set[int] | None:
     """Return the brokers that hold replicas or are to get some; None while the cluster is not known."""
-    if not state.brokers:
+    if not state.cluster.brokers:
         return None
-    ordered = (each.target for each in state.reassignments.values())
-    queued = (each.target for each in state.pending.values())
-    present = (partition.replicas for partition in state.all_partitions())
+    ordered = (each.target for each in state.orders.reassignments.values())
+    queued = (each.target for each in state.orders.pending.values())
+    present = (partition.replicas for partition in state.cluster.all_partitions())
     return set().union(*set(chain(ordered, queued, present)))

@@ -65,14 +65,14 @@ def describe_configs(
     return [
         _describe(state, resource, name, key)
         for key in KEYS[resource].values()
-        if unset or not default or state.dynamic_config(resource, name, key.name) is not None
+        if unset or not default or state.settings.dynamic_config(resource, name, key.name) is not None
     ]
 
 
 def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
     """Check that the topic or broker exists. "" is the cluster-wide default."""
     if resource is ResourceType.TOPIC:
-        if name in state.topics:
+        if name in state.cluster.topics:
             return DONE
         return Outcome(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{display_name(name)}' does not exist."
@@ -85,7 +85,7 @@ def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
             ErrorCode.INVALID_REQUEST,
             f"Broker {display_name(name)!r} is not a broker id; leave it empty for the default.",
         )
-    if int(name) not in state.brokers and int(name) != state.controller_id:
+    if int(name) not in state.cluster.brokers and int(name) != state.cluster.controller_id:
         return Outcome(ErrorCode.INVALID_REQUEST, f"No broker {name} is registered.")
     return DONE
 
@@ -134,10 +134,14 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
     ]
     if name == CLUSTER_DEFAULT or (resource is ResourceType.BROKER and key.name in CLUSTER_WIDE):
         levels = levels[1:]
-    values = [(state.dynamic_config(kind, level, key.name), source) for kind, level, source in levels]
-    values.append((state.static_configs.get(key.name), ConfigSource.STATIC_BROKER))
+    values = [
+        (state.settings.dynamic_config(kind, level, key.name), source) for kind, level, source in levels
+    ]
+    values.append((state.settings.static_configs.get(key.name), ConfigSource.STATIC_BROKER))
     synonyms = [(key.name, value, source) for value, source in values if value is not None]
-    synonyms.append((key.name, state.config_defaults.get(key.name, key.default), ConfigSource.DEFAULT))
+    synonyms.append(
+        (key.name, state.settings.config_defaults.get(key.name, key.default), ConfigSource.DEFAULT)
+    )
     return ConfigValue(key, synonyms[0][1], synonyms[0][2], synonyms)
 
 
@@ -148,7 +152,7 @@ def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str
         return outcome, {}
     values: dict[str, str | None] = {}
     if wanted.replace:
-        values = dict.fromkeys(state.configs.get((wanted.resource, wanted.name), ()))
+        values = dict.fromkeys(state.settings.configs.get((wanted.resource, wanted.name), ()))
     seen = set()
     for change in wanted.changes:
         name = ALIASES.get(change.config, change.config)
@@ -184,7 +188,7 @@ def _new_value(
             return Outcome(
                 ErrorCode.INVALID_CONFIG, f"Can't {change.op.name} to key {name} because it is not a list."
             ), None
-        before = state.config(wanted.resource, wanted.name, name)
+        before = state.settings.config(wanted.resource, wanted.name, name)
         value = _combine(key.default if before is None else before, change.op, value)
         if change.op is ConfigOp.SUBTRACT and name in CLUSTER_WIDE and value == key.default:
             # With ZooKeeper, kafka-configs changes no cluster-wide default while a key is set that brokers do
@@ -240,7 +244,7 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
     for name, value in values.items():
         if value is not None:
             d.put(Config(wanted.resource, wanted.name, name, value))
-        elif state.config(wanted.resource, wanted.name, name) is not None:
+        elif state.settings.config(wanted.resource, wanted.name, name) is not None:
             d.delete(Config, (wanted.resource, wanted.name, name))
     state.in_flight.configs_changed(wanted.resource, wanted.name)
     d.effects.append(ConfigsChanged(wanted.resource, wanted.name))
@@ -249,10 +253,10 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
 def retry(d: Decision) -> Iterator[None]:
     """Retry elections and steps that min ISR or unclean election had prevented."""
     state = d.state
-    for _ in recover(d, state.all_partitions() if state.offline else ()):
+    for _ in recover(d, state.cluster.all_partitions() if state.cluster.offline else ()):
         yield
-    for seen, key in enumerate(list(state.reassignments)):
-        if key in state.reassignments:
+    for seen, key in enumerate(list(state.orders.reassignments)):
+        if key in state.orders.reassignments:
             fire_at(d, key, Trigger.PROGRESS)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield

@@ -34,12 +34,12 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
     """Delete each topic, or mark it for a later deletion. The reply has one outcome per topic."""
     answers = []
     for name in event.names:
-        topic = d.state.topics.get(name)
+        topic = d.state.cluster.topics.get(name)
         if topic is None:
             answers.append((name, Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
             continue
         answers.append((name, DONE))
-        if name in d.state.dropping:
+        if name in d.state.cluster.dropping:
             continue
         if is_held_back(d.state, name):
             d.put(topic._replace(deleting=True))
@@ -56,24 +56,24 @@ def is_held_back(state: State, name: str) -> bool:
 
     Brokers in controlled shutdown count as down: they may miss the deletion.
     """
-    if name in state.reassigning:
+    if name in state.orders.reassigning:
         return True
-    staying = state.live - state.shutting_down
+    staying = state.cluster.live - state.cluster.shutting_down
     return not state.mode.drops_when_back and any(
-        not staying.issuperset(partition.replicas) for partition in state.partitions[name]
+        not staying.issuperset(partition.replicas) for partition in state.cluster.partitions[name]
     )
 
 
 def retry_deletions(state: State) -> None:
     """Try all postponed deletions again, after a broker or the controller has started."""
-    state.deletable.extend(topic.name for topic in state.topics.values() if topic.deleting)
+    state.cluster.may_delete(topic.name for topic in state.cluster.topics.values() if topic.deleting)
 
 
 def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
     """End the topic's reassignments without a step in flight: only steps in flight postpone the deletion."""
-    for seen, partition in enumerate(d.state.partitions[name]):
+    for seen, partition in enumerate(d.state.cluster.partitions[name]):
         key = partition.key
-        wanted = d.state.reassignments.get(key)
+        wanted = d.state.orders.reassignments.get(key)
         if wanted is not None and not partition.moving:
             end_reassignment(d, key, wanted, Ending.TOPIC_DELETED)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
@@ -82,12 +82,11 @@ def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
 
 def resume_deletions(d: Decision) -> Iterator[None]:
     """Delete the topics whose deletion was postponed and is possible now."""
-    deletable = d.state.deletable
-    while deletable:
-        name = deletable.popleft()
-        topic = d.state.topics.get(name)
+    while d.state.cluster.deletable:
+        name = d.state.cluster.next_deletable()
+        topic = d.state.cluster.topics.get(name)
         # A rollback may have ordered a partition again since the topic became deletable.
-        begins = topic is not None and topic.deleting and name not in d.state.dropping
+        begins = topic is not None and topic.deleting and name not in d.state.cluster.dropping
         if begins and not is_held_back(d.state, name):
             for _ in _delete(d, name):
                 yield
@@ -96,13 +95,7 @@ def resume_deletions(d: Decision) -> Iterator[None]:
 
 def replicas_deleted(d: Decision, event: ReplicasDeleted) -> Iterator[None]:
     """Delete the topics of which no replica is left."""
-    gone = []
-    for topic, partition in event.partitions:
-        left = d.state.dropping.get(topic)
-        if left is not None:
-            left.discard((partition, event.broker))
-            if not left:
-                gone.append(topic)
+    gone = [key.topic for key in event.partitions if d.state.cluster.dropped(key, event.broker)]
     for name in dict.fromkeys(gone):
         for _ in _remove(d, name):
             yield
@@ -112,7 +105,7 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
     """Let the brokers delete the replicas; delete the topic at once, or when all of them are gone."""
     state = d.state
     left: set[tuple[int, int]] = set()
-    for partition in reversed(state.partitions[name]):
+    for partition in reversed(state.cluster.partitions[name]):
         d.effects.append(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
         left.update((partition.partition, broker) for broker in partition.replicas)
         if partition.partition % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
@@ -121,21 +114,21 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
         for _ in _remove(d, name):
             yield
         return
-    state.dropping[name] = left
-    if not state.topics[name].deleting:
-        d.put(state.topics[name]._replace(deleting=True))
+    state.cluster.begin_dropping(name, left)
+    if not state.cluster.topics[name].deleting:
+        d.put(state.cluster.topics[name]._replace(deleting=True))
 
 
 def _remove(d: Decision, name: str) -> Iterator[None]:
     """Delete the records of the topic."""
     state = d.state
-    partitions = state.partitions[name]
+    partitions = state.cluster.partitions[name]
     while partitions:
         mark_gone(d, partitions[-1].key)
         d.delete(Partition, partitions[-1].key)
         if len(partitions) % PARTITIONS_PER_SLICE == 0:
             yield
-    for key in list(state.configs.get((ResourceType.TOPIC, name), ())):
+    for key in list(state.settings.configs.get((ResourceType.TOPIC, name), ())):
         d.delete(Config, (ResourceType.TOPIC, name, key))
     d.delete(Topic, name)
     d.effects.append(TopicDeleted(name))
@@ -144,9 +137,12 @@ def _remove(d: Decision, name: str) -> Iterator[None]:
 def drop_lost_reassignments(d: Decision) -> Iterator[None]:
     """At start, end the reassignments of partitions that were deleted under another controller, or made anew."""
     state = d.state
-    sizes = {topic: len(partitions) for topic, partitions in state.partitions.items()}
+    sizes = {topic: len(partitions) for topic, partitions in state.cluster.partitions.items()}
     ids = {topic: state.topic_id(topic) for topic in sizes}
-    recorded: list[Pending | Reassignment] = [*state.pending.values(), *state.reassignments.values()]
+    recorded: list[Pending | Reassignment] = [
+        *state.orders.pending.values(),
+        *state.orders.reassignments.values(),
+    ]
     lost = [
         record.key
         for record in recorded
@@ -155,7 +151,7 @@ def drop_lost_reassignments(d: Decision) -> Iterator[None]:
     ]
     for seen, key in enumerate(dict.fromkeys(lost), 1):
         forget(d, key)
-        partition = state.partition(*key)
+        partition = state.cluster.partition(*key)
         if partition is not None and partition.moving:
             # The other controller moves the new topic.
             d.put(Reassignment(key.topic, key.partition, partition.current, partition.next))
@@ -172,10 +168,10 @@ def forget(d: Decision, key: TopicPartition) -> None:
     state = d.state
     mark_gone(d, key)
     forget_queued(d, key)
-    if key in state.upstream_steps:
+    if key in state.gateway.steps:
         d.delete(UpstreamStep, key)
     release(state, key)
-    state.forget_sighting(key)
-    wanted = state.reassignments.get(key)
+    state.gateway.forget_sighting(key)
+    wanted = state.orders.reassignments.get(key)
     if wanted is not None:
         end_reassignment(d, key, wanted, Ending.TOPIC_DELETED)

@@ -26,15 +26,15 @@ def partitions_stored(d: Decision, event: PartitionsStored) -> Iterator[None]:
     """
     state = d.state
     for number, seen in enumerate(event.partitions, 1):
-        known = state.partition(seen.topic, seen.partition)
+        known = state.cluster.partition(seen.topic, seen.partition)
         if known is None or known.leader_epoch != seen.leader_epoch:
             continue
         if seen.partition_epoch > known.partition_epoch:
             changed = known._replace(isr=seen.isr, leader=seen.leader, partition_epoch=seen.partition_epoch)
             state.put(changed)
             fire(d, changed, Trigger.PROGRESS)
-            if state.partitions[seen.topic][seen.partition] is changed:
-                wanted = state.reassignments.get(changed.key)
+            if state.cluster.partitions[seen.topic][seen.partition] is changed:
+                wanted = state.orders.reassignments.get(changed.key)
                 d.effects.append(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
         if number % ROWS_PER_SLICE == 0:
             yield
@@ -43,15 +43,15 @@ def partitions_stored(d: Decision, event: PartitionsStored) -> Iterator[None]:
 def topic_stored(d: Decision, event: TopicStored) -> Iterator[None]:
     """Elect the first live replica of each new partition, with all live replicas in sync."""
     state = d.state
-    if event.topic not in state.topics:
+    if event.topic not in state.cluster.topics:
         state.put(Topic(event.topic, event.id))
-    elif state.topics[event.topic].deleting:
+    elif state.cluster.topics[event.topic].deleting:
         return
     for number, bare in enumerate(event.partitions, 1):
-        if bare.partition != len(state.partitions[event.topic]):
+        if bare.partition != len(state.cluster.partitions[event.topic]):
             continue
         state.put(bare)
-        partition = after_loss(bare, state.live, unclean=False)
+        partition = after_loss(bare, state.cluster.live, unclean=False)
         if partition is not bare:
             d.put(partition)
             d.effects.append(Publish(partition, new=partition.replicas))
@@ -62,7 +62,7 @@ def topic_stored(d: Decision, event: TopicStored) -> Iterator[None]:
 def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
     """Apply the values. Invalid values count as not set."""
     state, resource, name = d.state, event.resource, event.name
-    before = dict(state.configs.get((resource, name), {}))
+    before = dict(state.settings.configs.get((resource, name), {}))
     after = understood(resource, event.values)
     if after == before:
         return
@@ -90,8 +90,8 @@ def understood(resource: ResourceType, values: Mapping[str, str]) -> dict[str, s
 
 def broker_changed(d: Decision, event: BrokerChanged) -> None:
     """Record the broker's new registration, and publish its endpoints to all brokers."""
-    known = d.state.brokers.get(event.broker.id)
-    if known is not None and event.broker.id in d.state.live:
+    known = d.state.cluster.brokers.get(event.broker.id)
+    if known is not None and event.broker.id in d.state.cluster.live:
         number, host, port, rack, epoch = event.broker
         d.put(Broker(number, host, port, rack, known.epoch if epoch is None else epoch))
         d.effects.append(BrokerJoined(number))
@@ -99,5 +99,5 @@ def broker_changed(d: Decision, event: BrokerChanged) -> None:
 
 def halt(d: Decision, event: Halt) -> None:
     """Start no steps, or start them again."""
-    d.state.backlog.halted = event.halted
+    d.state.backlog.halt(event.halted)
     d.answer(event, DONE)

@@ -19,12 +19,13 @@ NAMED = 3
 def evaluate_health(d: Decision) -> None:
     """Decide whether steps may start, from the known health of the cluster."""
     state = d.state
-    unreachable = state.unreachable
+    unreachable = state.gateway.unreachable
     mode = (
-        state.config(ResourceType.BROKER, CLUSTER_DEFAULT, HEALTH_GUARD) or BROKER_KEYS[HEALTH_GUARD].default
+        state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, HEALTH_GUARD)
+        or BROKER_KEYS[HEALTH_GUARD].default
     )
     troubles = [unreachable] if unreachable else list(_troubles(state))
-    state.health_problem = "; ".join(troubles)
+    state.gateway.set_health("; ".join(troubles))
     # Without the upstream nothing can start, whatever the mode.
     state.backlog.hold((0 if unreachable else _STEPS[mode]) if troubles else None)
 
@@ -34,10 +35,10 @@ def unlisted_brokers(state: State) -> set[int]:
 
     Kafka before 4.0 does not list failed or fenced brokers.
     """
-    lagging = chain(state.under_replicated, state.offline)
+    lagging = chain(state.cluster.under_replicated, state.cluster.offline)
     return {
-        r for topic, number in lagging for r in state.partitions[topic][number].replicas
-    } - state.brokers.keys()
+        r for topic, number in lagging for r in state.cluster.partitions[topic][number].replicas
+    } - state.cluster.brokers.keys()
 
 
 def find_idle_brokers(state: State) -> Iterator[None]:
@@ -45,42 +46,46 @@ def find_idle_brokers(state: State) -> Iterator[None]:
 
     KRaft keeps a broker registered after it was stopped for good, until it is unregistered.
     """
-    idle = state.brokers.keys() - state.live
-    targets = (each.target for each in state.reassignments.values())
-    queued = (each.target for each in state.pending.values())
+    idle = state.cluster.brokers.keys() - state.cluster.live
+    targets = (each.target for each in state.orders.reassignments.values())
+    queued = (each.target for each in state.orders.pending.values())
     for target in chain(targets, queued) if idle else ():
         idle.difference_update(target)
-    for seen, partition in enumerate(state.all_partitions() if idle else ()):
+    for seen, partition in enumerate(state.cluster.all_partitions() if idle else ()):
         idle.difference_update(partition.replicas)
         if not idle:
             break
         if seen % SCANNED == SCANNED - 1:
             yield
-    state.idle_brokers = idle
+    state.cluster.set_idle(idle)
 
 
 def offline_brokers(state: State) -> list[int]:
     """Return the brokers that are not alive, those included that only replica lists name."""
-    return sorted((state.brokers.keys() - state.live) | state.unlisted_brokers)
+    return sorted((state.cluster.brokers.keys() - state.cluster.live) | state.cluster.unlisted_brokers)
 
 
 def missing_brokers(state: State) -> list[int]:
     """Return the offline brokers that something depends on: they hold replicas, or are to get some."""
-    return [broker for broker in offline_brokers(state) if broker not in state.idle_brokers]
+    return [broker for broker in offline_brokers(state) if broker not in state.cluster.idle_brokers]
 
 
 def _troubles(state: State) -> Iterator[str]:
     if missing := missing_brokers(state):
         yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
-    if state.under_min_isr:
-        named = ", ".join(_weakness(state, key) for key in sorted(islice(state.under_min_isr, NAMED)))
-        more = f" and {len(state.under_min_isr) - NAMED} more" if len(state.under_min_isr) > NAMED else ""
+    if state.gateway.under_min_isr:
+        named = ", ".join(_weakness(state, key) for key in sorted(islice(state.gateway.under_min_isr, NAMED)))
+        more = (
+            f" and {len(state.gateway.under_min_isr) - NAMED} more"
+            if len(state.gateway.under_min_isr) > NAMED
+            else ""
+        )
         yield f"under min ISR: {named}{more}"
 
 
 def _weakness(state: State, key: TopicPartition) -> str:
     """What is wrong with it."""
-    partition = state.partitions[key.topic][key.partition]
+    partition = state.cluster.partitions[key.topic][key.partition]
     if partition.leader == NO_LEADER:
         return f"{key} (no leader)"
     return f"{key} ({len(partition.isr)} in sync, min.insync.replicas {effective_min_isr(state, partition)})"
@@ -88,4 +93,4 @@ def _weakness(state: State, key: TopicPartition) -> str:
 
 def effective_min_isr(state: State, partition: Partition) -> int:
     """Return `min.insync.replicas`, at most the number of replicas (Kafka: Partition.effectiveMinIsr)."""
-    return min(state.min_isr(partition.topic), len(partition.replicas))
+    return min(state.settings.min_isr(partition.topic), len(partition.replicas))

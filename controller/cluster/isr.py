@@ -15,8 +15,8 @@ CHANGES_PER_SLICE = 200
 
 def alter_partition(d: Decision, event: AlterPartition) -> Iterator[None]:
     """Apply each ISR with valid epochs. A step that it completes ends in the same decision."""
-    broker = d.state.brokers.get(event.broker)
-    if broker is None or event.broker not in d.state.live:
+    broker = d.state.cluster.brokers.get(event.broker)
+    if broker is None or event.broker not in d.state.cluster.live:
         d.answer(event, AlterPartitionReply(Outcome(ErrorCode.STALE_BROKER_EPOCH), ()))
         return
     if event.broker_epoch not in {-1, broker.epoch}:
@@ -32,7 +32,7 @@ def alter_partition(d: Decision, event: AlterPartition) -> Iterator[None]:
 
 def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:
     state = d.state
-    partition = state.partition(change.topic, change.partition)
+    partition = state.cluster.partition(change.topic, change.partition)
     error = _check(state, partition, broker, change)
     if partition is None or error is not ErrorCode.NONE:
         return Outcome(error)
@@ -41,9 +41,9 @@ def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:
     key = changed.key
     if phase_of(state, key) is not Phase.IDLE:
         fire(d, changed, Trigger.PROGRESS)
-    after = state.partitions[key.topic][key.partition]
+    after = state.cluster.partitions[key.topic][key.partition]
     if after is changed:
-        wanted = state.reassignments.get(key)
+        wanted = state.orders.reassignments.get(key)
         d.effects.append(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
     return DONE if after.leader == broker else Outcome(ErrorCode.NEW_LEADER_ELECTED)
 
@@ -64,6 +64,6 @@ def _check(state: State, partition: Partition | None, broker: int, change: IsrCh
     if any(r not in partition.replicas for r in change.isr):
         return ErrorCode.INVALID_REQUEST
     added = [r for r in change.isr if r not in partition.isr]
-    if any(r not in state.live or r in state.shutting_down for r in added):
+    if any(r not in state.cluster.live or r in state.cluster.shutting_down for r in added):
         return ErrorCode.INELIGIBLE_REPLICA
     return ErrorCode.NONE

@@ -22,11 +22,11 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
     """Elect leaders where needed. For all partitions, the reply omits those that need no election."""
     rows: list[tuple[TopicPartition, Outcome]] = []
     keys = event.partitions
-    for key in _in_slices(keys if keys is not None else [p.key for p in d.state.all_partitions()]):
+    for key in _in_slices(keys if keys is not None else [p.key for p in d.state.cluster.all_partitions()]):
         if key is None:
             yield
             continue
-        partition = d.state.partition(*key)
+        partition = d.state.cluster.partition(*key)
         if partition is None:
             rows.append(
                 (
@@ -51,10 +51,10 @@ def rebalance_leaders(d: Decision, event: RebalanceLeaders) -> Iterator[None]:
     """
     preferred: Counter[int] = Counter()
     elsewhere: dict[int, list[TopicPartition]] = {}
-    for partition in _in_slices(d.state.all_partitions()):
+    for partition in _in_slices(d.state.cluster.all_partitions()):
         if partition is None:
             yield
-        elif partition.key not in d.state.reassignments:
+        elif partition.key not in d.state.orders.reassignments:
             first = partition.replicas[0]
             preferred[first] += 1
             if partition.leader != first:
@@ -64,7 +64,7 @@ def rebalance_leaders(d: Decision, event: RebalanceLeaders) -> Iterator[None]:
         if 100 * len(keys) <= event.percentage * preferred[broker]:
             continue
         for key in _in_slices(keys):
-            partition = None if key is None else d.state.partition(*key)
+            partition = None if key is None else d.state.cluster.partition(*key)
             if partition is None:
                 yield
             else:
@@ -84,7 +84,7 @@ def _preferred(d: Decision, partition: Partition) -> Outcome:
     preferred = partition.replicas[0]
     if partition.leader == preferred:
         return _refuse(ErrorCode.ELECTION_NOT_NEEDED, "The preferred leader leads already")
-    able = preferred in d.state.live and preferred not in d.state.shutting_down
+    able = preferred in d.state.cluster.live and preferred not in d.state.cluster.shutting_down
     if not able or preferred not in partition.isr:
         return _refuse(
             ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"The preferred leader {preferred} is not in the ISR"
@@ -96,7 +96,7 @@ def _preferred(d: Decision, partition: Partition) -> Outcome:
 def _unclean(d: Decision, partition: Partition) -> Outcome:
     if partition.leader != NO_LEADER:
         return _refuse(ErrorCode.ELECTION_NOT_NEEDED, "The partition has a leader")
-    leader = next((r for r in partition.replicas if r in d.state.live), None)
+    leader = next((r for r in partition.replicas if r in d.state.cluster.live), None)
     if leader is None:
         return _refuse(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "No replica of the partition is alive")
     update(d, partition, with_leader(partition, leader, (leader,)))

@@ -91,7 +91,7 @@ def create_partitions(d: Decision, event: CreatePartitions) -> Iterator[None]:
     for seen, topic in enumerate(event.topics, 1):
         outcome, layout = _growth(d.state, topic, first)
         if outcome.ok and not event.validate_only:
-            there = len(d.state.partitions[topic.topic])
+            there = len(d.state.cluster.partitions[topic.topic])
             for _ in _add_partitions(d, topic.topic, there, layout.replicas):
                 yield
             first += layout.partitions
@@ -101,7 +101,7 @@ def create_partitions(d: Decision, event: CreatePartitions) -> Iterator[None]:
 
 
 def _add_partitions(d: Decision, topic: str, first: int, layout: Iterable[Replicas]) -> Iterator[None]:
-    live = d.state.live
+    live = d.state.cluster.live
     for number, replicas in enumerate(layout, first):
         isr = tuple(r for r in replicas if r in live) or replicas
         partition = Partition(topic, number, replicas, isr, first_eligible(replicas, isr, live))
@@ -125,9 +125,9 @@ def _check_topic(state: State, topic: NewTopic) -> Outcome:
             "use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
             "and neither '.' nor '..'.",
         )
-    if name in state.topics:
+    if name in state.cluster.topics:
         return Outcome(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    if state.refused_topic(name):
+    if state.cluster.refused_topic(name):
         return Outcome(
             ErrorCode.TOPIC_ALREADY_EXISTS,
             f"There is a topic '{name}' that was refused: the controller's log says why. Mend or remove it.",
@@ -178,17 +178,17 @@ def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, _Layout]:
 
 
 def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _Layout]:
-    known = state.topics.get(wanted.topic)
+    known = state.cluster.topics.get(wanted.topic)
     # The replication factor is that of the first partition. A topic whose partitions are not read yet has
     # none.
-    if known is None or known.deleting or not state.partitions[wanted.topic]:
+    if known is None or known.deleting or not state.cluster.partitions[wanted.topic]:
         return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
-    if wanted.topic in state.reassigning and not state.mode.grows_while_moving:
+    if wanted.topic in state.orders.reassigning and not state.mode.grows_while_moving:
         return _refuse(
             ErrorCode.REASSIGNMENT_IN_PROGRESS,
             f"A partition reassignment is in progress for the topic '{wanted.topic}'.",
         )
-    old = state.partitions[wanted.topic]
+    old = state.cluster.partitions[wanted.topic]
     added = wanted.total - len(old)
     if added <= 0:
         return _refuse(
@@ -217,7 +217,7 @@ def _check_layout(state: State, layout: Sequence[Replicas], factor: int) -> Outc
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"All partitions of a topic have as many replicas: {len(replicas)} instead of {factor}.",
             )
-        if not any(r in state.live for r in replicas):
+        if not any(r in state.cluster.live for r in replicas):
             return Outcome(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"None of the brokers {list(replicas)} is alive; name a live one.",
@@ -233,7 +233,7 @@ def _check_factor(state: State, factor: int) -> Outcome:
         )
     usable = len(_racks(state))
     if factor > usable:
-        excluded = sorted(state.excluded_brokers & state.live)
+        excluded = sorted(state.settings.excluded_brokers & state.cluster.live)
         reason = f" and not in {EXCLUDED_BROKERS} ({some([*map(str, excluded)], NAMED)})" if excluded else ""
         return Outcome(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -246,11 +246,14 @@ def _check_factor(state: State, factor: int) -> Outcome:
 
 def _racks(state: State) -> dict[int, str | None]:
     """Return the brokers that may receive new replicas, with their racks."""
-    return {b: state.brokers[b].rack for b in state.live - state.shutting_down - state.excluded_brokers}
+    return {
+        b: state.cluster.brokers[b].rack
+        for b in state.cluster.live - state.cluster.shutting_down - state.settings.excluded_brokers
+    }
 
 
 def _partition_count(state: State) -> int:
-    return sum(len(partitions) for partitions in state.partitions.values())
+    return sum(len(partitions) for partitions in state.cluster.partitions.values())
 
 
 def _refuse(error: ErrorCode, message: str) -> tuple[Outcome, _Layout]:
@@ -290,12 +293,12 @@ def size_of(state: State, topic: NewTopic) -> Size:
     count, factor = wanted_of(state, topic)
     # A factor above the number of brokers is refused for that topic only, so it must not exceed the bounds
     # here.
-    return Size(max(0, count), max(0, count) * max(0, min(factor, len(state.live))))
+    return Size(max(0, count), max(0, count) * max(0, min(factor, len(state.cluster.live))))
 
 
 def growth_size(state: State, wanted: NewPartitions) -> Size:
     """Return the size of the added partitions; zero for an unknown topic, which is refused separately."""
-    old = state.partitions.get(wanted.topic, ())
+    old = state.cluster.partitions.get(wanted.topic, ())
     added = max(0, wanted.total - len(old)) if old else 0
     if wanted.assignments is not None:
         return Size(added, sum(map(len, wanted.assignments)))
@@ -313,10 +316,10 @@ def wanted_of(state: State, topic: NewTopic) -> tuple[int, int]:
 
 def check_room(state: State, topic: str, partitions: int, replicas: int) -> Outcome:
     """Check that the backend can store a topic of this size."""
-    old = state.partitions.get(topic, ())
+    old = state.cluster.partitions.get(topic, ())
     partitions += len(old)
     replicas += sum(len(partition.replicas) for partition in old)
-    if state.fits_topic(partitions, replicas):
+    if state.cluster.fits_topic(partitions, replicas):
         return DONE
     return Outcome(
         ErrorCode.POLICY_VIOLATION,
@@ -326,7 +329,7 @@ def check_room(state: State, topic: str, partitions: int, replicas: int) -> Outc
 
 
 def _default(state: State, key: str) -> int:
-    return int(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or 1)
+    return int(state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or 1)
 
 
 def interleave_racks(racks: Mapping[int, str | None]) -> list[int]:

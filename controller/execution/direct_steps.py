@@ -32,7 +32,7 @@ def begin(
         return True
     new = without(step.adding, step.isr) if partition.adding else step.adding
     step = step._replace(
-        leader=keep_or_elect(step, step.replicas, step.isr, d.state.live),
+        leader=keep_or_elect(step, step.replicas, step.isr, d.state.cluster.live),
         leader_epoch=partition.leader_epoch + 1,
         partition_epoch=partition.partition_epoch + 1,
     )
@@ -50,12 +50,12 @@ def advance(d: Decision, partition: Partition, target: Replicas, preferred: int 
     longer counts against the limits, and the copied replicas stay. A step that adds replicas which the target
     does not have was cancelled while every replica was offline: it is undone as soon as no data is lost.
     """
-    wanted = d.state.reassignments.get(partition.key)
+    wanted = d.state.orders.reassignments.get(partition.key)
     if wanted is not None and wanted.rolling_back and any(r not in target for r in partition.adding):
         back = wanted.current_of(partition)
-        safe = keeps_data(partition, back) or d.state.unclean_allowed(partition.topic)
+        safe = keeps_data(partition, back) or d.state.settings.unclean_allowed(partition.topic)
         return safe and begin(d, partition, back, target, preferred)
-    stays = partition.leader in partition.isr and partition.leader in d.state.live
+    stays = partition.leader in partition.isr and partition.leader in d.state.cluster.live
     end = partition
     if not _complete(d.state, partition, target):
         if not stays or any(r not in partition.isr for r in partition.adding):
@@ -116,7 +116,7 @@ def _turned(state: State, partition: Partition, following: Replicas) -> tuple[Pa
 
 def _survivor(current: Replicas, state: State) -> Replicas:
     """Return the new ISR of a partition that loses its ISR: the first live old replica, else the first."""
-    return (next((r for r in current if r in state.live), current[0]),)
+    return (next((r for r in current if r in state.cluster.live), current[0]),)
 
 
 def _complete(state: State, step: Partition, target: Replicas) -> bool:
@@ -124,11 +124,11 @@ def _complete(state: State, step: Partition, target: Replicas) -> bool:
     if any(r not in step.isr for r in step.adding):
         return False
     following = step.next
-    if step.removing and not any(r in state.live and r in step.isr for r in following):
+    if step.removing and not any(r in state.cluster.live and r in step.isr for r in following):
         return False
-    wanted = state.reassignments.get(step.key)
+    wanted = state.orders.reassignments.get(step.key)
     original = step.current if wanted is None else wanted.original
-    return may_drop(step.current, following, target, original, step.isr, state.min_isr(step.topic))
+    return may_drop(step.current, following, target, original, step.isr, state.settings.min_isr(step.topic))
 
 
 def _finish(
@@ -146,7 +146,7 @@ def _end(state: State, before: Partition, step: Partition, dropped: Replicas, pr
     following = step.next
     isr = without(step.isr, step.removing)
     leader = leader_after(
-        following, following, isr=isr, live=state.live, leader=step.leader, preferred=preferred
+        following, following, isr=isr, live=state.cluster.live, leader=step.leader, preferred=preferred
     )
     gone = dropped + step.removing
     reordered_only = not gone and not before.moving and leader == before.leader

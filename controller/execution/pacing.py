@@ -21,14 +21,14 @@ MOST_SHRUNK = 10_000
 def pace_measured(d: Decision, event: PaceMeasured) -> None:
     """Follow the reading. The steps that the new windows allow start at the end of the decision."""
     state = d.state
-    if state.pace is None:
+    if state.pace.settings is None:
         return
-    state.pacer.tick(event, state.pace, loads(state), shrunk_brokers(state))
-    rows = state.pacer.brokers.values()
+    state.pace.pacer.tick(event, state.pace.settings, loads(state), shrunk_brokers(state))
+    rows = state.pace.pacer.brokers.values()
     windows = {row.broker: UNLIMITED if row.window is None else row.window for row in rows}
-    state.backlog.pace(Windows(windows, FIRST_WINDOW, state.pacer.together))
-    state.pace_history.add(d.now_ms, rows)
-    state.paced_rates = {row.broker: row.rate for row in rows if row.rate is not None}
+    state.backlog.pace(Windows(windows, FIRST_WINDOW, state.pace.pacer.together))
+    state.pace.sample(d.now_ms)
+    state.throttle.set_paced({row.broker: row.rate for row in rows if row.rate is not None})
 
 
 def loads(state: State) -> dict[int, Load]:
@@ -45,7 +45,7 @@ def loads(state: State) -> dict[int, Load]:
             moves(LimitKind.OUTGOING, broker),
             rate_of_others(state, broker) is not None,
         )
-        for broker in state.live
+        for broker in state.cluster.live
     }
 
 
@@ -55,17 +55,17 @@ def shrunk_brokers(state: State) -> Set[int]:
     Replicas on brokers that are not alive say nothing about the load.
     """
     found: set[int] = set()
-    if len(state.under_replicated) > MOST_SHRUNK:
+    if len(state.cluster.under_replicated) > MOST_SHRUNK:
         return found
-    for key in state.under_replicated:
+    for key in state.cluster.under_replicated:
         if key not in state.in_flight:
             found |= _lagging(state, key)
     return found
 
 
 def _lagging(state: State, key: TopicPartition) -> set[int]:
-    partition = state.partition(*key)
+    partition = state.cluster.partition(*key)
     if partition is None:
         return set()
-    missing = {r for r in partition.replicas if r not in partition.isr and r in state.live}
+    missing = {r for r in partition.replicas if r not in partition.isr and r in state.cluster.live}
     return missing | {partition.leader} if missing else missing

@@ -72,28 +72,32 @@ def desired_throttle(state: State) -> Throttle:
 def lower_rates(state: State) -> dict[int, int]:
     """Return by broker the rates of pace that are below the common one."""
     rate = throttle_rate(state)
-    return {broker: paced for broker, paced in state.paced_rates.items() if rate is None or paced < rate}
+    return {
+        broker: paced for broker, paced in state.throttle.paced_rates.items() if rate is None or paced < rate
+    }
 
 
 def broker_rate(state: State, broker: int) -> int | None:
     """Return the throttle of the broker in bytes per second; None for none."""
-    rate, paced = throttle_rate(state), state.paced_rates.get(broker)
+    rate, paced = throttle_rate(state), state.throttle.paced_rates.get(broker)
     return min((each for each in (rate, paced) if each is not None), default=None)
 
 
 def throttle_rate(state: State) -> int | None:
     """Return the lowest rate of the cluster, the open jobs and the schedule in bytes per second; None for no throttle."""
-    rates = list(state.throttles.values())
-    if state.opening.throttle is not None:
-        rates.append(state.opening.throttle)
+    rates = list(state.throttle.rates.values())
+    if state.settings.opening.throttle is not None:
+        rates.append(state.settings.opening.throttle)
     return min(rates, default=None)
 
 
 def throttle_source(state: State) -> str:
     """Return which of the rates is the lowest, and so the one in force: of the cluster, a job or the schedule."""
-    rates = [(rate, f"job {job}" if job else "the cluster") for job, rate in sorted(state.throttles.items())]
-    if state.opening.throttle is not None:
-        rates.append((state.opening.throttle, "the schedule"))
+    rates = [
+        (rate, f"job {job}" if job else "the cluster") for job, rate in sorted(state.throttle.rates.items())
+    ]
+    if state.settings.opening.throttle is not None:
+        rates.append((state.settings.opening.throttle, "the schedule"))
     return min(rates, key=itemgetter(0), default=(0, ""))[1]
 
 
@@ -104,10 +108,10 @@ def throttled_replicas(state: State, topic: str) -> tuple[list[str], list[str]]:
     """
     leaders: list[str] = []
     followers: list[str] = []
-    slowed = None if throttle_rate(state) is not None else state.paced_rates
+    slowed = None if throttle_rate(state) is not None else state.throttle.paced_rates
     for number in sorted(state.in_flight.by_topic.get(topic, ())):
-        partition = state.partition(topic, number)
-        if partition is None or partition.key in state.external:
+        partition = state.cluster.partition(topic, number)
+        if partition is None or partition.key in state.gateway.external:
             continue
         followers += [f"{number}:{r}" for r in partition.adding if slowed is None or r in slowed]
         if partition.adding and not partition.under_replicated:
@@ -185,16 +189,20 @@ def _room(value: str | None) -> int:
 def adjust_throttle(d: Decision) -> None:
     """Set and restore throttle configs according to the steps in flight after this decision."""
     state = d.state
-    touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
-    free = not state.throttles and not state.paced_rates and state.opening.throttle is None
+    touched = state.in_flight.take_changed()
+    free = (
+        not state.throttle.rates
+        and not state.throttle.paced_rates
+        and state.settings.opening.throttle is None
+    )
     state.backlog.throttle(not free)
-    if free and not state.leases:
-        state.throttle, state.leased_rates = None, {}
+    if free and not state.throttle.leases:
+        state.throttle.set_leased(None, {})
         return
     rate, paced = throttle_rate(state), lower_rates(state)
-    leased = [(key[0], key[1]) for key in state.leases]
-    if rate != state.throttle or paced != state.leased_rates:
-        state.throttle, state.leased_rates = rate, paced
+    leased = [(key[0], key[1]) for key in state.throttle.leases]
+    if rate != state.throttle.leased_rate or paced != state.throttle.leased_paced_rates:
+        state.throttle.set_leased(rate, paced)
         touched = {*state.in_flight.by_topic, *(name for kind, name in leased if kind is ResourceType.TOPIC)}
     for topic in sorted(touched):
         _throttle_topic(d, topic, not free)
@@ -209,10 +217,10 @@ def throttled_by_others(state: State) -> list[int] | None:
         return None
     brokers = {
         int(name)
-        for (resource, name), values in state.configs.items()
+        for (resource, name), values in state.settings.configs.items()
         if resource is ResourceType.BROKER and name != CLUSTER_DEFAULT
         for rate in RATES
-        if rate in values and (resource, name, rate) not in state.leases
+        if rate in values and (resource, name, rate) not in state.throttle.leases
     }
     return sorted(brokers)
 
@@ -221,7 +229,7 @@ def _throttle_topic(d: Decision, topic: str, throttled: bool) -> None:
     leaders, followers = throttled_replicas(d.state, topic) if throttled else ([], [])
     changed = _set_or_restore(d, ResourceType.TOPIC, topic, LEADER_REPLICAS, ",".join(leaders))
     changed |= _set_or_restore(d, ResourceType.TOPIC, topic, FOLLOWER_REPLICAS, ",".join(followers))
-    if changed and topic in d.state.topics:
+    if changed and topic in d.state.cluster.topics:
         d.effects.append(ConfigsChanged(ResourceType.TOPIC, topic))
 
 
@@ -238,14 +246,14 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
     """
     state = d.state
     key = (resource, name, config)
-    lease = state.leases.get(key)
-    value = state.config(resource, name, config)
+    lease = state.throttle.leases.get(key)
+    value = state.settings.config(resource, name, config)
     # A rate of all brokers that is set during the lease neither ends nor freezes it.
-    common = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config) if lease is None else None
+    common = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, config) if lease is None else None
     if lease is not None and value != lease.ours:
         lease = _adjust_lease(d, lease, value)
     if not desired:
-        state.note_unlisted(key, 0)
+        state.throttle.note_unlisted(key, 0)
         if lease is not None:
             _restore(d, lease)
         return lease is not None
@@ -254,7 +262,7 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
         return False
     ours = desired if config in RATES else union(found, desired)
     if config not in RATES:
-        state.note_unlisted(key, 0 if ours in {desired, EVERY_REPLICA} else _missing(ours, desired))
+        state.throttle.note_unlisted(key, 0 if ours in {desired, EVERY_REPLICA} else _missing(ours, desired))
     if lease is not None and lease.ours == ours:
         return False
     d.put(Lease(*key, ours, found))
@@ -286,14 +294,14 @@ def _restore(d: Decision, lease: Lease) -> None:
 
 def rates_of_others(state: State) -> dict[int, int]:
     """Return by broker the lowest rate of others in bytes per second."""
-    found = ((broker, rate_of_others(state, broker)) for broker in state.brokers)
+    found = ((broker, rate_of_others(state, broker)) for broker in state.cluster.brokers)
     return {broker: rate for broker, rate in found if rate is not None}
 
 
 def rate_of_others(state: State, broker: int) -> int | None:
     """Return the lowest rate of others at the broker; None for none. With an upstream, the one that was seen last."""
     if state.mode.is_gateway:
-        return state.others_rates.get(broker)
+        return state.gateway.others_rates.get(broker)
     values = {rate: _configured(state, str(broker), rate) for rate in RATES}
     return lowest_of_others(
         state, broker, {rate: value for rate, value in values.items() if value is not None}
@@ -301,8 +309,8 @@ def rate_of_others(state: State, broker: int) -> int | None:
 
 
 def _configured(state: State, broker: str, rate: str) -> str | None:
-    own = state.config(ResourceType.BROKER, broker, rate)
-    return state.config(ResourceType.BROKER, CLUSTER_DEFAULT, rate) if own is None else own
+    own = state.settings.config(ResourceType.BROKER, broker, rate)
+    return state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, rate) if own is None else own
 
 
 def lowest_of_others(state: State, broker: int, values: Mapping[str, str]) -> int | None:
@@ -311,6 +319,6 @@ def lowest_of_others(state: State, broker: int, values: Mapping[str, str]) -> in
         int(value)
         for config, value in values.items()
         if value.isdecimal()
-        and set_by_others(value, state.leases.get((ResourceType.BROKER, str(broker), config)))
+        and set_by_others(value, state.throttle.leases.get((ResourceType.BROKER, str(broker), config)))
     )
     return min(rates, default=None)

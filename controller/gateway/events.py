@@ -8,7 +8,7 @@ from controller.messages.event import Event
 from controller.model.configs import ConfigChange, Lease, Resource
 from controller.model.errors import Outcome
 from controller.model.replicas import Replicas, TopicPartition
-from controller.state.gateway import Disk
+from controller.state.cluster import Disk
 
 
 class UpstreamBroker(NamedTuple):

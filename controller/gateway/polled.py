@@ -18,7 +18,7 @@ from controller.gateway.events import (
     UpstreamTopic,
 )
 from controller.gateway.reconciliation import cancel_late, follow, follow_settled
-from controller.gateway.removed_topics import PARTITIONS_PER_SLICE, is_removed, topic_removed
+from controller.gateway.removed_topics import PARTITIONS_PER_SLICE, topic_removed
 from controller.gateway.steps import leave, leave_step, place
 from controller.model.cluster import (
     NO_ID,
@@ -42,15 +42,15 @@ RETRIES = 1_000
 def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
     """Apply one poll."""
     state = d.state
-    was_unreachable = bool(state.unreachable)
-    state.unreachable = ""
-    before = set(state.live)
+    was_unreachable = bool(state.gateway.unreachable)
+    state.gateway.reached()
+    before = set(state.cluster.live)
     returned = _brokers(d, event)
     if event.whole:
         # A broker that lags may not know a new topic yet that the controller already lists as reassigned.
         names = {topic.name for topic in event.topics} | {key.topic for key in event.moves}
-        for name in sorted((state.topics.keys() | active_topics(state)) - names):
-            if is_removed(d, name):
+        for name in sorted((state.cluster.topics.keys() | active_topics(state)) - names):
+            if state.gateway.is_missing(name, d.now_ms):
                 yield from topic_removed(d, name)
     seen = 0
     for topic in event.topics:
@@ -60,7 +60,7 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
             seen = 0
             yield
     if event.whole:
-        state.past.forget_old(d.now_ms)
+        state.gateway.past.forget_old(d.now_ms)
     else:
         _follow_moves(d, event)
     yield from _note_offline(state, event, before)
@@ -75,15 +75,15 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
 def _note_offline(state: State, event: UpstreamPolled, before: set[int]) -> Iterator[None]:
     """Find the offline brokers that are not listed, and those that nothing depends on. `before` were live."""
     if event.whole:
-        state.unlisted_brokers = unlisted_brokers(state)
-    if event.whole or not before <= state.live:
+        state.cluster.set_unlisted(unlisted_brokers(state))
+    if event.whole or not before <= state.cluster.live:
         yield from find_idle_brokers(state)
 
 
 def active_topics(state: State) -> set[str]:
     """Return the topics with a reassignment, a step in flight or a queued plan."""
-    return state.reassigning.keys() | {
-        key.topic for keys in (state.in_flight.at_upstream(), state.pending) for key in keys
+    return state.orders.reassigning.keys() | {
+        key.topic for keys in (state.in_flight.at_upstream(), state.orders.pending) for key in keys
     }
 
 
@@ -92,21 +92,15 @@ def unreachable(d: Decision, event: Unreachable) -> None:
 
     Steps in flight continue in the upstream; short sightings start again after the outage.
     """
-    if not d.state.unreachable:
-        d.state.unreachable_since_ms = d.now_ms
-    d.state.unreachable = event.why
-    d.state.forget_sightings()
+    d.state.gateway.lost(event.why, d.now_ms)
     evaluate_health(d)
 
 
 def measured(d: Decision, event: Measured) -> None:
     """Store sizes and disks, for the steps that are planned from now on, and count steps in flight by their sizes."""
     state, awaited = d.state, d.state.awaits_sizes
-    new = [key for key in state.backlog.costs if key in event.sizes and key not in state.sizes]
-    # A topic may have been deleted since it was measured.
-    state.sizes.update({key: size for key, size in event.sizes.items() if key[0] in state.topics})
-    state.disks.update(event.disks)
-    state.measured = True
+    new = [key for key in state.backlog.costs if key in event.sizes and key not in state.cluster.sizes]
+    state.cluster.measure(event.sizes, event.disks)
     for key in new:
         state.backlog.resize(key, counted_size(state, key))
     if awaited:
@@ -118,8 +112,8 @@ def measured(d: Decision, event: Measured) -> None:
 def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
     """Store the topic configs that steps depend on, such as min.insync.replicas."""
     for topic, values in event.topics.items():
-        for name, value in values.items() if topic in d.state.topics else ():
-            known = d.state.config(ResourceType.TOPIC, topic, name)
+        for name, value in values.items() if topic in d.state.cluster.topics else ():
+            known = d.state.settings.config(ResourceType.TOPIC, topic, name)
             if value is not None and value != known:
                 d.put(Config(ResourceType.TOPIC, topic, name, value))
             elif value is None and known is not None:
@@ -134,35 +128,35 @@ def _brokers(d: Decision, event: UpstreamPolled) -> bool:
         return False
     for broker, host, port, rack, _ in event.brokers:
         record = Broker(broker, host, port, rack, 0)
-        if state.brokers.get(broker) != record:
+        if state.cluster.brokers.get(broker) != record:
             d.put(record)
-    for gone in sorted(state.brokers.keys() - {broker.id for broker in event.brokers}):
+    for gone in sorted(state.cluster.brokers.keys() - {broker.id for broker in event.brokers}):
         d.delete(Broker, gone)
     alive = {broker.id for broker in event.brokers if broker.alive}
-    returned = bool(alive - state.live)
-    state.live.clear()
-    state.live.update(alive)
-    state.unlisted_brokers -= alive
+    returned = bool(alive - state.cluster.live)
+    state.cluster.set_live(alive)
     return returned
 
 
 def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[None]:
     state = d.state
-    known = state.topics.get(seen.name)
+    known = state.cluster.topics.get(seen.name)
     if known is not None and _is_recreated(state, known, seen, event):
         # Without a reassignment nothing is lost if this is wrong, so it takes effect at once: a new request
         # must not be validated against the deleted topic.
-        if (known.id == NO_ID or _is_active(state, seen.name)) and not is_removed(d, seen.name):
+        if (known.id == NO_ID or _is_active(state, seen.name)) and not state.gateway.is_missing(
+            seen.name, d.now_ms
+        ):
             return
         yield from topic_removed(d, seen.name)
         known = None
-    state.missing_since.pop(seen.name, None)
+    state.gateway.shown(seen.name)
     if known is None or (known.id == NO_ID != seen.id):
         d.put(Topic(seen.name, seen.id))
     _note_part(state, seen.name, event)
     for number, partition in sorted(seen.partitions.items()):
         key = TopicPartition(seen.name, number)
-        if number > len(state.partitions[seen.name]):
+        if number > len(state.cluster.partitions[seen.name]):
             break  # a partial poll of a new topic: the next whole poll has the rest
         behind = _is_behind_known(state, key, partition)
         if behind and key in event.moves:
@@ -176,16 +170,14 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
 
 def _note_part(state: State, topic: str, event: UpstreamPolled) -> None:
     """Note whether polls have shown all partitions of the topic."""
-    if event.whole:
-        state.shown_in_part.discard(topic)
-    elif not state.partitions[topic]:
-        state.shown_in_part.add(topic)
+    if event.whole or not state.cluster.partitions[topic]:
+        state.gateway.note_part(topic, complete=event.whole)
 
 
 def _is_active(state: State, topic: str) -> bool:
     """Whether the topic has a reassignment, a queued plan or a step record."""
     return topic in active_topics(state) or any(
-        partition.key in state.upstream_steps for partition in state.partitions[topic]
+        partition.key in state.gateway.steps for partition in state.cluster.partitions[topic]
     )
 
 
@@ -197,7 +189,7 @@ def _is_recreated(state: State, known: Topic, seen: UpstreamTopic, event: Upstre
     """
     if NO_ID not in {known.id, seen.id}:
         return known.id != seen.id
-    return event.whole and len(seen.partitions) < len(state.partitions[seen.name])
+    return event.whole and len(seen.partitions) < len(state.cluster.partitions[seen.name])
 
 
 def _follow_moves(d: Decision, event: UpstreamPolled) -> None:
@@ -205,7 +197,7 @@ def _follow_moves(d: Decision, event: UpstreamPolled) -> None:
     state = d.state
     polled = {(topic.name, number) for topic in event.topics for number in topic.partitions}
     for key, move in event.moves.items():
-        step, partition = state.upstream_steps.get(key), state.partition(*key)
+        step, partition = state.gateway.steps.get(key), state.cluster.partition(*key)
         if step is None or partition is None or not step.in_flight or key in polled:
             continue
         _charge_unwanted(state, partition)
@@ -216,7 +208,7 @@ def _follow_moves(d: Decision, event: UpstreamPolled) -> None:
 
 def _is_inconclusive(d: Decision, key: TopicPartition, event: UpstreamPolled) -> bool:
     """Whether the poll proves nothing: it is not conclusive, or a request was outstanding."""
-    return not event.conclusive or key in event.outstanding or d.state.awaits_answer(key)
+    return not event.conclusive or key in event.outstanding or d.state.gateway.awaits_answer(key)
 
 
 def _is_behind_known(state: State, key: TopicPartition, seen: UpstreamPartition) -> bool:
@@ -224,14 +216,16 @@ def _is_behind_known(state: State, key: TopicPartition, seen: UpstreamPartition)
 
     Without topic ids, it may be a recreated topic.
     """
-    known = state.partition(*key)
+    known = state.cluster.partition(*key)
     return (
-        known is not None and seen.leader_epoch < known.leader_epoch and state.topics[key.topic].id != NO_ID
+        known is not None
+        and seen.leader_epoch < known.leader_epoch
+        and state.cluster.topics[key.topic].id != NO_ID
     )
 
 
 def _known(state: State, key: TopicPartition) -> UpstreamPartition:
-    known = state.partitions[key.topic][key.partition]
+    known = state.cluster.partitions[key.topic][key.partition]
     return UpstreamPartition(known.replicas, known.isr, known.leader, known.leader_epoch)
 
 
@@ -240,27 +234,27 @@ def _is_idle(state: State, key: TopicPartition, seen: UpstreamPartition, event: 
 
     Most partitions of a whole poll are, so this must be fast.
     """
-    known = state.partition(*key)
+    known = state.cluster.partition(*key)
     return (
         known is not None
         and (known.replicas, known.isr, known.leader, known.leader_epoch) == seen
         and not known.moving
         and key not in event.moves
-        and key not in state.reassignments
-        and key not in state.upstream_steps
-        and key not in state.external
-        and key not in state.pending
-        and key not in state.tracking
+        and key not in state.orders.reassignments
+        and key not in state.gateway.steps
+        and key not in state.gateway.external
+        and key not in state.orders.pending
+        and key not in state.gateway.tracking
     )
 
 
 def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event: UpstreamPolled) -> None:
     move = event.moves.get(key)
     state = d.state
-    before = state.partition(*key)
-    step = state.upstream_steps.get(key)
+    before = state.cluster.partition(*key)
+    step = state.gateway.steps.get(key)
     if move is None:
-        state.past.stop(key, d.now_ms)
+        state.gateway.past.stop(key, d.now_ms)
     if before is None and step is not None:
         leave_step(d, step)  # what brokers may show of it is not durable
     if step is not None and step.in_flight:
@@ -283,8 +277,8 @@ def _with_step(
     is_over = not proves and _is_over(step, seen)
     now = before if before is not None and is_over else _in_step(before, step, seen)
     _put(d, before, now)
-    if before is None and key in state.reassignments:
-        charge(state, now, state.reassignments[key])
+    if before is None and key in state.orders.reassignments:
+        charge(state, now, state.orders.reassignments[key])
     _charge_unwanted(state, now)
     if not inconclusive:
         follow(d, now, step, seen, move)
@@ -306,15 +300,15 @@ def _without_step(
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
     changed = _put(d, before, now)
     _track_external(d, now, move, changed)
-    if key not in state.reassignments:
+    if key not in state.orders.reassignments:
         _without_reassignment(d, now, event)
         return
     if before is None and move is None:
         enqueue(d, now)
-    if changed and key in state.waiting:
+    if changed and key in state.orders.waiting:
         fire(d, now, Trigger.PROGRESS)
     if event.conclusive:
-        follow_settled(d, now, state.reassignments[key], move)
+        follow_settled(d, now, state.orders.reassignments[key], move)
 
 
 def _without_reassignment(
@@ -327,17 +321,17 @@ def _without_reassignment(
     move = event.moves.get(key)
     if event.conclusive and cancel_late(d, key, move):
         return
-    if key in d.state.upstream_steps:
+    if key in d.state.gateway.steps:
         d.delete(UpstreamStep, key)
-    if key not in d.state.pending:
-        d.state.forget_sighting(key)
+    if key not in d.state.orders.pending:
+        d.state.gateway.forget_sighting(key)
     elif event.conclusive:
         follow_settled(d, partition, None, move)
 
 
 def _is_outdated(d: Decision, before: Partition, seen: UpstreamPartition) -> bool:
     """Whether a broker that lags may show this: the partition before its last change is not taken for its state."""
-    past, key = d.state.past, before.key
+    past, key = d.state.gateway.past, before.key
     if not before.moving:
         return seen.replicas != before.replicas and past.may_show(key, seen.replicas, d.now_ms)
     # Another client's move has ended. Kafka starts a leader epoch when replicas are dropped.
@@ -351,7 +345,7 @@ def _is_outdated(d: Decision, before: Partition, seen: UpstreamPartition) -> boo
 def _charge_unwanted(state: State, partition: Partition) -> None:
     """Count a step that `stop` left in flight against the limits, like another client's reassignment."""
     key = partition.key
-    if key not in state.reassignments and key not in state.external:
+    if key not in state.orders.reassignments and key not in state.gateway.external:
         charge_external(state, partition)
 
 
@@ -360,11 +354,11 @@ def _track_external(d: Decision, partition: Partition, move: UpstreamMove | None
     state, key = d.state, partition.key
     if move is not None:
         leave(d, partition, moving=True)
-        if changed or key not in state.external:
+        if changed or key not in state.gateway.external:
             charge_external(state, partition)
-    elif key in state.external:
+    elif key in state.gateway.external:
         release(state, key)
-        if key in state.reassignments:
+        if key in state.orders.reassignments:
             enqueue(d, partition)
 
 
@@ -398,7 +392,7 @@ def _put(d: Decision, before: Partition | None, now: Partition) -> bool:
 
 def _retry_all(d: Decision) -> Iterator[None]:
     """Retry all waiting partitions: they may wait for the broker that has returned."""
-    for seen, key in enumerate(list(d.state.waiting)):
+    for seen, key in enumerate(list(d.state.orders.waiting)):
         _retry(d, key)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
@@ -410,7 +404,7 @@ def _retry_some(d: Decision) -> None:
     A partition that waits again goes to the end of `State.waiting`, so each one is retried.
     """
     state = d.state
-    unblocked = (key for key in state.waiting if not state.reassignments[key].blocked)
+    unblocked = (key for key in state.orders.waiting if not state.orders.reassignments[key].blocked)
     for key in list(islice(unblocked, RETRIES)):
         _retry(d, key)
 

@@ -14,7 +14,6 @@ from controller.gateway.events import Submitted, UpstreamMove, UpstreamPartition
 from controller.gateway.observation import answer_to, observe, observe_settled
 from controller.gateway.steps import (
     cancels_move,
-    count_repeat,
     expected_replicas,
     is_held,
     leave_step,
@@ -53,8 +52,8 @@ class _Polled(NamedTuple):
 def submitted(d: Decision, event: Submitted) -> None:
     """Apply the upstream's answers to rows; an answer to a row that was superseded since is ignored."""
     for key, replicas, outcome in event.rows:
-        d.state.request_answered(key)
-        step = d.state.upstream_steps.get(key)
+        d.state.gateway.request_answered(key)
+        step = d.state.gateway.steps.get(key)
         if step is not None and step.in_flight:
             leave_step(d, step)
         observation = None if step is None else answer_to(step, replicas, outcome)
@@ -75,9 +74,9 @@ def follow(
     """
     if step.stage in _REQUESTED and is_held(d.state, step.key, row_of(step), d.now_ms):
         return  # nothing follows from a row that was not sent
-    outdated = d.state.past.may_show(step.key, seen.replicas, d.now_ms)
+    outdated = d.state.gateway.past.may_show(step.key, seen.replicas, d.now_ms)
     rule = TABLE[step.stage, observe(step, partition, seen, move, outdated)]
-    if move is not None and not d.state.past.moves(step.key):
+    if move is not None and not d.state.gateway.past.moves(step.key):
         leave_step(d, step, moving=True)
     if rule.action is Action.GIVE_UP:
         target = None if move is None else move.target
@@ -108,17 +107,17 @@ def cancel_late(d: Decision, key: TopicPartition, move: UpstreamMove | None) -> 
     """Cancel the move of a partition without a step in flight if a late row has started it; True if so."""
     if move is None or not cancels_move(d.state, key, move.target, d.now_ms):
         return False
-    if not d.state.awaits_answer(key):
+    if not d.state.gateway.awaits_answer(key):
         _repeat(d, key, None)
     return True
 
 
 def _repeat(d: Decision, key: TopicPartition, row: Replicas | None, after_ms: int = 0) -> None:
     """Send the row, when it is due and what a late row has done was seen for `after_ms`."""
-    is_due = d.state.resend_is_due(key, Discrepancy.NOT_REPLACED, d.now_ms)
-    sighting = d.state.tracking[key].sighting
+    is_due = d.state.gateway.resend_is_due(key, Discrepancy.NOT_REPLACED, d.now_ms)
+    sighting = d.state.gateway.tracking[key].sighting
     if is_due and sighting is not None and sighting.waited_ms >= after_ms:
-        count_repeat(d.state, key)
+        d.state.gateway.count_repeat(key)
         send(d, key, row)
 
 
@@ -127,16 +126,16 @@ def _is_due(d: Decision, key: TopicPartition, discrepancy: Discrepancy | None) -
     if discrepancy is None:
         return True
     if discrepancy in CONFIRMED_AFTER:
-        return d.state.sighted(key, discrepancy, d.now_ms).is_confirmed
-    return d.state.resend_is_due(key, discrepancy, d.now_ms)
+        return d.state.gateway.sighted(key, discrepancy, d.now_ms).is_confirmed
+    return d.state.gateway.resend_is_due(key, discrepancy, d.now_ms)
 
 
 def _continue(d: Decision, polled: _Polled) -> None:
-    d.state.forget_sighting(polled.step.key)
+    d.state.gateway.forget_sighting(polled.step.key)
 
 
 def _activate(d: Decision, polled: _Polled) -> None:
-    d.state.forget_sighting(polled.step.key)
+    d.state.gateway.forget_sighting(polled.step.key)
     d.put(polled.step._replace(stage=Stage.ACTIVE))
 
 
@@ -159,12 +158,12 @@ def _end(d: Decision, polled: _Polled) -> None:
     key = partition.key
     if step.moves_nothing and step.stage is Stage.ACTIVE:
         replicas = step.following  # the upstream has accepted it, whatever Metadata shows
-    d.state.forget_sighting(key)
+    d.state.gateway.forget_sighting(key)
     leave_step(d, step, step.following)
     # Metadata of a broker that lags may still show the cancelled list, also after a restart.
     cancelled = step.replaced if replicas == step.following else step.following
     d.put(step._replace(following=replicas, stage=Stage.ENDED, replaced=cancelled))
-    if key in d.state.reassignments:
+    if key in d.state.orders.reassignments:
         fire(d, partition, Trigger.PROGRESS)
     else:
         place(d, partition._replace(replicas=replicas, adding=(), removing=()))
@@ -189,7 +188,7 @@ def _give_up(d: Decision, polled: _Polled) -> None:
     if move is not None:
         # The brokers copy that data too, so it counts against the limits.
         charge_external(d.state, now)
-    if key not in d.state.reassignments:
+    if key not in d.state.orders.reassignments:
         d.delete(UpstreamStep, key)
     elif move is not None:
         _block(d, now, f"another client moves it to {list(move.target)}")
@@ -200,12 +199,12 @@ def _give_up(d: Decision, polled: _Polled) -> None:
 
 
 def _resume(d: Decision, partition: Partition) -> None:
-    if d.state.forget_sighting(partition.key):
+    if d.state.gateway.forget_sighting(partition.key):
         fire(d, partition, Trigger.PROGRESS)
 
 
 def _settle(d: Decision, partition: Partition) -> None:
-    d.state.waiting.pop(partition.key, None)
+    d.state.orders.wait_no_more(partition.key)
     after_step(d, partition)
 
 
@@ -214,7 +213,7 @@ def _block_changed(d: Decision, partition: Partition) -> None:
 
 
 def _start_queued(d: Decision, partition: Partition) -> None:
-    d.state.forget_sighting(partition.key)
+    d.state.gateway.forget_sighting(partition.key)
     start_queued(d, partition.key)
 
 
@@ -225,9 +224,9 @@ def _changed(replicas: Replicas) -> str:
 def _block(d: Decision, partition: Partition, why: str) -> None:
     """Record where the partition is, so that a new order starts from there."""
     key = partition.key
-    d.state.forget_sighting(key)
+    d.state.gateway.forget_sighting(key)
     d.put(UpstreamStep(*key, partition.current, partition.next, Stage.SETTLED))
-    d.put(d.state.reassignments[key]._replace(blocked=why))
+    d.put(d.state.orders.reassignments[key]._replace(blocked=why))
 
 
 def _accept(d: Decision, step: UpstreamStep, _: Outcome) -> None:
@@ -242,25 +241,25 @@ def _wait(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
 def _withdraw(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
     """Take back a step that the upstream refused for good; the reassignment waits with that reason."""
     state, key = d.state, step.key
-    partition = state.partition(*key)
+    partition = state.cluster.partition(*key)
     if partition is None:
         return
     place(d, partition._replace(replicas=step.base, adding=(), removing=()))
     d.put(step._replace(following=step.base, stage=Stage.SETTLED))
     release(state, key)
-    if key in state.reassignments:
-        state.waiting[key] = f"the upstream refused it: {outcome.message or outcome.error.name}"
+    if key in state.orders.reassignments:
+        state.orders.wait(key, f"the upstream refused it: {outcome.message or outcome.error.name}")
     else:
         d.delete(UpstreamStep, key)
 
 
 def _restore(d: Decision, step: UpstreamStep, _: Outcome) -> None:
     """Continue after a cancel: request the list from before the step, or end without a reassignment."""
-    partition = d.state.partition(*step.key)
+    partition = d.state.cluster.partition(*step.key)
     if partition is None:
         return
     leave_step(d, step, step.following)
-    if step.key in d.state.reassignments:
+    if step.key in d.state.orders.reassignments:
         restore(d, partition, step)
         return
     place(d, partition._replace(replicas=step.base, adding=(), removing=()))

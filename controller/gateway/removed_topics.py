@@ -11,22 +11,9 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
-from controller.model.thresholds import TOPIC_REMOVED_MS
 from controller.state.state import Decision, State
 
 PARTITIONS_PER_SLICE = 1_000
-
-
-def is_removed(d: Decision, topic: str) -> bool:
-    """Return whether polls have missed the topic for longer than a broker can lag.
-
-    Ending its reassignments is final.
-    """
-    since = d.state.missing_since.setdefault(topic, d.now_ms)
-    gone = d.now_ms - since >= TOPIC_REMOVED_MS
-    if gone:
-        del d.state.missing_since[topic]
-    return gone
 
 
 def topic_removed(d: Decision, name: str) -> Iterator[None]:
@@ -36,18 +23,20 @@ def topic_removed(d: Decision, name: str) -> Iterator[None]:
         forget(d, key)
         if seen % PARTITIONS_PER_SLICE == 0:
             yield
-    if name in state.topics:
-        for partition in reversed(list(state.partitions[name])):
+    if name in state.cluster.topics:
+        for partition in reversed(list(state.cluster.partitions[name])):
             d.delete(Partition, partition.key)
-        for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
+        for config in list(state.settings.configs.get((ResourceType.TOPIC, name), ())):
             d.delete(Config, (ResourceType.TOPIC, name, config))
         d.delete(Topic, name)
 
 
 def _keys(state: State, topic: str) -> list[TopicPartition]:
     """Return the topic's partitions, and those that records name, if no poll has shown all of them since the start."""
-    known = [partition.key for partition in state.partitions.get(topic, ())]
-    if known and topic not in state.shown_in_part:
+    known = [partition.key for partition in state.cluster.partitions.get(topic, ())]
+    if known and topic not in state.gateway.shown_in_part:
         return known
-    named = chain(state.pending, state.reassignments, state.upstream_steps, *state.finished.values())
+    named = chain(
+        state.orders.pending, state.orders.reassignments, state.gateway.steps, *state.orders.finished.values()
+    )
     return list(dict.fromkeys(chain(known, (key for key in named if key.topic == topic))))

@@ -40,7 +40,7 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
     adds other replicas would leak some: Kafka's cancel drops only what the last such row added.
     """
     if partition.key in d.state.in_flight:
-        known = d.state.upstream_steps.get(partition.key)
+        known = d.state.gateway.steps.get(partition.key)
         if known is not None and known.stage is Stage.ENDED:
             _take_over(d, partition, known)
             return True
@@ -60,8 +60,8 @@ def advance(
 ) -> bool:
     """Take over the result of a step that has ended; True if so."""
     key = partition.key
-    step = d.state.upstream_steps.get(key)
-    if step is None or step.stage is not Stage.ENDED or d.state.moved_by_others(key):
+    step = d.state.gateway.steps.get(key)
+    if step is None or step.stage is not Stage.ENDED or d.state.gateway.moved_by_others(key):
         return False
     final = partition._replace(replicas=step.following, adding=(), removing=())
     if _awaits_leader(d, final, preferred):
@@ -72,7 +72,7 @@ def advance(
 
 def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:
     """Whether Kafka can end the step in flight at `kept`: only where a cancel leads, at the list before it."""
-    known = state.upstream_steps.get(partition.key)
+    known = state.gateway.steps.get(partition.key)
     requested = known is not None and known.stage in {Stage.SUBMITTING, Stage.ACTIVE}
     return requested and set(kept) == set(partition.current)
 
@@ -82,29 +82,29 @@ def obstacle(state: State, partition: Partition, following: Replicas) -> str:
     expected = expected_replicas(state, partition.key)
     if partition.replicas != expected:
         return f"its replicas are {list(partition.replicas)}, where {list(expected)} were left"
-    size = state.sizes.get(partition.key, 0)
+    size = state.cluster.sizes.get(partition.key, 0)
     added = (r for r in following if r not in partition.replicas)
     return next(filter(None, (_lack_of_space(state, broker, size) for broker in added)), "")
 
 
 def expected_replicas(state: State, key: TopicPartition) -> Replicas:
     """Return the replicas that a partition between two steps has, if no other client has changed them."""
-    step = state.upstream_steps.get(key)
-    return state.reassignments[key].original if step is None else step.following
+    step = state.gateway.steps.get(key)
+    return state.orders.reassignments[key].original if step is None else step.following
 
 
 def ended(d: Decision, key: TopicPartition) -> None:
     """Delete the step record after the reassignment. A step in flight is followed to its end first."""
-    step = d.state.upstream_steps.get(key)
+    step = d.state.gateway.steps.get(key)
     if step is None:
-        d.state.forget_sighting(key)
+        d.state.gateway.forget_sighting(key)
     elif not step.in_flight:
         d.delete(UpstreamStep, key)
 
 
 def place(d: Decision, now: Partition) -> None:
     """Store the partition, and remember the lists that it leaves as long as brokers that lag may show them."""
-    before = d.state.partition(*now.key)
+    before = d.state.cluster.partition(*now.key)
     if before is not None and (before.replicas != now.replicas or before.moving):
         leave(d, before)
     d.put(now)
@@ -114,15 +114,15 @@ def leave(d: Decision, before: Partition, *, moving: bool = False) -> None:
     """Remember the list of the partition, or the middle of its move."""
     middle = frozenset(before.replicas)
     if not before.moving:
-        d.state.past.leave(before.key, d.now_ms, [before.replicas], moving=moving)
+        d.state.gateway.past.leave(before.key, d.now_ms, [before.replicas], moving=moving)
     else:
         middles = [] if middle == set(before.next) else [middle]
-        d.state.past.leave(before.key, d.now_ms, (), middles, moving=moving)
+        d.state.gateway.past.leave(before.key, d.now_ms, (), middles, moving=moving)
 
 
 def leave_step(d: Decision, step: UpstreamStep, *more: Replicas, moving: bool = False) -> None:
     """Remember the lists from which the step starts, and its middle: the upstream may have carried it out now."""
-    d.state.past.leave(step.key, d.now_ms, [*step.lists_before, *more], step.middles, moving=moving)
+    d.state.gateway.past.leave(step.key, d.now_ms, [*step.lists_before, *more], step.middles, moving=moving)
 
 
 def restore(d: Decision, partition: Partition, cancelled: UpstreamStep) -> None:
@@ -131,7 +131,7 @@ def restore(d: Decision, partition: Partition, cancelled: UpstreamStep) -> None:
     isr = tuple(r for r in partition.isr if r in base)
     place(d, partition._replace(replicas=base, isr=isr, adding=(), removing=()))
     d.put(cancelled._replace(following=base, stage=Stage.SUBMITTING, replaced=cancelled.following))
-    d.state.forget_sighting(partition.key)
+    d.state.gateway.forget_sighting(partition.key)
     send(d, partition.key, base)
 
 
@@ -142,26 +142,26 @@ def send(d: Decision, key: TopicPartition, replicas: Replicas | None) -> None:
     """
     if is_held(d.state, key, replicas, d.now_ms):
         return
-    d.state.request_sent(key)
+    d.state.gateway.request_sent(key)
     d.effects.append(Submit(*key, replicas))
 
 
 def undo(d: Decision, partition: Partition) -> None:
     """Cancel the step in flight, ours or another client's."""
-    known = d.state.upstream_steps.get(partition.key)
+    known = d.state.gateway.steps.get(partition.key)
     if known is None or not known.in_flight:
         known = UpstreamStep(*partition.key, partition.current, partition.next, Stage.SETTLED)
     elif known.is_cancelled:
         return
     stage = COMMANDS[known.stage, Command.UNDO]
     d.put(known._replace(stage=stage, epoch=max(known.epoch, partition.leader_epoch)))
-    d.state.forget_sighting(partition.key)
+    d.state.gateway.forget_sighting(partition.key)
     send(d, partition.key, None)
 
 
 def _turn(d: Decision, partition: Partition, following: Replicas) -> None:
     """Let the step in flight go on if it leads to `following`; else undo it, or change the order that it gives."""
-    known = d.state.upstream_steps.get(partition.key)
+    known = d.state.gateway.steps.get(partition.key)
     if known is None or not known.in_flight:
         if following == partition.next and not never_ends(partition.adding, partition.removing):
             # Another client already moves it there. Kafka accepts the same row again, and nothing changes.
@@ -177,7 +177,7 @@ def _turn(d: Decision, partition: Partition, following: Replicas) -> None:
 
 def _take_over(d: Decision, partition: Partition, step: UpstreamStep) -> None:
     """Give the partition the replicas at which the step ended."""
-    d.state.forget_sighting(partition.key)
+    d.state.gateway.forget_sighting(partition.key)
     replicas = step.following
     isr = tuple(r for r in partition.isr if r in replicas)
     place(d, partition._replace(replicas=replicas, isr=isr, adding=(), removing=()))
@@ -187,11 +187,11 @@ def _take_over(d: Decision, partition: Partition, step: UpstreamStep) -> None:
 def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
     """Whether to wait for the preferred leader. Requests its election at polls 1, 2, 4, 8 and so on."""
     state, key = d.state, partition.key
-    if partition.leader == preferred or preferred not in partition.isr or preferred not in state.live:
+    if partition.leader == preferred or preferred not in partition.isr or preferred not in state.cluster.live:
         return False
     if partition.replicas[0] != preferred:
         return False
-    sighting = state.sighted(key, Discrepancy.NOT_LEADING, d.now_ms)
+    sighting = state.gateway.sighted(key, Discrepancy.NOT_LEADING, d.now_ms)
     if sighting.polls.bit_count() == 1:
         d.effects.append(Elect(*key))
     return not sighting.is_confirmed
@@ -199,12 +199,12 @@ def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
 
 def _lack_of_space(state: State, broker: int, size: int) -> str:
     """Return why the log directory that the broker would choose is too full; empty if it is not."""
-    disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0 and not disk.cordoned]
+    disks = [disk for disk in state.cluster.disks.get(broker, ()) if disk.total > 0 and not disk.cordoned]
     if not disks or not size:
         return ""
     disk = min(disks, key=lambda disk: (disk.replicas, disk.usable))
     limit = float(
-        state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MAX_DISK_USAGE)
+        state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, MAX_DISK_USAGE)
         or BROKER_KEYS[MAX_DISK_USAGE].default
     )
     used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
@@ -220,12 +220,12 @@ def _request(d: Decision, partition: Partition, base: Replicas, following: Repli
     # A change of order alone is a step, too, though it adds and removes nothing. It ends when a poll shows
     # it.
     place(d, partition._replace(replicas=replicas, adding=adding, removing=removing))
-    known = d.state.upstream_steps.get(partition.key)
+    known = d.state.gateway.steps.get(partition.key)
     stage = COMMANDS[Stage.SETTLED if known is None else known.stage, Command.REQUEST]
     step = UpstreamStep(*partition.key, base, following, stage, epoch=partition.leader_epoch)
     leave_step(d, step)
     d.put(step)
-    d.state.forget_sighting(partition.key)
+    d.state.gateway.forget_sighting(partition.key)
     send(d, partition.key, following)
 
 
@@ -242,9 +242,9 @@ _UNANSWERED = {Stage.SUBMITTING, Stage.UNDOING}
 
 def name_suspects(state: State, claimed_ms: int) -> None:
     """Take the steps without an answer as suspects. Called once, with the state that a new term has loaded."""
-    for key, step in state.upstream_steps.items():
+    for key, step in state.gateway.steps.items():
         if step.stage in _UNANSWERED:
-            state.suspects[key] = Suspect(_rows_of(step), claimed_ms)
+            state.gateway.suspect(key, Suspect(_rows_of(step), claimed_ms))
 
 
 def row_of(step: UpstreamStep) -> Replicas | None:
@@ -260,9 +260,9 @@ def _rows_of(step: UpstreamStep) -> tuple[Replicas | None, ...]:
 
 def is_held(state: State, key: TopicPartition, row: Replicas | None, now_ms: int) -> bool:
     """Whether the row must not be sent yet: the upstream is out of reach, or a late row may arrive."""
-    if state.unreachable and row is not None:
+    if state.gateway.unreachable and row is not None:
         return True
-    suspect = state.suspects.get(key)
+    suspect = state.gateway.suspects.get(key)
     return suspect is not None and suspect.rows[0] != row and now_ms < suspect.claimed_ms + HELD_MS
 
 
@@ -271,7 +271,7 @@ def repeats_own_row(state: State, step: UpstreamStep, target: Replicas | None, r
 
     `target` is that of the move in the upstream, None without one; `replicas` are what Metadata shows then.
     """
-    suspect = state.suspects.get(step.key)
+    suspect = state.gateway.suspects.get(step.key)
     if suspect is None or suspect.repeats >= MOST_REPEATS:
         return False
     late = [row for row in suspect.rows if row != row_of(step)]
@@ -283,7 +283,7 @@ def repeats_own_row(state: State, step: UpstreamStep, target: Replicas | None, r
 
 def cancels_move(state: State, key: TopicPartition, target: Replicas, now_ms: int) -> bool:
     """Whether a move of a partition without a step in flight is the effect of a late row."""
-    suspect = state.suspects.get(key)
+    suspect = state.gateway.suspects.get(key)
     if suspect is None or suspect.repeats >= MOST_REPEATS:
         return False
     return _leads_to(target, suspect.rows) and now_ms < suspect.claimed_ms + LATEST_MS
@@ -291,10 +291,3 @@ def cancels_move(state: State, key: TopicPartition, target: Replicas, now_ms: in
 
 def _leads_to(target: Replicas, rows: Iterable[Replicas | None]) -> bool:
     return any(row is not None and sorted(target) == sorted(row) for row in rows)
-
-
-def count_repeat(state: State, key: TopicPartition) -> None:
-    """Count a row that was sent because of a late one."""
-    suspect = state.suspects[key]
-    state.suspects[key] = suspect._replace(repeats=suspect.repeats + 1)
-    state.late_rows += 1

@@ -38,19 +38,19 @@ def request_throttle(d: Decision) -> None:
     """Request a read of the throttle if the rate or the steps in flight have changed."""
     state = d.state
     rate, paced = throttle_rate(state), lower_rates(state)
-    touched, state.in_flight.changed_topics = state.in_flight.changed_topics, set()
+    touched = state.in_flight.take_changed()
     state.backlog.throttle(rate is not None or bool(paced))
-    changed = rate != state.throttle or paced != state.leased_rates
+    changed = rate != state.throttle.leased_rate or paced != state.throttle.leased_paced_rates
     if changed or (touched and (rate is not None or paced)):
         # First, so that the rows of the new steps wait for their throttle.
         d.effects.insert(0, ReadThrottle())
-    state.throttle, state.leased_rates = rate, paced
+    state.throttle.set_leased(rate, paced)
 
 
 def throttles_to_read(state: State, *, every: bool = False) -> list[Resource]:
     """Return the topics and brokers whose throttle is not confirmed; if `every`, all with a throttle."""
-    desired, confirmed = desired_throttle(state), state.confirmed_throttles
-    resources = desired.resources() | {key[:2] for key in state.leases} | confirmed.keys()
+    desired, confirmed = desired_throttle(state), state.gateway.confirmed_throttles
+    resources = desired.resources() | {key[:2] for key in state.throttle.leases} | confirmed.keys()
     return sorted(
         resource for resource in resources if every or confirmed.get(resource) != desired.configs(resource)
     )
@@ -58,7 +58,7 @@ def throttles_to_read(state: State, *, every: bool = False) -> list[Resource]:
 
 def throttle_read(d: Decision, event: ThrottleRead) -> Iterator[None]:
     """Compare the configs with the desired throttle; record the leases and emit the changes."""
-    desired, confirmed = desired_throttle(d.state), d.state.confirmed_throttles
+    desired = desired_throttle(d.state)
     changes: dict[Resource, Sequence[ConfigChange]] = {}
     for count, (resource, values) in enumerate(event.values.items(), 1):
         wanted = desired.configs(resource)
@@ -71,9 +71,9 @@ def throttle_read(d: Decision, event: ThrottleRead) -> Iterator[None]:
         if needed:
             changes[resource] = needed
         if needed or not any(wanted.values()):
-            confirmed.pop(resource, None)
+            d.state.gateway.confirm_throttle(resource, None)
         else:
-            confirmed[resource] = wanted
+            d.state.gateway.confirm_throttle(resource, wanted)
         if count % RESOURCES_PER_SLICE == 0:
             yield
     if changes:
@@ -83,7 +83,7 @@ def throttle_read(d: Decision, event: ThrottleRead) -> Iterator[None]:
 def leases_imported(d: Decision, event: LeasesImported) -> None:
     """Add the leases to the existing ones."""
     for lease in event.leases:
-        _own(d, lease.key, [*owned_by(d.state.leases.get(lease.key)), *lease.owned])
+        _own(d, lease.key, [*owned_by(d.state.throttle.leases.get(lease.key)), *lease.owned])
     d.effects.append(ReadThrottle())
 
 
@@ -107,7 +107,7 @@ def _reconcile(
 def _reconcile_rate(
     d: Decision, key: ConfigName, value: str | None, desired: str, *, deleted: bool
 ) -> list[ConfigChange]:
-    lease = d.state.leases.get(key)
+    lease = d.state.throttle.leases.get(key)
     if set_by_others(value, lease) or (not desired and value is None and deleted):
         _disown(d, key)
         return []
@@ -124,11 +124,13 @@ def _reconcile_rate(
 def _reconcile_list(
     d: Decision, key: ConfigName, value: str | None, desired: str, subtracted: Sequence[str]
 ) -> list[ConfigChange]:
-    append, subtract, owned, omitted = change_list(value, d.state.leases.get(key), desired, subtracted)
+    append, subtract, owned, omitted = change_list(
+        value, d.state.throttle.leases.get(key), desired, subtracted
+    )
     # What is subtracted makes room for others.
-    d.state.note_unlisted(key, 0 if subtract else omitted)
+    d.state.throttle.note_unlisted(key, 0 if subtract else omitted)
     if not owned:
-        if value == "" and key in d.state.leases:
+        if value == "" and key in d.state.throttle.leases:
             # The list contained owned entries only. The lease ends when its removal is seen.
             _own(d, key, [])
             return [ConfigChange(key[2], ConfigOp.DELETE, None)]
@@ -141,16 +143,16 @@ def _reconcile_list(
 
 def _own(d: Decision, key: ConfigName, owned: Sequence[str]) -> None:
     lease = Lease(*key, ",".join(dict.fromkeys(owned)), None)
-    if d.state.leases.get(key) != lease:
+    if d.state.throttle.leases.get(key) != lease:
         d.put(lease)
 
 
 def _disown(d: Decision, key: ConfigName) -> None:
-    if key in d.state.leases:
+    if key in d.state.throttle.leases:
         d.delete(Lease, key)
 
 
 def broker_rates_seen(d: Decision, event: BrokerRatesSeen) -> None:
     """Remember the rates of others, in place of those that were seen before."""
     found = ((broker, lowest_of_others(d.state, broker, values)) for broker, values in event.rates.items())
-    d.state.others_rates = {broker: rate for broker, rate in found if rate is not None}
+    d.state.gateway.set_others_rates({broker: rate for broker, rate in found if rate is not None})

@@ -174,6 +174,8 @@ class ControllerStarted(Event[dict[int, int]]):
     """The store is loaded and these brokers are alive. The reply maps broker ids to broker epochs."""
 
     brokers: Sequence[BrokerRegistration]
+    halted: bool = False
+    """Start no steps until `Halt` says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,16 +75,20 @@ class BulkCancels:
         Return their number. `carry_out` carries them out.
         """
         state = self._d.state
-        known = state.topics.get(topic)
-        if known is None or known.deleting or state.pending or state.cancel_stops:
+        known = state.cluster.topics.get(topic)
+        if known is None or known.deleting or state.orders.pending or state.settings.cancel_stops:
             return 0
-        partitions, reassignments, new = state.partitions[topic], state.reassignments, tuple.__new__
+        partitions, reassignments, new = (
+            state.cluster.partitions[topic],
+            state.orders.reassignments,
+            tuple.__new__,
+        )
         moving = state.in_flight.by_topic.get(topic, {})
         before, last, end = len(self.rows), None, None
         for number, target in rows:
             key = new(TopicPartition, (topic, number))
             reassignment = reassignments.get(key)
-            if target is not None or reassignment is None or key in state.upstream_steps:
+            if target is not None or reassignment is None or key in state.gateway.steps:
                 break
             if number >= len(partitions):
                 break  # after a start, no poll has shown the partition yet

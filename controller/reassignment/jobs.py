@@ -50,24 +50,26 @@ def open_job(d: Decision, kind: JobKind, request: Request) -> int:
 
     It becomes a record in `seal_job`, because a request may order nothing.
     """
-    job = Job(d.state.last_job + 1, kind, d.now_ms, request.requester.principal, request.requester.client_id)
+    job = Job(
+        d.state.orders.last_job + 1, kind, d.now_ms, request.requester.principal, request.requester.client_id
+    )
     if isinstance(request, RollBackJob):
         job = job._replace(undoes=request.job)
     else:
         job = job._replace(priority=request.priority, throttle=request.throttle, paused=request.paused)
-    d.state.jobs[job.id] = job
+    d.state.orders.open_job(job)
     return job.id
 
 
 def seal_job(d: Decision, number: int) -> int:
     """Record the job, which has all its partitions. Return its id; 0 if it has none and is dropped."""
     state = d.state
-    total = state.open.get(number, 0) + len(state.finished.get(number, ()))
+    total = state.orders.open.get(number, 0) + len(state.orders.finished.get(number, ()))
     if not total:
-        del state.jobs[number]
+        state.orders.drop_job(number)
         return 0
-    ended = 0 if number in state.open else d.now_ms
-    d.put(state.jobs[number]._replace(total=total, ended_ms=ended))
+    ended = 0 if number in state.orders.open else d.now_ms
+    d.put(state.orders.jobs[number]._replace(total=total, ended_ms=ended))
     return number
 
 
@@ -77,21 +79,21 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
     Partitions that a later job took over are skipped and named in the reply.
     """
     state = d.state
-    job = state.jobs.get(event.job)
+    job = state.orders.jobs.get(event.job)
     if job is None:
         d.answer(event, RollBackReply(_unknown(event.job)))
         return
     skipped: list[tuple[TopicPartition, str]] = []
-    ended = dict(state.finished.get(job.id, {}))
-    for seen, pending in enumerate(list(state.pending.values())):
+    ended = dict(state.orders.finished.get(job.id, {}))
+    for seen, pending in enumerate(list(state.orders.pending.values())):
         if pending.job == job.id:
             withdraw(d, pending.key)
-            if pending.key in state.pending:
+            if pending.key in state.orders.pending:
                 skipped.append((pending.key, _GONE))
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     number = open_job(d, JobKind.ROLLBACK, event)
-    ongoing: list[Reassignment | Finished] = list(state.reassignments.values())
+    ongoing: list[Reassignment | Finished] = list(state.orders.reassignments.values())
     for seen, row in enumerate(chain(reversed(ongoing), reversed(ended.values()))):
         if row.job == job.id:
             key = TopicPartition(row.topic, row.partition)
@@ -110,29 +112,29 @@ def pause(d: Decision, event: Pause) -> None:
     if event.job is None:
         d.put(Paused(event.paused))
         return
-    job = state.jobs.get(event.job)
+    job = state.orders.jobs.get(event.job)
     if job is None or job.ended_ms:
         d.answer(event, _unknown(event.job) if job is None else _ended(job))
         return
     d.put(job._replace(paused=event.paused))
     if not event.paused:
-        for key in [key for key in state.waiting if _is_blocked(state, key, job.id)]:
-            d.put(state.reassignments[key]._replace(blocked=""))
+        for key in [key for key in state.orders.waiting if _is_blocked(state, key, job.id)]:
+            d.put(state.orders.reassignments[key]._replace(blocked=""))
             fire_again(d, key)
-        for key in state.deferred.pop(job.id, ()):
-            if key in state.reassignments:
+        for key in state.orders.take_deferred(job.id):
+            if key in state.orders.reassignments:
                 fire_again(d, key)
 
 
 def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
     """Set the priority, and enqueue the job's waiting steps again."""
     state = d.state
-    job = state.jobs.get(event.job)
+    job = state.orders.jobs.get(event.job)
     if job is None or job.ended_ms:
         d.answer(event, _unknown(event.job) if job is None else _ended(job))
         return
     d.put(job._replace(priority=event.priority))
-    for seen, reassignment in enumerate(state.reassignments.values()):
+    for seen, reassignment in enumerate(state.orders.reassignments.values()):
         if reassignment.job == job.id:
             fire_again(d, reassignment.key)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
@@ -142,7 +144,7 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
 
 def throttle_job(d: Decision, event: ThrottleJob) -> None:
     """Set the throttle of the job. The leases follow at the end of the decision."""
-    job = d.state.jobs.get(event.job)
+    job = d.state.orders.jobs.get(event.job)
     if job is None or job.ended_ms:
         d.answer(event, _unknown(event.job) if job is None else _ended(job))
         return
@@ -154,7 +156,7 @@ def reorder(d: Decision, event: Reorder) -> None:
     """Set the remaining steps of the job's partitions, and their waves."""
     state, taken = d.state, 0
     for key, replicas, steps in event.partitions:
-        reassignment, partition = state.reassignments.get(key), state.partition(*key)
+        reassignment, partition = state.orders.reassignments.get(key), state.cluster.partition(*key)
         in_job = reassignment is not None and reassignment.job == event.job
         if in_job and partition is not None and partition.next == replicas:
             state.backlog.planned.put(key, tuple(steps))
@@ -167,14 +169,18 @@ def reorder(d: Decision, event: Reorder) -> None:
 def prune(d: Decision, event: Prune) -> Iterator[None]:
     """Delete old jobs and their finished partitions. A job is kept as long as a rollback of it is."""
     state = d.state
-    undone = {job.undoes for job in state.jobs.values()}
-    ended = [j for j in state.jobs.values() if j.ended_ms and j.id != state.last_job and j.id not in undone]
+    undone = {job.undoes for job in state.orders.jobs.values()}
+    ended = [
+        j
+        for j in state.orders.jobs.values()
+        if j.ended_ms and j.id != state.orders.last_job and j.id not in undone
+    ]
     ended.sort(key=lambda job: (job.ended_ms, job.id))
     surplus = max(len(ended) - event.keep, _surplus_jobs(state, ended, event.partitions))
     for place, job in enumerate(ended):
         if place >= surplus and job.ended_ms >= event.ended_before_ms:
             continue
-        for row in list(state.finished.get(job.id, {}).values()):
+        for row in list(state.orders.finished.get(job.id, {}).values()):
             d.delete(Finished, row.key)
             d.rows += 1
             if d.rows % ROWS_PER_SLICE == 0:
@@ -185,17 +191,17 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
 
 def _surplus_jobs(state: State, ended: Sequence[Job], partitions: int) -> int:
     """Return how many of the oldest jobs to delete to keep at most `partitions` finished partitions."""
-    excess = sum(map(len, state.finished.values())) - partitions
+    excess = sum(map(len, state.orders.finished.values())) - partitions
     for place, job in enumerate(ended):
         if excess <= 0:
             return place
-        excess -= len(state.finished.get(job.id, ()))
+        excess -= len(state.orders.finished.get(job.id, ()))
     return len(ended)
 
 
 def fire_again(d: Decision, key: TopicPartition) -> None:
     """Enqueue the partition again if it has no step in flight. Its older backlog entry becomes void."""
-    partition = d.state.partition(*key)
+    partition = d.state.cluster.partition(*key)
     if partition is not None and partition.key not in d.state.in_flight:
         enqueue(d, partition)
 
@@ -207,11 +213,11 @@ def rollback_target(
 
     `row` is its finished part in the job; None if that has not ended.
     """
-    partition = state.partition(*key)
+    partition = state.cluster.partition(*key)
     gone = row is not None and (row.ending is Ending.TOPIC_DELETED or row.taken_by == TOPIC_GONE)
-    if partition is None or gone or state.topics[key.topic].deleting:
+    if partition is None or gone or state.cluster.topics[key.topic].deleting:
         return (), _GONE
-    reassignment, pending = state.reassignments.get(key), state.pending.get(key)
+    reassignment, pending = state.orders.reassignments.get(key), state.orders.pending.get(key)
     if row is None and pending is not None and pending.job != job.id:
         return (), f"taken over by job {pending.job}"
     if row is None:
@@ -228,7 +234,7 @@ def rollback_target(
     else:
         back = row.original
     # A rollback of a rollback leads to the target of the job that was undone.
-    undone = state.finished.get(job.undoes, {}).get(key)
+    undone = state.orders.finished.get(job.undoes, {}).get(key)
     return _checked(state, partition, back if undone is None else undone.target)
 
 
@@ -246,7 +252,7 @@ def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None,
     Return the reason if that is impossible, else an empty string.
     """
     back, refusal = rollback_target(d.state, job, key, row)
-    partition = d.state.partition(*key)
+    partition = d.state.cluster.partition(*key)
     if refusal or partition is None:
         return refusal
     outcome = fire(d, partition, Trigger.ORDER, Order(back, number))
@@ -254,7 +260,7 @@ def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None,
 
 
 def _is_blocked(state: State, key: TopicPartition, job: int) -> bool:
-    reassignment = state.reassignments[key]
+    reassignment = state.orders.reassignments[key]
     return reassignment.job == job and bool(reassignment.blocked)
 
 

@@ -133,7 +133,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             yield
     if repeated:
         yield from repeated.carry_out(
-            lambda key, row: _fire(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
+            lambda key, row: _fire(d, d.state.cluster.partitions[key.topic][key.partition], row.replicas, job)
         )
     outcome = DONE if topics else _EMPTY if event.topics is not None else NOTHING_TO_CANCEL
     d.answer(event, AlterReply(outcome, answers, seal_job(d, job)))
@@ -166,10 +166,10 @@ def check_row(
 
     Return the outcome, and the partition if it is valid. A topic being deleted accepts no targets.
     """
-    known = state.topics.get(topic)
+    known = state.cluster.topics.get(topic)
     if known is None or (known.deleting and row.replicas is not None):
         return _no_topic(topic), None
-    partition = state.partition(topic, row.partition)
+    partition = state.cluster.partition(topic, row.partition)
     if partition is None:
         missing = f"Unable to find partition {topic}:{row.partition}."
         return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, missing), None
@@ -192,7 +192,7 @@ def _alter(
     event: AlterReassignments,
 ) -> None:
     state = d.state
-    reassignments = state.reassignments
+    reassignments = state.orders.reassignments
     topic_id = state.topic_id(topic)
     first: FirstOrders = {}
     taken = cancels.take(topic, rows) if rows and rows[0].replicas is None and not repeated else 0
@@ -225,12 +225,12 @@ def _alter(
 
 def _nothing_in(state: State, topic: str) -> Outcome:
     """Return the outcome of a cancel of the topic that has found no reassignment."""
-    return NOTHING_TO_CANCEL if topic in state.topics else _no_topic(topic)
+    return NOTHING_TO_CANCEL if topic in state.cluster.topics else _no_topic(topic)
 
 
 def _is_same(state: State, known: Reassignment, target: Replicas) -> bool:
     """Return whether an order of the target changes nothing: the partition has that target already."""
-    return known.target == target and not known.blocked and not state.pending
+    return known.target == target and not known.blocked and not state.orders.pending
 
 
 def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
@@ -252,8 +252,8 @@ def _no_topic(topic: str) -> Outcome:
 def _cancel_all(d: Decision) -> list[AlterTopic]:
     """Return a cancel for each topic with a listed reassignment, external ones included."""
     state = d.state
-    others = {key.topic for key in chain(state.external, state.pending)}
-    return [AlterTopic(topic, None) for topic in sorted(state.reassigning.keys() | others)]
+    others = {key.topic for key in chain(state.gateway.external, state.orders.pending)}
+    return [AlterTopic(topic, None) for topic in sorted(state.orders.reassigning.keys() | others)]
 
 
 def _moving_rows(d: Decision, topic: str, whole: set[str]) -> Iterator[AlterRow | None]:
@@ -268,16 +268,20 @@ def _moving_rows(d: Decision, topic: str, whole: set[str]) -> Iterator[AlterRow 
         return
     whole.add(topic)
     state = d.state
-    if topic in state.reassigning or state.external or state.pending:
-        for partition in state.partitions.get(topic, ()):
+    if topic in state.orders.reassigning or state.gateway.external or state.orders.pending:
+        for partition in state.cluster.partitions.get(topic, ()):
             key = partition.key
-            listed = key in state.reassignments or key in state.external or key in state.pending
+            listed = (
+                key in state.orders.reassignments
+                or key in state.gateway.external
+                or key in state.orders.pending
+            )
             yield AlterRow(partition.partition, None) if listed else None
 
 
 def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
     """Carry out each row independently. A moving partition is rolled back before its new target starts."""
-    if not event.append and any(key not in d.state.external for key in waiting_entries(d.state)):
+    if not event.append and any(key not in d.state.gateway.external for key in waiting_entries(d.state)):
         busy = Outcome(
             ErrorCode.REASSIGNMENT_IN_PROGRESS,
             "A queued plan still has partitions that have not started. Wait for them, or append to it.",
@@ -301,18 +305,20 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
                 yield
     if repeated:
         yield from repeated.carry_out(
-            lambda key, row: _enqueue(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
+            lambda key, row: _enqueue(
+                d, d.state.cluster.partitions[key.topic][key.partition], row.replicas, job
+            )
         )
     d.answer(event, AlterReply(DONE, answers, seal_job(d, job)))
 
 
 def waiting_entries(state: State) -> Iterator[TopicPartition]:
     """Yield the queued partitions that have not started."""
-    yield from state.pending
-    queues = {job.id for job in state.jobs.values() if job.kind is JobKind.QUEUE and not job.ended_ms}
+    yield from state.orders.pending
+    queues = {job.id for job in state.orders.jobs.values() if job.kind is JobKind.QUEUE and not job.ended_ms}
     if queues:
-        for key, reassignment in state.reassignments.items():
-            partition = state.partition(*key)
+        for key, reassignment in state.orders.reassignments.items():
+            partition = state.cluster.partition(*key)
             not_started = partition is not None and partition.replicas == reassignment.original
             if not_started and reassignment.job in queues and not reassignment.rolling_back:
                 yield key

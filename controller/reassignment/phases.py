@@ -92,12 +92,12 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
 
 def phase_of(state: State, key: TopicPartition) -> Phase:
     """Return the phase of an existing partition."""
-    if key not in state.reassignments:
-        others = key in state.external or key in state.pending
+    if key not in state.orders.reassignments:
+        others = key in state.gateway.external or key in state.orders.pending
         return Phase.EXTERNAL if others else Phase.IDLE
     if key in state.in_flight:
         return Phase.MOVING
-    return Phase.WAITING if key in state.waiting else Phase.QUEUED
+    return Phase.WAITING if key in state.orders.waiting else Phase.QUEUED
 
 
 def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO_ORDER) -> Outcome:
@@ -106,12 +106,12 @@ def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO
     transition = TABLE.get((phase_of(d.state, key), trigger))
     if transition is None:
         return _REFUSED[trigger]
-    return transition.action(d, partition, d.state.reassignments.get(key, _NO_REASSIGNMENT), order)
+    return transition.action(d, partition, d.state.orders.reassignments.get(key, _NO_REASSIGNMENT), order)
 
 
 def fire_at(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
     """As `fire`, but do nothing if the partition does not exist: records may be older than the topics."""
-    partition = d.state.partition(*key)
+    partition = d.state.cluster.partition(*key)
     if partition is not None:
         fire(d, partition, trigger)
 

@@ -9,7 +9,6 @@ from controller.execution import direct_steps
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
 from controller.model.configs import MAX_VALUE_BYTES
 from controller.model.replicas import step_lists
-from controller.schedule.openings import opening_at
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
 from controller.scheduling.limits import LEADS, Cost, capacities_of, shared_cost
@@ -30,9 +29,9 @@ def plan_step(state: State, partition: Partition, reassignment: Reassignment) ->
     """Plan the next step of a partition that has none in flight."""
     target = reassignment.target
     following = following_step(state, partition, partition.current, reassignment)
-    healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
+    healthy = partition.leader != NO_LEADER and partition.key not in state.cluster.under_replicated
     cost = _step_cost(state, partition, following or partition.replicas, target)
-    job = state.jobs.get(reassignment.job)
+    job = state.orders.jobs.get(reassignment.job)
     rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
     waits_for = ""
     if partition.leader == NO_LEADER and set(partition.replicas) != set(target):
@@ -45,11 +44,11 @@ def plan_step(state: State, partition: Partition, reassignment: Reassignment) ->
 
 
 def _why_no_step(state: State, partition: Partition, target: Replicas) -> str:
-    missing = [r for r in target if r not in partition.replicas and r not in state.live]
+    missing = [r for r in target if r not in partition.replicas and r not in state.cluster.live]
     if missing:
         return "offline: " + ", ".join(f"broker {r}" for r in missing)
     staying = tuple(r for r in target if r in partition.replicas)
-    too_few = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
+    too_few = f"too few replicas are in sync (min.insync.replicas {state.settings.min_isr(partition.topic)})"
     return replicas_wait(state, partition, staying) or too_few
 
 
@@ -61,7 +60,7 @@ def charge(state: State, partition: Partition, reassignment: Reassignment) -> No
 
 def charge_external(state: State, partition: Partition) -> None:
     """Record a move by another client in `State.external`, and count it against the limits."""
-    state.add_external(partition.key)
+    state.gateway.add_external(partition.key)
     state.backlog.charge(partition.key, _step_cost(state, partition, partition.next, None))
 
 
@@ -71,8 +70,8 @@ def release(state: State, key: TopicPartition) -> None:
     If a poll then shows a move of the partition, that is counted anew.
     """
     state.backlog.release(key)
-    if key in state.external:
-        state.discard_external(key)
+    if key in state.gateway.external:
+        state.gateway.discard_external(key)
 
 
 def following_step(
@@ -85,9 +84,9 @@ def following_step(
         current,
         target,
         isr=partition.isr,
-        live=state.live,
+        live=state.cluster.live,
         original=reassignment.original,
-        min_isr=state.min_isr(partition.topic),
+        min_isr=state.settings.min_isr(partition.topic),
         limit=state.backlog.usage.step,
     )
     following = step_led_by(leader=partition.leader)
@@ -119,18 +118,18 @@ def preferred_leader(state: State, partition: Partition, reassignment: Reassignm
 def _step_cost(state: State, partition: Partition, following: Replicas, target: Replicas | None) -> Cost:
     """Return the cost of the step to `following`. `target` is None for a move by another client."""
     key = partition.key
-    healthy = partition.leader != NO_LEADER and key not in state.under_replicated
+    healthy = partition.leader != NO_LEADER and key not in state.cluster.under_replicated
     current = partition.current
     leader = steps.leader_after(
         current,
         following,
         isr=partition.isr,
-        live=state.live,
+        live=state.cluster.live,
         leader=partition.leader,
         preferred=NO_LEADER if target is None else steps.preferred_leader(target, state.backlog.usage.step),
     )
     adding = step_lists(current, following).adding
-    listed = 0 if target is None else _listed(len(state.partitions[key.topic]), current, adding)
+    listed = 0 if target is None else _listed(len(state.cluster.partitions[key.topic]), current, adding)
     return shared_cost(
         adding,
         partition.leader,
@@ -148,7 +147,7 @@ def counted_size(state: State, key: TopicPartition) -> int:
     Before the first measurement after a start, a replica counts as all bytes that may be on their way: steps in flight
     take some of them, and how many is not known.
     """
-    size = state.sizes.get(key)
+    size = state.cluster.sizes.get(key)
     if size is None and state.awaits_sizes:
         return state.backlog.usage.bytes
     return 1 << (size - 1).bit_length() if size else 0
@@ -175,7 +174,7 @@ def step_waits(state: State, partition: Partition) -> str:
     """Return what keeps the step in flight from its end; empty while its replicas copy data."""
     if reason := leader_waits(state, partition):
         return reason
-    if down := _absent(state.live, partition.adding):
+    if down := _absent(state.cluster.live, partition.adding):
         return f"target {_brokers(down)} {'are' if len(down) > 1 else 'is'} down"
     if any(r not in partition.isr for r in partition.adding):
         return ""
@@ -184,10 +183,10 @@ def step_waits(state: State, partition: Partition) -> str:
 
 def leader_waits(state: State, partition: Partition) -> str:
     """Return which brokers the partition needs for a leader: new replicas have no one to copy from."""
-    down = _absent(state.live, partition.isr)
+    down = _absent(state.cluster.live, partition.isr)
     if partition.leader == NO_LEADER:
         return "the partition has no leader" + (f": {_brokers(down)} down" if down else "")
-    if partition.leader not in state.live:
+    if partition.leader not in state.cluster.live:
         return f"offline: broker {partition.leader}, which leads the partition"
     return ""
 
@@ -195,7 +194,7 @@ def leader_waits(state: State, partition: Partition) -> str:
 def replicas_wait(state: State, partition: Partition, staying: Replicas) -> str:
     """Return which replicas that stay are not in sync; empty if all are."""
     late = _absent(partition.isr, staying)
-    if down := _absent(state.live, late):
+    if down := _absent(state.cluster.live, late):
         return f"offline: {_brokers(down)}, which keep{'s' * (len(down) == 1)} a replica"
     return f"not in sync: {_brokers(late)}, which keep{'s' * (len(late) == 1)} a replica" if late else ""
 
@@ -226,25 +225,31 @@ def keeps_up(state: State, partition: Partition, following: Replicas) -> bool:
     """Return whether turning the step in flight to `following` keeps min ISR, or drops no replica in sync."""
     members = {*partition.current, *following}
     in_sync = sum(r in members for r in partition.isr)
-    enough = steps.keeps_up(in_sync, len(members), state.min_isr(partition.topic))
+    enough = steps.keeps_up(in_sync, len(members), state.settings.min_isr(partition.topic))
     return enough or in_sync == len(partition.isr)
 
 
 def is_refused(state: State, partition: Partition, following: Replicas) -> bool:
     """Return whether turning the step to `following` needs an unclean election and the topic forbids it."""
-    return not direct_steps.keeps_data(partition, following) and not state.unclean_allowed(partition.topic)
+    return not direct_steps.keeps_data(partition, following) and not state.settings.unclean_allowed(
+        partition.topic
+    )
 
 
 def is_stopped(d: Decision) -> bool:
     """Return whether no step may start: all is paused or halted, the schedule is closed, or the upstream is unreachable."""
     state = d.state
-    if state.schedule is not None and not state.opening.holds_at(d.now_ms):
-        state.opening = opening_at(state.schedule, d.now_ms)
-        d.wake_at_ms = state.opening.until_ms
-    return state.paused or state.backlog.halted or not state.opening.is_open or bool(state.unreachable)
+    if state.settings.follow_schedule(d.now_ms):
+        d.wake_at_ms = state.settings.opening.until_ms
+    return (
+        state.orders.paused
+        or state.backlog.halted
+        or not state.settings.opening.is_open
+        or bool(state.gateway.unreachable)
+    )
 
 
 def may_start(d: Decision, job: int) -> bool:
     """Return whether a step of the job may start, as far as the limits allow it."""
-    known = d.state.jobs.get(job)
+    known = d.state.orders.jobs.get(job)
     return not is_stopped(d) and not (known is not None and known.paused)

@@ -73,9 +73,9 @@ def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> O
 
 def undo_external(d: Decision, partition: Partition, _: Reassignment, __: Order) -> Outcome:
     """Cancel another client's reassignment, as Kafka's own cancel does, and the target queued behind it."""
-    step = d.state.upstream_steps.get(partition.key)
+    step = d.state.gateway.steps.get(partition.key)
     cancelled = step is not None and step.is_cancelled and step.following == partition.next
-    if cancelled and partition.key not in d.state.pending:
+    if cancelled and partition.key not in d.state.orders.pending:
         return NOTHING_TO_CANCEL
     withdraw(d, partition.key)
     back = partition.current
@@ -85,7 +85,11 @@ def undo_external(d: Decision, partition: Partition, _: Reassignment, __: Order)
 
 def retarget(d: Decision, partition: Partition, reassignment: Reassignment, order: Order) -> Outcome:
     """Replace the target between two steps. The first original is kept."""
-    if order.target != reassignment.target or reassignment.blocked or reassignment.key in d.state.pending:
+    if (
+        order.target != reassignment.target
+        or reassignment.blocked
+        or reassignment.key in d.state.orders.pending
+    ):
         _take_over(d, reassignment, order)
         after_step(d, partition)
     return DONE
@@ -97,7 +101,7 @@ def redirect(d: Decision, partition: Partition, reassignment: Reassignment, orde
     Replicas that only the old target needed are dropped. Those that the new one needs too stay.
     """
     if order.target == reassignment.target and not reassignment.blocked:
-        if reassignment.key in d.state.pending:
+        if reassignment.key in d.state.orders.pending:
             _take_over(d, reassignment, order)
         return DONE
     current = reassignment.current_of(partition)
@@ -122,9 +126,9 @@ def roll_back(d: Decision, partition: Partition, reassignment: Reassignment, ord
     if _is_undone(d.state, partition, reassignment) and not order.job:
         return NOTHING_TO_CANCEL
     withdraw(d, partition.key, order.job)
-    if order.job and d.state.moved_by_others(partition.key):
+    if order.job and d.state.gateway.moved_by_others(partition.key):
         return _leave_to_others(d, partition, reassignment)
-    if d.state.cancel_stops:
+    if d.state.settings.cancel_stops:
         return _stop(d, partition, reassignment)
     if reassignment.rolling_back and not reassignment.blocked:
         return DONE
@@ -142,7 +146,7 @@ def stall(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     against the limits. Steps of other clients are not changed.
     """
     state = d.state
-    if state.moved_by_others(reassignment.key):
+    if state.gateway.moved_by_others(reassignment.key):
         return DONE
     kept = planning.kept(partition, reassignment.current_of(partition), reassignment.target)
     if state.mode.executor.can_turn(state, partition, kept):
@@ -160,7 +164,7 @@ def start(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     state, key = d.state, partition.key
     plan = plan_step(state, partition, reassignment)
     if plan.waits_for:
-        state.waiting[key] = plan.waits_for
+        state.orders.wait(key, plan.waits_for)
     elif state.backlog.usage.exhausted(capacities_of(plan.cost)):
         _add_to_backlog(state, reassignment, plan)
     else:
@@ -176,7 +180,7 @@ def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: O
         return start(d, partition, reassignment, order)
     step = plan_step(state, partition, reassignment)
     if step.waits_for:
-        state.waiting[partition.key] = step.waits_for
+        state.orders.wait(partition.key, step.waits_for)
     else:
         _add_to_backlog(state, reassignment, step)
     return DONE
@@ -194,7 +198,7 @@ def requeue(d: Decision, partition: Partition, reassignment: Reassignment, _: Or
     """Enqueue a waiting partition again: the reason to wait may be gone."""
     if reassignment.blocked:
         return DONE
-    d.state.waiting.pop(partition.key, None)
+    d.state.orders.wait_no_more(partition.key)
     enqueue(d, partition)
     return DONE
 
@@ -203,11 +207,11 @@ def after_step(d: Decision, partition: Partition) -> None:
     """End the reassignment if the partition is at its target, else enqueue it. No step is in flight."""
     state, key = d.state, partition.key
     release(state, key)
-    reassignment = state.reassignments[key]
+    reassignment = state.orders.reassignments[key]
     if partition.replicas == reassignment.target:
         ending = Ending.ROLLED_BACK if reassignment.rolling_back else Ending.DONE
         end_reassignment(d, key, reassignment, ending)
-    elif state.topics[key.topic].deleting:
+    elif state.cluster.topics[key.topic].deleting:
         end_reassignment(d, key, reassignment, Ending.TOPIC_DELETED)
     else:
         enqueue(d, partition)
@@ -219,16 +223,16 @@ def end_reassignment(d: Decision, key: TopicPartition, reassignment: Reassignmen
     d.delete(Reassignment, key)
     state.mode.executor.ended(d, key)
     _record_finished(d, reassignment, ending, 0)
-    if key in state.pending:
+    if key in state.orders.pending:
         start_queued(d, key)
-    topic = state.topics.get(key.topic)
-    if topic is not None and topic.deleting and key.topic not in state.reassigning:
-        state.deletable.append(key.topic)
+    topic = state.cluster.topics.get(key.topic)
+    if topic is not None and topic.deleting and key.topic not in state.orders.reassigning:
+        state.cluster.may_delete((key.topic,))
 
 
 def start_queued(d: Decision, key: TopicPartition) -> None:
     """Start the target that was queued for the partition, if any. No move is left before it."""
-    pending = d.state.pending.get(key)
+    pending = d.state.orders.pending.get(key)
     if pending is not None:
         d.delete(Pending, key)
         follow(d, pending)
@@ -236,9 +240,9 @@ def start_queued(d: Decision, key: TopicPartition) -> None:
 
 def follow(d: Decision, pending: Pending) -> None:
     """Order a queued target. If the rollback before it has led to that target already, it is done."""
-    partition = d.state.partitions[pending.topic][pending.partition]
+    partition = d.state.cluster.partitions[pending.topic][pending.partition]
     queued = Reassignment(*pending.key, partition.current, pending.target, pending.job)
-    if d.state.topics[pending.topic].deleting:
+    if d.state.cluster.topics[pending.topic].deleting:
         _record_finished(d, queued, Ending.TOPIC_DELETED, 0)
     elif queued.original == queued.target and pending.key not in d.state.in_flight:
         _record_finished(d, queued, Ending.DONE, 0)
@@ -251,13 +255,13 @@ def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
 
     A rollback before it continues.
     """
-    pending = d.state.pending.get(key)
-    partition = d.state.partition(*key)
+    pending = d.state.orders.pending.get(key)
+    partition = d.state.cluster.partition(*key)
     if pending is None or partition is None:
         return
     d.delete(Pending, key)
     if pending.job != taken_by:
-        reassignment = d.state.reassignments.get(key)
+        reassignment = d.state.orders.reassignments.get(key)
         original = partition.current if reassignment is None else reassignment.original
         ending, target = (Ending.TAKEN, pending.target) if taken_by else (Ending.ROLLED_BACK, original)
         _record_finished(d, Reassignment(*key, original, target, pending.job), ending, taken_by)
@@ -265,9 +269,9 @@ def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
 
 def forget_queued(d: Decision, key: TopicPartition) -> None:
     """End the target queued for the partition, because the topic was deleted."""
-    pending = d.state.pending.get(key)
+    pending = d.state.orders.pending.get(key)
     if pending is not None:
-        reassignment, partition = d.state.reassignments.get(key), d.state.partition(*key)
+        reassignment, partition = d.state.orders.reassignments.get(key), d.state.cluster.partition(*key)
         now = pending.target if partition is None else partition.current
         original = now if reassignment is None else reassignment.original
         d.delete(Pending, key)
@@ -278,7 +282,7 @@ def forget_queued(d: Decision, key: TopicPartition) -> None:
 
 def mark_gone(d: Decision, key: TopicPartition) -> None:
     """Note in the ended parts of jobs that the topic is deleted: a rollback must not move another topic of its name."""
-    for rows in d.state.finished.values():
+    for rows in d.state.orders.finished.values():
         row = rows.get(key)
         if row is not None and not row.taken_by:
             d.put(row._replace(taken_by=TOPIC_GONE))
@@ -290,11 +294,11 @@ def close_job(d: Decision, job: int) -> None:
     `seal_job` does so for a job that is being created.
     """
     state = d.state
-    known = state.jobs.get(job)
-    if known is not None and known.total and not known.ended_ms and job not in state.open:
+    known = state.orders.jobs.get(job)
+    if known is not None and known.total and not known.ended_ms and job not in state.orders.open:
         d.put(known._replace(ended_ms=d.now_ms, paused=False))
-        state.deferred.pop(job, None)
-        state.backlog.first_waves.pop(job, None)
+        state.orders.take_deferred(job)
+        state.backlog.forget_job(job)
 
 
 def _first(state: State, partition: Partition, order: Order) -> Reassignment:
@@ -328,13 +332,13 @@ def _begin(
         state.backlog.planned.turned(key)
     else:
         state.backlog.planned.begun(key, following)
-    if key in state.external:
-        state.discard_external(key)
+    if key in state.gateway.external:
+        state.gateway.discard_external(key)
     preferred = preferred_leader(state, partition, reassignment)
     if d.state.mode.executor.begin(d, partition, following, reassignment.target, preferred):
         _step_ended(d, partition)
         return
-    after = state.partitions[partition.topic][partition.partition]
+    after = state.cluster.partitions[partition.topic][partition.partition]
     if cost is not None and after.leader == partition.leader:
         state.backlog.charge(key, cost)
     else:
@@ -343,7 +347,7 @@ def _begin(
 
 def _step_ended(d: Decision, before: Partition) -> None:
     """Continue after a step. If it moved leadership, that counts against limit L until the decision ends."""
-    after = d.state.partitions[before.topic][before.partition]
+    after = d.state.cluster.partitions[before.topic][before.partition]
     after_step(d, after)
     if after.leader != before.leader:
         d.leader_changes += 1
@@ -369,7 +373,7 @@ def _continued(
 
 def _is_undone(state: State, partition: Partition, reassignment: Reassignment) -> bool:
     """Return whether a rollback has no replica left to copy or to drop: only the step in flight ends."""
-    if not reassignment.rolling_back or reassignment.blocked or reassignment.key in state.pending:
+    if not reassignment.rolling_back or reassignment.blocked or reassignment.key in state.orders.pending:
         return False
     return set(reassignment.current_of(partition)) == set(reassignment.original)
 
@@ -385,7 +389,7 @@ def _turn(
     back = order.target == reassignment.original
     state = d.state
     unclean = planning.is_refused(state, partition, following)
-    if unclean and (not back or any(r in state.live for r in partition.replicas)):
+    if unclean and (not back or any(r in state.cluster.live for r in partition.replicas)):
         return Outcome(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"Unable to revert partition assignment for {partition.topic}:{partition.partition} "
@@ -409,7 +413,7 @@ def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outc
         arrived = partition.current
     if partition.key in d.state.in_flight:
         d.state.mode.executor.begin(d, partition, arrived, arrived, NO_LEADER)
-    if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:
+    if d.state.cluster.partitions[partition.topic][partition.partition].key not in d.state.in_flight:
         release(d.state, partition.key)
     end_reassignment(d, partition.key, reassignment._replace(target=arrived), Ending.STOPPED)
     return DONE

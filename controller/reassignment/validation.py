@@ -6,9 +6,6 @@ from controller.model.errors import DONE, Outcome
 from controller.model.replicas import MAX_REPLICAS
 from controller.state.state import State
 
-KNOWN_LISTS = 65_536
-"""Valid lists that are remembered: a plan has few distinct ones."""
-
 _PREFIX = "The manual partition assignment includes "
 
 
@@ -17,22 +14,21 @@ def check_replicas(state: State, replicas: Replicas) -> Outcome:
 
     The message names the smallest wrong id, except of a list that is longer than `MAX_REPLICAS`.
     """
-    if replicas in state.valid_lists:
+    if replicas in state.cluster.valid_lists:
         return DONE
     if len(replicas) > MAX_REPLICAS:
         return _invalid(f"{len(replicas)} replicas, but a partition can have at most {MAX_REPLICAS}.")
     members = set(replicas)
-    if members and len(members) == len(replicas) and members <= state.brokers.keys():
-        if len(state.valid_lists) < KNOWN_LISTS:
-            state.valid_lists.add(replicas)
+    if members and len(members) == len(replicas) and members <= state.cluster.brokers.keys():
+        state.cluster.accept_list(replicas)
         return DONE
     if not replicas:
         return _invalid("an empty replica list.")
     previous = None
     for broker in sorted(replicas):
-        if broker == state.controller_id:
+        if broker == state.cluster.controller_id:
             return _invalid(f"broker {broker}, which is reassignd, the controller: it holds no replicas.")
-        if broker not in state.brokers:
+        if broker not in state.cluster.brokers:
             return _invalid(f"broker {broker}, but no such broker is registered.")
         if broker == previous:
             return _invalid(f"the broker {broker} more than once.")
@@ -45,7 +41,7 @@ def check_factor(state: State, partition: Partition, target: Replicas) -> Outcom
 
     The factor is that of the original if the partition is being reassigned.
     """
-    reassignment = state.reassignments.get(partition.key)
+    reassignment = state.orders.reassignments.get(partition.key)
     factor = len(partition.replicas if reassignment is None else reassignment.original)
     if len(target) == factor:
         return DONE

@@ -131,6 +131,14 @@ class Backlog:
         for key in keys if self.planned else ():
             self.planned.discard(key)
 
+    def forget_job(self, job: int) -> None:
+        """Forget at which waves the job's plan began: the job has ended."""
+        self.first_waves.pop(job, None)
+
+    def halt(self, halted: bool) -> None:
+        """Start nothing, or start steps again."""
+        self.halted = halted
+
     def relead(self, key: TopicPartition, leader: int) -> None:
         """Count the partition's step in flight, if any, at its new leader, which now sends the data."""
         cost = self.costs.get(key)

@@ -15,7 +15,7 @@ AT_UPSTREAM = 2
 class StepsInFlight:
     """The partitions with a step in flight, by topic.
 
-    `State` updates it with each record that changes a partition.
+    `State` and `GatewayState` update it with each record that changes a partition or a step.
     """
 
     def __init__(self) -> None:
@@ -53,6 +53,15 @@ class StepsInFlight:
             del numbers[number]
             if not numbers:
                 del self.by_topic[topic]
+
+    def take_changed(self) -> set[str]:
+        """Empty `changed_topics`, and return what was in it."""
+        changed, self.changed_topics = self.changed_topics, set()
+        return changed
+
+    def look_again(self, topics: Iterable[str]) -> None:
+        """Adjust the throttle of these topics as if something had changed in them."""
+        self.changed_topics.update(topics)
 
     def configs_changed(self, resource: ResourceType, name: str) -> None:
         """Note that someone changed configs of the resource: lists of throttled replicas may be among them."""

@@ -7,12 +7,12 @@ has had within that time proves nothing; any other list does. What the controlle
 reassignments, and its answers to rows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from controller.model.cluster import Partition
-from controller.model.configs import ConfigName, Resource
+from controller.model.configs import Resource
 from controller.model.replicas import NO_LEADER, Replicas, TopicPartition
 from controller.model.thresholds import (
     CONFIRMED_AFTER,
@@ -20,11 +20,13 @@ from controller.model.thresholds import (
     MAX_RESEND_PAUSE_MS,
     METADATA_LAG,
     MIN_RESEND_PAUSE_MS,
+    TOPIC_REMOVED_MS,
     Discrepancy,
 )
 from controller.model.upstream_step import UpstreamStep
 from controller.scheduling.in_flight import AT_UPSTREAM, StepsInFlight
-from controller.state.settings import ConfigValues
+from controller.state.orders import Listing
+from controller.state.settings import SettingsState
 
 
 class Past(NamedTuple):
@@ -115,18 +117,6 @@ class Suspect(NamedTuple):
     """How often the own row was sent again because one of these had arrived late."""
 
 
-class Disk(NamedTuple):
-    """A log directory of a broker (KIP-827); sizes in bytes, -1 when the broker does not report them."""
-
-    path: str
-    total: int
-    usable: int
-    replicas: int
-    """The number of its replicas; a broker puts a new replica into the directory with the fewest."""
-    cordoned: bool = False
-    """It gets no new replicas (KIP-1066)."""
-
-
 class Sighting(NamedTuple):
     """A discrepancy that consecutive polls of a partition have shown."""
 
@@ -158,11 +148,12 @@ class StepTracking:
 
 
 @dataclass(eq=False, slots=True)
-class UpstreamState(ConfigValues):
-    """The steps requested of the upstream, reassignments of other clients, and measurements."""
+class GatewayState:
+    """The steps requested of the upstream, moves of other clients, and what polls have shown. Empty in other modes."""
 
-    upstream_steps: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
-    in_flight: StepsInFlight = field(default_factory=StepsInFlight)
+    listing: Listing
+    in_flight: StepsInFlight
+    steps: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
     tracking: dict[TopicPartition, StepTracking] = field(default_factory=dict)
     """Partitions with unanswered rows or a sighting, with or without a step of ours; absent when there are
     none."""
@@ -174,24 +165,12 @@ class UpstreamState(ConfigValues):
     """Number of rows that were sent because one of an earlier active instance had arrived late."""
     external: set[TopicPartition] = field(default_factory=set)
     """Partitions that the upstream moves for another client, or for a step of ours that a cancel by `stop`
-    left in flight. Only `add_external` and `discard_external` change it."""
-    reassigning_revision: int = 0
-    """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
-    listed_at: dict[str, int] = field(default_factory=dict)
-    """The revision of the last change to what is shown of a topic."""
-    sizes: dict[TopicPartition, int] = field(default_factory=dict)
-    """Size of a replica in bytes."""
-    measured: bool = False
-    """Sizes have been measured since the start."""
-    disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
-    """By broker."""
+    left in flight."""
     confirmed_throttles: dict[Resource, Mapping[str, str]] = field(default_factory=dict)
     """Topics and brokers that have the throttle they should have, and its values by config. Not durable."""
     others_rates: Mapping[int, int] = field(default_factory=dict)
     """By broker the lowest replication throttle in bytes per second that others have set, while something moves. Not
     durable."""
-    unlisted: dict[ConfigName, int] = field(default_factory=dict)
-    """By throttle list that is full: the replicas in flight that are not in it, so that no rate slows them. Not durable."""
     unreachable: str = ""
     """Why the upstream cannot be polled; empty while it can."""
     unreachable_since_ms: int = 0
@@ -200,44 +179,125 @@ class UpstreamState(ConfigValues):
     """Topics of which polls have shown some partitions, and no complete poll yet since the start."""
     missing_since: dict[str, int] = field(default_factory=dict)
     """Topics that polls miss, or show as another topic of that name, and since when (ms)."""
-    unlisted_brokers: set[int] = field(default_factory=set)
-    """Brokers that are not listed and that hold replicas of partitions that are not in sync. In ZooKeeper mode: that were
-    not registered when the term began."""
-    idle_brokers: set[int] = field(default_factory=set)
-    """Brokers that were offline at the last complete poll, hold no replica and are to get none: nothing waits for them."""
     under_min_isr: dict[TopicPartition, None] = field(default_factory=dict)
     """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which
     they became so."""
     health_problem: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
 
-    def note_unlisted(self, key: ConfigName, replicas: int) -> None:
-        """Remember how many replicas in flight do not fit into the throttle list."""
-        if replicas:
-            self.unlisted[key] = replicas
+    # ---- records ----------------------------------------------------------------------------------------------
+
+    def put_step(self, record: UpstreamStep) -> None:
+        """Insert or replace the step."""
+        self.steps[record.key] = record
+        self.in_flight.note(record.topic, record.partition, AT_UPSTREAM, record.in_flight)
+
+    def delete_step(self, key: TopicPartition) -> None:
+        """Remove the step, which exists."""
+        del self.steps[key]
+        self.in_flight.note(*key, AT_UPSTREAM, False)
+        self.forget_sighting(key)
+
+    def forget_partition(self, key: TopicPartition) -> None:
+        """The partition was deleted."""
+        self.discard_external(key)
+        self.past.forget(key)
+        self.under_min_isr.pop(key, None)
+
+    # ---- polls ------------------------------------------------------------------------------------------------
+
+    def reached(self) -> None:
+        """The upstream was polled."""
+        self.unreachable = ""
+
+    def lost(self, why: str, now_ms: int) -> None:
+        """The upstream cannot be polled. Sightings that do not survive an outage end."""
+        if not self.unreachable:
+            self.unreachable_since_ms = now_ms
+        self.unreachable = why
+        self.forget_sightings()
+
+    def shown(self, topic: str) -> None:
+        """A poll shows the topic as it is known."""
+        self.missing_since.pop(topic, None)
+
+    def is_missing(self, topic: str, now_ms: int) -> bool:
+        """Count a poll that misses the topic. Return whether that has lasted for longer than a broker can lag."""
+        since = self.missing_since.setdefault(topic, now_ms)
+        gone = now_ms - since >= TOPIC_REMOVED_MS
+        if gone:
+            del self.missing_since[topic]
+        return gone
+
+    def note_part(self, topic: str, *, complete: bool) -> None:
+        """Note whether polls have shown all partitions of the topic."""
+        if complete:
+            self.shown_in_part.discard(topic)
         else:
-            self.unlisted.pop(key, None)
+            self.shown_in_part.add(topic)
+
+    def set_health(self, problem: str) -> None:
+        """Set why nothing new should start."""
+        self.health_problem = problem
+
+    def set_others_rates(self, rates: Mapping[int, int]) -> None:
+        """Replace the throttles that others have set."""
+        self.others_rates = rates
+
+    def confirm_throttle(self, resource: Resource, values: Mapping[str, str] | None) -> None:
+        """Remember that the resource has the throttle that it should have; None: it has not, or should have none."""
+        if values is None:
+            self.confirmed_throttles.pop(resource, None)
+        else:
+            self.confirmed_throttles[resource] = values
+
+    def weigh(self, partition: Partition, ours: bool, settings: SettingsState) -> None:
+        """Update `under_min_isr` after a change of the partition, its reassignment or its topic's configs."""
+        in_sync, members = len(partition.isr), len(partition.replicas)
+        below = in_sync < members and partition.under_replicated
+        under_min_isr = partition.leader == NO_LEADER or (
+            below and in_sync < settings.min_isr(partition.topic)
+        )
+        if under_min_isr and not ours:
+            self.under_min_isr[partition.key] = None
+        else:
+            self.is_ours(partition.key)
+
+    def is_ours(self, key: TopicPartition) -> None:
+        """The partition is reassigned by us, or well: it is no problem of the cluster's."""
+        if self.under_min_isr:
+            self.under_min_isr.pop(key, None)
+
+    # ---- late rows, and other clients -------------------------------------------------------------------------
+
+    def suspect(self, key: TopicPartition, suspect: Suspect) -> None:
+        """An earlier active instance may have sent rows of the partition."""
+        self.suspects[key] = suspect
+
+    def count_repeat(self, key: TopicPartition) -> None:
+        """Count a row that was sent because of a late one."""
+        suspect = self.suspects[key]
+        self.suspects[key] = suspect._replace(repeats=suspect.repeats + 1)
+        self.late_rows += 1
 
     def add_external(self, key: TopicPartition) -> None:
         """The upstream moves the partition, and what it shows is to be listed."""
         if key not in self.external:
             self.external.add(key)
-            self.reassigning_revision += 1
-            self.listed_at[key.topic] = self.reassigning_revision
+            self.listing.changed(key.topic)
 
     def discard_external(self, key: TopicPartition) -> None:
         """The move has ended or become ours, or its partition was deleted. Without a move nothing happens."""
         if key in self.external:
             self.external.discard(key)
-            self.reassigning_revision += 1
-            self.listed_at[key.topic] = self.reassigning_revision
+            self.listing.changed(key.topic)
 
     def moved_by_others(self, key: TopicPartition) -> bool:
         """Whether polls show that another client moves the partition, be it for less than the threshold.
 
         Nothing but a client's order or cancel may change that move.
         """
-        step, tracking = self.upstream_steps.get(key), self.tracking.get(key)
+        step, tracking = self.steps.get(key), self.tracking.get(key)
         sighting = None if tracking is None else tracking.sighting
         if sighting is not None and sighting.discrepancy is Discrepancy.EXTERNAL_MOVE:
             return True
@@ -315,25 +375,6 @@ class UpstreamState(ConfigValues):
     def _untrack(self, key: TopicPartition, tracking: StepTracking) -> None:
         if not tracking.unanswered and tracking.sighting is None:
             del self.tracking[key]
-
-    def _weigh(self, partition: Partition, ours: bool) -> None:
-        """Update `under_min_isr` after a change of the partition, its reassignment or its topic's configs."""
-        in_sync, members = len(partition.isr), len(partition.replicas)
-        below = in_sync < members and partition.under_replicated
-        under_min_isr = partition.leader == NO_LEADER or (below and in_sync < self.min_isr(partition.topic))
-        if under_min_isr and not ours:
-            self.under_min_isr[partition.key] = None
-        elif self.under_min_isr:
-            self.under_min_isr.pop(partition.key, None)
-
-    def _put_upstream_step(self, record: UpstreamStep) -> None:
-        self.upstream_steps[record.key] = record
-        self.in_flight.note(record.topic, record.partition, AT_UPSTREAM, record.in_flight)
-
-    def _delete_upstream_step(self, key: TopicPartition) -> None:
-        del self.upstream_steps[key]
-        self.in_flight.note(*key, AT_UPSTREAM, False)
-        self.forget_sighting(key)
 
 
 def _survives_outage(discrepancy: Discrepancy) -> bool:

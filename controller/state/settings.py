@@ -1,21 +1,31 @@
-"""The config values of topics and brokers (KIP-226), and properties that the backend sets.
+"""The settings in force: config values of topics and brokers (KIP-226), and the schedule that one of them has.
 
 Keys: `controller.cluster.config_keys`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controller.model.cluster import ResourceType
-from controller.model.configs import CANCEL_MODE, EXCLUDED_BROKERS, UNCLEAN_ELECTION, list_items
+from controller.model.cluster import Config, ResourceType
+from controller.model.configs import (
+    CANCEL_MODE,
+    EXCLUDED_BROKERS,
+    MIN_ISR,
+    SCHEDULE,
+    UNCLEAN_ELECTION,
+    ConfigName,
+    list_items,
+)
+from controller.schedule.openings import ANY_TIME, STALE, Opening, opening_at
+from controller.schedule.periods import Schedule, read_schedule
 
 CLUSTER_DEFAULT = ""
 """Name of the broker resource whose values are the cluster-wide defaults."""
 
 
 @dataclass(eq=False, slots=True)
-class ConfigValues:
-    """The values that are set on resources."""
+class SettingsState:
+    """The values that are set on resources, and what decisions often need of them."""
 
     configs: dict[tuple[ResourceType, str], dict[str, str]] = field(default_factory=dict)
     """Values by resource and key. A resource without values is absent."""
@@ -23,16 +33,38 @@ class ConfigValues:
     """Defaults from the server's settings; they replace those of `controller.cluster.config_keys`. Not durable."""
     static_configs: Mapping[str, str] = field(default_factory=dict)
     """Cluster-wide values from the server's settings, for keys without a dynamic value. Not durable."""
-    controller_id: int | None = None
-    """Node id of a controller that is not a broker. Configs can be set on it; it has no replicas."""
-    refused_topic: Callable[[str], bool] = lambda _name: False
-    """Whether the backend stores data under this topic name that it could not accept as a topic."""
-    fits_topic: Callable[[int, int], bool] = lambda _partitions, _replicas: True
-    """Whether the backend can store a topic with this number of partitions and of replicas."""
-
     topic_min_isr: dict[str, int] = field(default_factory=dict)
     """`min.insync.replicas` of the topics on which it is set."""
     default_min_isr: int = 1
+    schedule: Schedule | None = None
+    opening: Opening = ANY_TIME
+    """What the schedule permits. Each decision that needs it brings it up to date."""
+
+    def put(self, record: Config) -> None:
+        """Insert or replace the value."""
+        self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value
+        self._read(record.resource, record.name)
+
+    def delete(self, key: ConfigName) -> None:
+        """Remove the value, which exists."""
+        resource, name, config = key
+        values = self.configs[resource, name]
+        del values[config]
+        if not values:
+            del self.configs[resource, name]
+        self._read(resource, name)
+
+    def set_static(self, configs: Mapping[str, str]) -> None:
+        """Set the cluster-wide values of the server's settings, which dynamic values replace."""
+        self.static_configs = configs
+        self._read(ResourceType.BROKER, CLUSTER_DEFAULT)
+
+    def follow_schedule(self, now_ms: int) -> bool:
+        """Bring `opening` up to date. Return whether it has changed."""
+        if self.schedule is None or self.opening.holds_at(now_ms):
+            return False
+        self.opening = opening_at(self.schedule, now_ms)
+        return True
 
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
         """Return the value set on the resource itself, without defaults.
@@ -80,3 +112,18 @@ class ConfigValues:
         """Return the brokers that get no new partitions (`reassignment.excluded.brokers`)."""
         value = self.config(ResourceType.BROKER, CLUSTER_DEFAULT, EXCLUDED_BROKERS)
         return frozenset(map(int, list_items(value)))
+
+    def _read(self, resource: ResourceType, name: str) -> None:
+        """Read the values that decisions need often from the configs of a resource that has changed."""
+        if resource is ResourceType.TOPIC:
+            own = self.configs.get((resource, name), {})
+            self.topic_min_isr.pop(name, None)
+            if MIN_ISR in own:
+                self.topic_min_isr[name] = int(own[MIN_ISR])
+        elif name == CLUSTER_DEFAULT:
+            configs = self.cluster_configs
+            self.default_min_isr = int(configs.get(MIN_ISR, 1))
+            text = configs.get(SCHEDULE, "").strip()
+            schedule = read_schedule(text) if text else None
+            if schedule != self.schedule:
+                self.schedule, self.opening = schedule, STALE if schedule else ANY_TIME

@@ -1,30 +1,26 @@
-"""The state of the controller: all records, and counters and indexes derived from them.
+"""The state of the controller: all records, with counters and indexes over them, and the decision that changes it.
 
-Only the driver changes it, through `Decision.put` and `delete`. Between two decisions it is consistent, so
-that others may read it then. Loading the store puts every record, so the state after a restart equals the
-state before.
+The records change by `Decision.put` and `delete` alone, and what is not durable by methods of the owners that a decision
+calls. Between two decisions the state is consistent, so that others may read it then. Loading the store puts every
+record, so the state after a restart equals the state before.
 """
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from operator import attrgetter, itemgetter
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, cast
 
 from controller.messages.effects import Effect
 from controller.messages.event import Event, Reply
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
     NO_ID,
-    NO_LEADER,
     Acl,
     Broker,
     Change,
     Config,
     ControllerEpoch,
     Deleted,
-    Ending,
     Finished,
     Job,
     Lease,
@@ -40,22 +36,17 @@ from controller.model.cluster import (
     TopicPartition,
     UpstreamStep,
 )
-from controller.model.configs import MIN_ISR, PACE, RATES, SCHEDULE, THROTTLE
-from controller.pace.history import History
-from controller.pace.pacer import Pacer
-from controller.pace.readings import FIRST_WINDOW, PaceSettings, pace_settings
-from controller.schedule.openings import ANY_TIME, STALE, Opening
-from controller.schedule.periods import Schedule, read_schedule
+from controller.model.configs import PACE, THROTTLE, ConfigName
+from controller.pace.readings import FIRST_WINDOW, pace_settings
 from controller.scheduling.backlog import Backlog
-from controller.scheduling.in_flight import MOVING
+from controller.scheduling.in_flight import MOVING, StepsInFlight
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, Windows, limits_of
 from controller.state.access import AclIndex
-from controller.state.gateway import UpstreamState
-from controller.state.settings import CLUSTER_DEFAULT
-
-_topic_of, _job_of, _blocked_of = attrgetter("topic"), attrgetter("job"), attrgetter("blocked")
-
-FinishedRows = Mapping[TopicPartition, Finished]
+from controller.state.cluster import ClusterState
+from controller.state.gateway import GatewayState
+from controller.state.orders import FinishedRows, Listing, Orders
+from controller.state.settings import CLUSTER_DEFAULT, SettingsState
+from controller.state.throttle import PaceState, ThrottleState
 
 Handler = Callable[[Any], None]
 """Takes a record, or the key of a deleted one, of the class that it is registered for."""
@@ -115,112 +106,90 @@ class Mode:
     """Topics, or at least their ids, are records of reassignd: a topic that was made anew meanwhile is noticed."""
 
 
-@dataclass(eq=False, slots=True)
-class State(UpstreamState):
-    """The records by key, with counters and indexes over them."""
+class State:
+    """All records, in one owner for each concern.
 
-    mode: Mode = field(kw_only=True)
-    controller_epoch: int = 0
-    brokers: dict[int, Broker] = field(default_factory=dict)
-    valid_lists: set[Replicas] = field(default_factory=set)
-    """Replica lists that were found valid since the brokers changed."""
-    live: set[int] = field(default_factory=set)
-    """Brokers that are alive, including those in controlled shutdown."""
-    shutting_down: set[int] = field(default_factory=set)
-    topics: dict[str, Topic] = field(default_factory=dict)
-    topic_names: dict[bytes, str] = field(default_factory=dict)
-    partitions: dict[str, list[Partition]] = field(default_factory=dict)
-    """By topic: the partitions 0..n-1, each at its index."""
-    reassignments: dict[TopicPartition, Reassignment] = field(default_factory=dict)
-    """In order of acceptance, as are `jobs`."""
-    jobs: dict[int, Job] = field(default_factory=dict)
-    last_job: int = 0
-    """Ids are never used twice, because the newest job is always kept."""
-    open: Counter[int] = field(default_factory=Counter)
-    """Number of a job's partitions that have not ended, pending ones included. Jobs without one are absent.
+    An owner alone changes its fields; everyone else reads them, or calls its methods. What a record means to several
+    owners is said here.
     """
-    finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
-    """By job, in the order in which the partitions ended."""
-    endings: dict[int, Counter[Ending]] = field(default_factory=dict)
-    """Number of a job's partitions by ending. Jobs without one are absent."""
-    pending: dict[TopicPartition, Pending] = field(default_factory=dict)
-    paused: bool = False
-    schedule: Schedule | None = None
-    opening: Opening = ANY_TIME
-    """What the schedule permits. Each decision that needs it brings it up to date."""
-    leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
-    throttles: dict[int, int] = field(default_factory=dict)
-    """Rates in bytes per second: of each open job that has one, and of the cluster under 0."""
-    throttle: int | None = None
-    """The rate for which the leases were made."""
-    pace: PaceSettings | None = None
-    """None while `reassignment.pace` is off."""
-    pacer: Pacer = field(default_factory=Pacer)
-    """What pace has measured and does. Not durable: after a start it learns anew, from small efforts."""
-    pace_history: History = field(default_factory=History)
-    paced_rates: Mapping[int, int] = field(default_factory=dict)
-    """The throttle of pace by broker. Brokers without one are absent."""
-    leased_rates: Mapping[int, int] = field(default_factory=dict)
-    """The paced rates for which the leases were made."""
-    adding: int = 0
-    """Number of replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
-    reassigning: Counter[str] = field(default_factory=Counter)
-    """Number of a topic's partitions with a reassignment, in flight or not. Topics without one are absent."""
-    offline: set[TopicPartition] = field(default_factory=set)
-    under_replicated: set[TopicPartition] = field(default_factory=set)
-    acls: AclIndex = field(default_factory=AclIndex)
-    scram_credentials: dict[tuple[str, str], ScramCredential] = field(default_factory=dict)
-    """By user and mechanism."""
-    backlog: Backlog = field(default_factory=Backlog)
-    """The steps that wait for capacity. Entries may be stale: the phase of the partition decides."""
-    deferred: dict[int, list[TopicPartition]] = field(default_factory=dict)
-    """By paused job: its partitions whose step had capacity during the pause."""
-    waiting: dict[TopicPartition, str] = field(default_factory=dict)
-    """Reassignments whose next step cannot start, with the reason to show to users."""
-    deletable: deque[str] = field(default_factory=deque)
-    dropping: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
-    """Topics whose replicas are being deleted: partition and broker of those that are not deleted yet."""
-    """Topics whose deletion was postponed and may be possible now."""
-    woken: bool = False
-    """A `Continue` event was requested and has not been decided yet."""
-    metadata_revision: int = 0
-    """Incremented whenever Metadata responses may change. Caches use it as their key."""
-    put_by_class: dict[type[Record], Handler] = field(init=False, repr=False)
-    """Class of a record -> the function that inserts or replaces it."""
-    delete_by_class: dict[type[Record], Handler] = field(init=False, repr=False)
-    """Class of a record -> the function that deletes it by key; it must exist."""
 
-    def __post_init__(self) -> None:
-        self.put_by_class = {
+    __slots__ = (
+        "acls",
+        "backlog",
+        "cluster",
+        "delete_by_class",
+        "gateway",
+        "in_flight",
+        "listing",
+        "mode",
+        "orders",
+        "pace",
+        "put_by_class",
+        "scram_credentials",
+        "settings",
+        "throttle",
+        "woken",
+    )
+
+    def __init__(
+        self, mode: Mode, cluster: ClusterState | None = None, settings: SettingsState | None = None
+    ) -> None:
+        self.mode = mode
+        self.cluster = cluster or ClusterState()
+        self.settings = settings or SettingsState()
+        self.listing = Listing()
+        self.orders = Orders(self.listing)
+        self.in_flight = StepsInFlight()
+        self.backlog = Backlog()
+        """The steps that wait for capacity. Entries may be stale: the phase of the partition decides."""
+        self.gateway = GatewayState(self.listing, self.in_flight)
+        self.throttle = ThrottleState()
+        self.pace = PaceState()
+        self.acls = AclIndex()
+        self.scram_credentials: dict[tuple[str, str], ScramCredential] = {}
+        """By user and mechanism."""
+        self.woken = False
+        """A `Continue` event was requested and has not been decided yet."""
+        self.put_by_class = self._putters()
+        self.delete_by_class = self._deleters()
+
+    def _putters(self) -> dict[type[Record], Handler]:
+        """Class of a record -> the function that inserts or replaces it."""
+        return {
             ControllerEpoch: self._put_epoch,
-            Broker: self._put_broker,
-            Topic: self._put_topic,
+            Broker: self.cluster.put_broker,
+            Topic: self.cluster.put_topic,
             Partition: self._put_partition,
             Reassignment: self._put_reassignment,
             Config: self._put_config,
             Job: self._put_job,
-            Finished: self._put_finished,
-            Pending: self._put_pending,
+            Finished: self.orders.put_finished,
+            Pending: self.orders.put_pending,
             Paused: self._put_paused,
             Lease: self._put_lease,
-            UpstreamStep: self._put_upstream_step,
+            UpstreamStep: self.gateway.put_step,
             Acl: self.acls.add,
             ScramCredential: self._put_scram_credential,
         }
-        self.delete_by_class = {
-            Broker: self._delete_broker,
+
+    def _deleters(self) -> dict[type[Record], Handler]:
+        """Class of a record -> the function that deletes it by key; it must exist."""
+        return {
+            Broker: self.cluster.delete_broker,
             Topic: self._delete_topic,
             Partition: self._delete_partition,
             Reassignment: self._delete_reassignment,
             Config: self._delete_config,
             Job: self._delete_job,
-            Finished: self._delete_finished,
-            Pending: self._delete_pending,
-            Lease: self._delete_lease,
-            UpstreamStep: self._delete_upstream_step,
+            Finished: self.orders.delete_finished,
+            Pending: self.orders.delete_pending,
+            Lease: self.throttle.delete_lease,
+            UpstreamStep: self.gateway.delete_step,
             Acl: self.acls.remove,
-            ScramCredential: self._delete_scram_credential,
+            ScramCredential: self.scram_credentials.__delitem__,
         }
+
+    # ---- records ----------------------------------------------------------------------------------------------
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Apply changes that are durable already, as at start."""
@@ -234,356 +203,166 @@ class State(UpstreamState):
         """Insert or replace the record under its key."""
         self.put_by_class[type(record)](record)
 
+    def delete(self, deleted: Deleted) -> None:
+        """Remove the record; it must exist."""
+        self.delete_by_class[deleted.kind](deleted.key)
+
     def load(self, records: Iterable[Record]) -> None:
         """As `put` of each. Records of which there may be millions take less time."""
         for kind, rows in groupby(records, type):
-            if kind is Partition:
-                self._load_partitions(cast(Iterable[Partition], rows))
-            elif kind is Reassignment and not self.under_min_isr and not self.backlog.planned:
-                self._load_reassignments(cast("list[Reassignment]", list(rows)))
+            if kind is Partition and not self.mode.is_gateway:
+                for partition in self.cluster.append_calm(cast(Iterable[Partition], rows)):
+                    self._put_partition(partition)
+            elif kind is Reassignment and not self.gateway.under_min_isr and not self.backlog.planned:
+                self.orders.load_reassignments(cast("list[Reassignment]", list(rows)))
             elif kind is Finished:
-                self._load_finished(cast(Iterable[Finished], rows))
+                self.orders.load_finished(cast(Iterable[Finished], rows))
             else:
                 for record in rows:
                     self.put_by_class[kind](record)
 
     def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
         """As `put` of each, for partitions of one topic without a reassignment that one job orders."""
-        self.reassignments.update(records)
-        for key in self.under_min_isr and records:
-            self.under_min_isr.pop(key, None)
-        self.reassigning[topic] += len(records)
-        self.open[job] += len(records)
-        self.reassigning_revision += 1
-        self.listed_at[topic] = self.reassigning_revision
+        self.orders.put_first(topic, job, records)
+        for key in self.gateway.under_min_isr and records:
+            self.gateway.is_ours(key)
 
     def put_settled(self, topic: str, records: Sequence[Partition]) -> None:
         """As `put` of each, for partitions of one topic whose steps in flight have ended."""
-        partitions = self.partitions[topic]
-        for record in records:
-            _, number, replicas, isr, _, _, _, _, _ = record
-            if self.offline or self.under_replicated or isr != replicas:
-                self._put_partition(record)
-            else:
-                self.adding -= len(partitions[number].adding)
-                partitions[number] = record
+        for record in self.cluster.end_steps(topic, records):
+            self._put_partition(record)
         self.in_flight.end_moves(topic, [record[1] for record in records])
-        self.metadata_revision += 1
-        self.reassigning_revision += 1
-        self.listed_at[topic] = self.reassigning_revision
+        self.listing.changed(topic)
 
     def end_all(self, topic: str, keys: Sequence[TopicPartition], ended: Mapping[int, FinishedRows]) -> None:
         """As `delete` of reassignments of the topic without a step in flight, and `put` of their ends.
 
         `ended` has the ends by job; a reassignment without a job has none.
         """
-        for job, count in Counter(map(_job_of, map(self.reassignments.pop, keys))).items():
-            count_down(self.open, job, count)
+        self.orders.end_all(topic, keys, ended)
         self.backlog.forget_all(keys)
-        for key in keys if self.waiting else ():
-            self.waiting.pop(key, None)
-        count_down(self.reassigning, topic, len(keys))
-        self.reassigning_revision += 1
-        self.listed_at[topic] = self.reassigning_revision
         for key in keys if self.mode.is_gateway else ():
-            self.forget_sighting(key)
-            self._weigh(self.partitions[topic][key.partition], False)
-        for job, rows in ended.items():
-            self._put_ends(job, rows)
+            self.gateway.forget_sighting(key)
+            self.gateway.weigh(self.cluster.partitions[topic][key.partition], False, self.settings)
 
-    def delete(self, deleted: Deleted) -> None:
-        """Remove the record; it must exist."""
-        self.delete_by_class[deleted.kind](deleted.key)
-
-    def partition(self, topic: str, index: int) -> Partition | None:
-        """The partition, or None when the topic or the index is unknown."""
-        partitions = self.partitions.get(topic, ())
-        return partitions[index] if 0 <= index < len(partitions) else None
+    # ---- what concerns several owners -------------------------------------------------------------------------
 
     def topic_id(self, topic: str) -> str:
         """Return the topic's id as the records of its reassignments keep it; empty where they need none."""
-        known = None if self.mode.keeps_topics else self.topics.get(topic)
+        known = None if self.mode.keeps_topics else self.cluster.topics.get(topic)
         return "" if known is None or known.id == NO_ID else known.id.hex()
-
-    def all_partitions(self) -> Iterator[Partition]:
-        """Every partition, topic by topic."""
-        for partitions in self.partitions.values():
-            yield from partitions
 
     @property
     def awaits_sizes(self) -> bool:
         """Whether bytes are limited, and the sizes are still to be measured."""
-        return not self.measured and self.mode.measures_sizes and self.backlog.usage.bytes != UNLIMITED_BYTES
+        limited = self.backlog.usage.bytes != UNLIMITED_BYTES
+        return limited and self.mode.measures_sizes and not self.cluster.measured
 
-    def stop_pace(self) -> None:
-        """Forget what pace has measured, and what it permits. If it is on, little moves until it has measured.
+    def wake(self) -> bool:
+        """Return whether a `Continue` event is to be submitted: there is more to do, and none is on its way."""
+        requested, self.woken = not self.woken, True
+        return requested
 
-        The rates of leases, which an earlier process may have set, stay until then.
-        """
-        self.pacer, self.paced_rates = Pacer(), {}
-        self.backlog.pace(None if self.pace is None else Windows({}, FIRST_WINDOW))
-        if self.pace is not None:
-            for lease in self.leases.values():
-                self._keep_rate(lease)
+    def woke_up(self) -> None:
+        """The `Continue` event is being decided."""
+        self.woken = False
 
-    def _keep_rate(self, lease: Lease) -> None:
-        if lease.config in RATES and lease.owned and not self.pacer.brokers:
-            self.paced_rates = {**self.paced_rates, int(lease.name): int(lease.owned[-1])}
+    def set_static_configs(self, configs: Mapping[str, str]) -> None:
+        """Set the cluster-wide values of the server's settings, which dynamic values replace."""
+        self.settings.set_static(configs)
+        self._configs_changed(ResourceType.BROKER, CLUSTER_DEFAULT)
 
     def _put_epoch(self, record: ControllerEpoch) -> None:
-        self.controller_epoch = record.epoch
-
-    def _put_broker(self, record: Broker) -> None:
-        self.brokers[record.id] = record
-        self.valid_lists.clear()
-        self.metadata_revision += 1
-
-    def _put_topic(self, record: Topic) -> None:
-        self.topics[record.name] = record
-        if record.id != NO_ID:
-            self.topic_names[record.id] = record.name
-        self.partitions.setdefault(record.name, [])
-        self.metadata_revision += 1
+        self.cluster.set_epoch(record.epoch)
 
     def _put_partition(self, record: Partition) -> None:
-        topic, number, key = record.topic, record.partition, record.key
-        partitions = self.partitions[topic]
+        topic, number, _, _, leader, _, _, adding, removing = record
+        before = self.cluster.put_partition(record)
         # Not `Partition.moving`: this runs for every partition of a start.
-        moving, was_moving = bool(record.adding or record.removing), False
-        self.adding += len(record.adding)
-        if number == len(partitions):
-            partitions.append(record)
-        else:
-            before = partitions[number]
-            was_moving = bool(before.adding or before.removing)
-            self.adding -= len(before.adding)
-            if moving and before.leader != record.leader:
-                self.backlog.relead(key, record.leader)
-            partitions[number] = record
+        moving = bool(adding or removing)
+        was_moving = before is not None and bool(before.adding or before.removing)
+        if moving and before is not None and before.leader != leader:
+            self.backlog.relead(record.key, leader)
         if moving or was_moving:
             self.in_flight.note(topic, number, MOVING, moving)
-        self.metadata_revision += 1
-        if moving or was_moving or topic in self.reassigning:
-            self.reassigning_revision += 1
-            self.listed_at[topic] = self.reassigning_revision
-        if record.leader == NO_LEADER:
-            self.offline.add(key)
-        else:
-            self.offline.discard(key)
-        if record.isr != record.replicas and record.under_replicated:
-            self.under_replicated.add(key)
-        else:
-            self.under_replicated.discard(key)
+        if moving or was_moving or topic in self.orders.reassigning:
+            self.listing.changed(topic)
         if self.mode.is_gateway:
-            self._weigh(record, key in self.reassignments)
+            self.gateway.weigh(record, record.key in self.orders.reassignments, self.settings)
 
-    def _load_partitions(self, records: Iterable[Partition]) -> None:
-        topic, partitions = "", list[Partition]()
-        for record in records:
-            name, number, replicas, isr, leader, _, _, adding, removing = record
-            if name != topic:
-                topic, partitions = name, self.partitions[name]
-            is_calm = isr == replicas and leader != NO_LEADER and not adding and not removing
-            if is_calm and number == len(partitions) and not self.mode.is_gateway:
-                partitions.append(record)
-            else:
-                self._put_partition(record)
-        self.metadata_revision += 1
+    def _delete_partition(self, key: TopicPartition) -> None:
+        self.cluster.delete_partition(key)
+        self.in_flight.note(*key, MOVING, False)
+        self.gateway.forget_partition(key)
 
-    def _load_reassignments(self, records: Sequence[Reassignment]) -> None:
-        known, new = self.reassignments, tuple.__new__
-        by_key = {new(TopicPartition, (record[0], record[1])): record for record in records}
-        repeated = len(by_key) < len(records) or not known.keys().isdisjoint(by_key)
-        if repeated or any(map(_blocked_of, records)):
-            for record in records:
-                self._put_reassignment(record)
-            return
-        known.update(by_key)
-        topics = Counter(map(_topic_of, records))
-        self.reassigning.update(topics)
-        self.open.update(Counter(map(_job_of, records)))
-        self.reassigning_revision += 1
-        for topic in topics:
-            self.listed_at[topic] = self.reassigning_revision
+    def _delete_topic(self, name: str) -> None:
+        self.cluster.delete_topic(name)
+        self.listing.forget(name)
+        self.gateway.note_part(name, complete=True)
 
     def _put_reassignment(self, record: Reassignment) -> None:
-        key = record.key
-        before = self.reassignments.get(key)
-        if before is None:
-            self.reassigning[record.topic] += 1
-            self.under_min_isr.pop(key, None)
-        else:
-            count_down(self.open, before.job)
-        self.open[record.job] += 1
-        self.reassignments[key] = record
-        self.waiting.pop(key, None)
-        if record.blocked:
-            self.waiting[key] = record.blocked
-        self.backlog.planned.discard(key)
-        self.reassigning_revision += 1
-        self.listed_at[record.topic] = self.reassigning_revision
+        if self.orders.put_reassignment(record):
+            self.gateway.is_ours(record.key)
+        self.backlog.planned.discard(record.key)
 
-    def _put_config(self, record: Config) -> None:
-        self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value
-        self._read_configs(record.resource, record.name)
+    def _delete_reassignment(self, key: TopicPartition) -> None:
+        self.orders.delete_reassignment(key)
+        self.backlog.planned.discard(key)
+        if self.mode.is_gateway and (partition := self.cluster.partition(*key)) is not None:
+            self.gateway.weigh(partition, False, self.settings)
 
     def _put_job(self, record: Job) -> None:
-        self.jobs[record.id] = record
-        self.last_job = max(self.last_job, record.id)
-        if record.throttle and not record.ended_ms:
-            self.throttles[record.id] = record.throttle
-        else:
-            self.throttles.pop(record.id, None)
+        self.orders.put_job(record)
+        self.throttle.follow_job(record)
 
-    def _load_finished(self, records: Iterable[Finished]) -> None:
-        for job, rows in groupby(records, itemgetter(0)):
-            self._put_ends(job, {tuple.__new__(TopicPartition, row[1:3]): row for row in rows})
+    def _delete_job(self, number: int) -> None:
+        self.orders.delete_job(number)
+        self.throttle.forget_job(number)
 
-    def _put_finished(self, record: Finished) -> None:
-        job, key = record.job, TopicPartition(record.topic, record.partition)
-        rows, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
-        if key in rows:
-            count_down(counted, rows[key].ending)
-        rows[key] = record
-        counted[record.ending] += 1
-
-    def _put_ends(self, job: int, rows: FinishedRows) -> None:
-        """As `_put_finished` of each, in a third of the time."""
-        known, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
-        for key in () if known.keys().isdisjoint(rows) else known.keys() & rows:
-            count_down(counted, known[key].ending)
-        known.update(rows)
-        counted.update([row.ending for row in rows.values()])
-
-    def _put_pending(self, record: Pending) -> None:
-        before = self.pending.get(record.key)
-        if before is not None:
-            count_down(self.open, before.job)
-        self.open[record.job] += 1
-        self.pending[record.key] = record
-        self.reassigning_revision += 1
-        self.listed_at[record.topic] = self.reassigning_revision
+    def _put_paused(self, record: Paused) -> None:
+        self.orders.set_paused(record.paused)
 
     def _put_lease(self, record: Lease) -> None:
-        self.leases[record.key] = record
-        if self.pace is not None:
-            self._keep_rate(record)
+        self.throttle.put_lease(record)
+        self._keep_paced(record)
 
     def _put_scram_credential(self, record: ScramCredential) -> None:
         self.scram_credentials[record.key] = record
 
-    def _put_paused(self, record: Paused) -> None:
-        self.paused = record.paused
+    def _put_config(self, record: Config) -> None:
+        self.settings.put(record)
+        self._configs_changed(record.resource, record.name)
 
-    def _delete_broker(self, key: int) -> None:
-        del self.brokers[key]
-        self.valid_lists.clear()
-        self.metadata_revision += 1
+    def _delete_config(self, key: ConfigName) -> None:
+        self.settings.delete(key)
+        self._configs_changed(key[0], key[1])
 
-    def _delete_topic(self, key: str) -> None:
-        topic = self.topics.pop(key)
-        self.dropping.pop(key, None)
-        self.topic_names.pop(topic.id, None)
-        self.partitions.pop(key, None)
-        self.listed_at.pop(key, None)
-        self.shown_in_part.discard(key)
-        self.metadata_revision += 1
-
-    def _delete_partition(self, key: TopicPartition) -> None:
-        """Partitions are deleted with their topic, the highest index first."""
-        gone = self.partitions[key.topic].pop()
-        self.adding -= len(gone.adding)
-        self.in_flight.note(*key, MOVING, False)
-        self.offline.discard(key)
-        self.under_replicated.discard(key)
-        self.discard_external(key)
-        self.past.forget(key)
-        self.under_min_isr.pop(key, None)
-        self.sizes.pop(key, None)
-        self.metadata_revision += 1
-
-    def _delete_reassignment(self, key: TopicPartition) -> None:
-        count_down(self.open, self.reassignments.pop(key).job)
-        self.waiting.pop(key, None)
-        self.backlog.planned.discard(key)
-        count_down(self.reassigning, key.topic)
-        self.reassigning_revision += 1
-        self.listed_at[key.topic] = self.reassigning_revision
-        if self.mode.is_gateway and (partition := self.partition(*key)) is not None:
-            self._weigh(partition, False)
-
-    def _delete_job(self, key: int) -> None:
-        del self.jobs[key]
-        self.throttles.pop(key, None)
-        if key == self.last_job:
-            self.last_job = max(self.jobs, default=0)
-
-    def _delete_finished(self, key: tuple[int, TopicPartition]) -> None:
-        job, partition = key
-        count_down(self.endings[job], self.finished[job].pop(partition).ending)
-        if not self.finished[job]:
-            del self.finished[job], self.endings[job]
-
-    def _delete_lease(self, key: tuple[ResourceType, str, str]) -> None:
-        del self.leases[key]
-
-    def _delete_scram_credential(self, key: tuple[str, str]) -> None:
-        del self.scram_credentials[key]
-
-    def _delete_pending(self, key: TopicPartition) -> None:
-        count_down(self.open, self.pending.pop(key).job)
-        self.reassigning_revision += 1
-        self.listed_at[key.topic] = self.reassigning_revision
-
-    def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
-        resource, name, config = key
-        values = self.configs[resource, name]
-        del values[config]
-        if not values:
-            del self.configs[resource, name]
-        self._read_configs(resource, name)
-
-    def set_static_configs(self, configs: Mapping[str, str]) -> None:
-        """Set the cluster-wide values of the server's settings, which dynamic values replace."""
-        self.static_configs = configs
-        self._read_configs(ResourceType.BROKER, CLUSTER_DEFAULT)
-
-    def _read_configs(self, resource: ResourceType, name: str) -> None:
-        """Read the values that decisions need often from the configs of a resource that has changed."""
-        configs = self.configs.get((resource, name), {})
+    def _configs_changed(self, resource: ResourceType, name: str) -> None:
+        """Pass the values of a resource that has changed to those who need them."""
         if resource is ResourceType.TOPIC:
-            self.topic_min_isr.pop(name, None)
-            if MIN_ISR in configs:
-                self.topic_min_isr[name] = int(configs[MIN_ISR])
-            for partition in self.partitions.get(name, ()) if self.mode.is_gateway else ():
-                self._weigh(partition, partition.key in self.reassignments)
+            for partition in self.cluster.partitions.get(name, ()) if self.mode.is_gateway else ():
+                self.gateway.weigh(partition, partition.key in self.orders.reassignments, self.settings)
         elif name == CLUSTER_DEFAULT:
-            configs = {**self.static_configs, **configs}
-            self.default_min_isr = int(configs.get(MIN_ISR, 1))
-            self.throttles.pop(0, None)
-            if THROTTLE in configs:
-                self.throttles[0] = int(configs[THROTTLE])
-            self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
-            text = configs.get(SCHEDULE, "").strip()
-            schedule = read_schedule(text) if text else None
-            pace = pace_settings(configs) if PACE in configs else None
-            if pace != self.pace:
-                self.pace = pace
-                self.stop_pace()
-            if schedule != self.schedule:
-                self.schedule, self.opening = schedule, STALE if schedule else ANY_TIME
+            configs = self.settings.cluster_configs
+            self.throttle.set_cluster_rate(int(configs[THROTTLE]) if THROTTLE in configs else None)
+            most_bytes = int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES))
+            self.backlog.change_limits(limits_of(configs), most_bytes)
+            if self.pace.change(pace_settings(configs) if PACE in configs else None):
+                self._pace_changed()
 
+    def _pace_changed(self) -> None:
+        """Begin pace anew. If it is on, little moves until it has measured.
 
-K = TypeVar("K")
+        The rates of leases, which an earlier process may have set, stay until then.
+        """
+        self.throttle.set_paced({})
+        self.backlog.pace(None if self.pace.settings is None else Windows({}, FIRST_WINDOW))
+        for lease in self.throttle.leases.values():
+            self._keep_paced(lease)
 
-
-def count_down(counts: Counter[K], key: K, by: int = 1) -> None:
-    """Subtract from the count of the key, and remove a key whose count is 0."""
-    left = counts[key] - by
-    if left:
-        counts[key] = left
-    else:
-        del counts[key]
+    def _keep_paced(self, lease: Lease) -> None:
+        if self.pace.settings is not None and not self.pace.pacer.brokers:
+            self.throttle.keep_paced(lease)
 
 
 @dataclass(eq=False, slots=True)

@@ -125,12 +125,12 @@ def part_refs(state: State, number: int) -> Iterator[PartRef | None]:
 
 
 def _part_refs(state: State, number: int) -> Iterator[PartRef | None]:
-    if number in state.open:
+    if number in state.orders.open:
         for key in state.in_flight:
             yield _ongoing_ref(state, key, number)
-        for pending in list(state.pending.values()):
+        for pending in list(state.orders.pending.values()):
             yield _pending_ref(state, pending, number)
-        for key in list(state.reassignments):
+        for key in list(state.orders.reassignments):
             yield _ongoing_ref(state, key, number)
     yield from _finished_refs(state, number)
 
@@ -141,10 +141,10 @@ def part_of(state: State, ref: PartRef) -> Part | None:
     if isinstance(record, Pending):
         return _pending_part(state, record)
     if isinstance(record, Reassignment):
-        now = state.reassignments.get(ref.key)
+        now = state.orders.reassignments.get(ref.key)
         if now is not None and now.job == record.job:
             return _ongoing_part(state, now)
-        ended = state.finished.get(record.job, {}).get(ref.key)
+        ended = state.orders.finished.get(record.job, {}).get(ref.key)
         return None if ended is None else _finished_part(state, ended)
     return _finished_part(state, record)
 
@@ -156,8 +156,8 @@ def returned(state: State, job: Job, rows: Iterable[Finished]) -> int:
 
 def queued(state: State) -> Iterator[Part | None]:
     """Yield the entries of the queue: partitions of queued plans that have not started."""
-    for job in list(state.jobs.values()):
-        if job.kind is JobKind.QUEUE and job.id in state.open:
+    for job in list(state.orders.jobs.values()):
+        if job.kind is JobKind.QUEUE and job.id in state.orders.open:
             for part in parts(state, job.id):
                 not_started = part is not None and part.step is None and part.replicas == part.original
                 is_pending = part is not None and part.state is PartState.PENDING
@@ -167,7 +167,7 @@ def queued(state: State) -> Iterator[Part | None]:
 
 def waiting_reason(state: State, reassignment: Reassignment) -> str:
     """Return the reason why no step of the reassignment is in flight."""
-    reason = state.waiting.get(reassignment.key)
+    reason = state.orders.waiting.get(reassignment.key)
     if reason is not None:
         return reason
     return queued_reason(state, reassignment.job, state.backlog.bucket_of(reassignment.key))
@@ -175,11 +175,15 @@ def waiting_reason(state: State, reassignment: Reassignment) -> str:
 
 def stopped_reason(state: State) -> str:
     """Return why no step of any job starts; empty if steps start."""
-    if state.paused:
+    if state.orders.paused:
         return "all reassignments are paused"
     if state.backlog.halted:
         return "no step starts while the cancel znode exists"
-    return "" if state.opening.is_open else closed_reason(state.schedule, state.opening)
+    return (
+        ""
+        if state.settings.opening.is_open
+        else closed_reason(state.settings.schedule, state.settings.opening)
+    )
 
 
 def held_reason(state: State) -> str:
@@ -187,7 +191,7 @@ def held_reason(state: State) -> str:
     stopped = stopped_reason(state)
     if stopped or state.backlog.usage.held != 0:
         return stopped
-    return f"the cluster is unhealthy: {state.health_problem}"
+    return f"the cluster is unhealthy: {state.gateway.health_problem}"
 
 
 def obstacles(state: State) -> list[str]:
@@ -195,7 +199,7 @@ def obstacles(state: State) -> list[str]:
     found = [stopped] if (stopped := stopped_reason(state)) else []
     if state.backlog.usage.held is not None:
         most = "one step at a time" if state.backlog.usage.held else "no step"
-        found.append(f"{most}, except of repairs: the cluster is unhealthy: {state.health_problem}")
+        found.append(f"{most}, except of repairs: the cluster is unhealthy: {state.gateway.health_problem}")
     return found
 
 
@@ -204,7 +208,7 @@ def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
     stopped = stopped_reason(state)
     if stopped:
         return stopped
-    job = state.jobs.get(number)
+    job = state.orders.jobs.get(number)
     if job is not None and job.paused:
         return f"job {job.id} is paused"
     usage = state.backlog.usage
@@ -212,7 +216,7 @@ def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
     if bucket is None or capacity is None:
         return "waits for its turn"
     if capacity.kind is LimitKind.HEALTH:
-        return f"the cluster is unhealthy: {state.health_problem}"
+        return f"the cluster is unhealthy: {state.gateway.health_problem}"
     return exhausted_text(usage, capacity, bucket.cost)
 
 
@@ -296,14 +300,16 @@ class Totals(NamedTuple):
 
 def totals(state: State) -> Totals:
     """Return the counts of reassignments in constant time."""
-    others = len(state.external)
-    ongoing, moving = len(state.reassignments), len(state.backlog.costs) - others
-    waiting = len(state.waiting) if state.opening.is_open else ongoing - moving
-    return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending), others)
+    others = len(state.gateway.external)
+    ongoing, moving = len(state.orders.reassignments), len(state.backlog.costs) - others
+    waiting = len(state.orders.waiting) if state.settings.opening.is_open else ongoing - moving
+    return Totals(
+        ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.orders.pending), others
+    )
 
 
 def _ongoing_ref(state: State, key: TopicPartition, number: int) -> PartRef | None:
-    reassignment = state.reassignments.get(key)
+    reassignment = state.orders.reassignments.get(key)
     if reassignment is None or reassignment.job != number:
         return None
     if key in state.in_flight:
@@ -313,13 +319,13 @@ def _ongoing_ref(state: State, key: TopicPartition, number: int) -> PartRef | No
 
 def state_at_rest(state: State, key: TopicPartition) -> PartState:
     """Return the state of an ongoing reassignment without a step in flight."""
-    waits = key in state.waiting or not state.opening.is_open
+    waits = key in state.orders.waiting or not state.settings.opening.is_open
     return PartState.WAITING if waits else PartState.QUEUED
 
 
 def _ongoing_part(state: State, reassignment: Reassignment) -> Part | None:
     key = reassignment.key
-    partition = state.partition(*key)
+    partition = state.cluster.partition(*key)
     if partition is None:
         return None
     if key in state.in_flight:
@@ -333,16 +339,16 @@ def _ongoing_part(state: State, reassignment: Reassignment) -> Part | None:
 
 def _pending_ref(state: State, pending: Pending, number: int) -> PartRef | None:
     key = pending.key
-    if pending.job != number or state.pending.get(key) is not pending:
+    if pending.job != number or state.orders.pending.get(key) is not pending:
         return None
-    return PartRef(key, PartState.PENDING if key in state.reassignments else PartState.QUEUED, pending)
+    return PartRef(key, PartState.PENDING if key in state.orders.reassignments else PartState.QUEUED, pending)
 
 
 def _pending_part(state: State, pending: Pending) -> Part | None:
-    now = state.partition(pending.topic, pending.partition)
+    now = state.cluster.partition(pending.topic, pending.partition)
     if now is None:
         return None
-    earlier = state.reassignments.get(pending.key)
+    earlier = state.orders.reassignments.get(pending.key)
     original = now.current if earlier is None else earlier.original
     part_state, reason = PartState.PENDING, ""
     if earlier is None:
@@ -352,9 +358,9 @@ def _pending_part(state: State, pending: Pending) -> Part | None:
 
 def why_pending(state: State, pending: Pending) -> str:
     """Return the reason why the queued target has not started."""
-    if pending.key in state.reassignments:
+    if pending.key in state.orders.reassignments:
         return PartState.PENDING.value
-    if pending.key in state.external:
+    if pending.key in state.gateway.external:
         return "another client moves it: the target starts when that move ends"
     return "another client moved it: the target starts when no further move follows"
 
@@ -364,20 +370,20 @@ def _ending(state: State, row: Finished) -> PartState:
 
     A rollback is done if the partition is back where the undone job found it.
     """
-    job = state.jobs.get(row.job)
+    job = state.orders.jobs.get(row.job)
     if row.ending is Ending.ROLLED_BACK and job is not None and _is_back(state, job, row):
         return PartState.DONE
     return _STATES[row.ending]
 
 
 def _is_back(state: State, job: Job, row: Finished) -> bool:
-    undone = state.finished.get(job.undoes, {}).get(TopicPartition(row.topic, row.partition))
+    undone = state.orders.finished.get(job.undoes, {}).get(TopicPartition(row.topic, row.partition))
     return undone is not None and undone.original == row.target
 
 
 def _finished_refs(state: State, number: int) -> Iterator[PartRef | None]:
-    rows = list(state.finished.get(number, {}).values())
-    counted: Mapping[Ending, int] = state.endings.get(number, {})
+    rows = list(state.orders.finished.get(number, {}).values())
+    counted: Mapping[Ending, int] = state.orders.endings.get(number, {})
     for ending in ENDINGS:
         # A rollback is done where it took a partition back.
         if Ending[ending.name] in counted or (ending is PartState.DONE and Ending.ROLLED_BACK in counted):
@@ -387,7 +393,7 @@ def _finished_refs(state: State, number: int) -> Iterator[PartRef | None]:
 
 
 def _finished_part(state: State, row: Finished) -> Part:
-    partition = state.partition(row.topic, row.partition)
+    partition = state.cluster.partition(row.topic, row.partition)
     reason = f"taken over by job {row.taken_by}" if row.ending is Ending.TAKEN else ""
     return Part(
         row.topic,

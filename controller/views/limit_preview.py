@@ -61,9 +61,9 @@ def preview_limits(state: State, configs: Mapping[str, str]) -> LimitPreview:
     limits, stopped = limits_of(configs), stopped_reason(state)
     trial, assumed = Trial(state.backlog, limits), copy(state)
     assumed.backlog = trial
-    assumed.throttles = {job: rate for job, rate in state.throttles.items() if job}
+    assumed.throttle.rates = {job: rate for job, rate in state.throttle.rates.items() if job}
     if THROTTLE in configs:
-        assumed.throttles[0] = int(configs[THROTTLE])
+        assumed.throttle.rates[0] = int(configs[THROTTLE])
     started, more = ([], False) if stopped else _started(assumed, trial)
     incoming, outgoing = Counter[int](), Counter[int]()
     for cost in started:
@@ -98,11 +98,11 @@ def _started(state: State, trial: Trial) -> tuple[list[Cost], bool]:
 
 def _start(state: State, trial: Trial, key: TopicPartition) -> Cost | None:
     """Count the step as started, as `controller.reassignment.reassignments.start` does; None if it cannot start."""
-    partition = state.partition(*key)
+    partition = state.cluster.partition(*key)
     if partition is None or phase_of(state, key) is not Phase.QUEUED:
         return None
-    reassignment = state.reassignments[key]
-    job = state.jobs.get(reassignment.job)
+    reassignment = state.orders.reassignments[key]
+    job = state.orders.jobs.get(reassignment.job)
     plan = plan_step(state, partition, reassignment)
     if plan.waits_for or (job is not None and job.paused):
         return None

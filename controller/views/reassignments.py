@@ -62,7 +62,7 @@ def listed(
     A topic may occur more than once.
     """
     for topic, chosen in groupby(_chosen(state, topics), itemgetter(0)):
-        partitions = state.partitions.get(topic, ())
+        partitions = state.cluster.partitions.get(topic, ())
         # A topic can be deleted meanwhile by another thread: it loses its last partitions first.
         with suppress(IndexError):
             rows = []
@@ -79,8 +79,8 @@ def listed(
 
 def listed_topics(state: State) -> list[str]:
     """Return the topics with an ongoing reassignment, in the order of the first acceptance; external ones last."""
-    others = {key.topic for key in state.external | state.pending.keys()}
-    return [*state.reassigning, *sorted(others - state.reassigning.keys())]
+    others = {key.topic for key in state.gateway.external | state.orders.pending.keys()}
+    return [*state.orders.reassigning, *sorted(others - state.orders.reassigning.keys())]
 
 
 @lru_cache(maxsize=65_536)
@@ -117,35 +117,37 @@ def counts(state: State) -> Counts:
 
     The cost depends on the number of unhealthy partitions, not on the size of the cluster.
     """
-    unhealthy = [state.partitions[key.topic][key.partition] for key in state.under_replicated]
+    unhealthy = [state.cluster.partitions[key.topic][key.partition] for key in state.cluster.under_replicated]
     isr_sizes = [(len(p.isr), effective_min_isr(state, p)) for p in unhealthy]
     return Counts(
-        partitions=sum(map(len, state.partitions.values())),
-        offline=len(state.offline),
+        partitions=sum(map(len, state.cluster.partitions.values())),
+        offline=len(state.cluster.offline),
         under_replicated=len(unhealthy),
         under_min_isr=sum(size < min_isr for size, min_isr in isr_sizes),
         at_min_isr=sum(size == min_isr for size, min_isr in isr_sizes),
-        reassigning=len(state.reassignments),
-        reassigned_replicas=state.adding,
+        reassigning=len(state.orders.reassignments),
+        reassigned_replicas=state.cluster.adding,
     )
 
 
 def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> Sequence[Reassignment]:
-    reassignments = state.reassignments
+    reassignments = state.orders.reassignments
     if topics is None:
-        others = (state.external | state.pending.keys()) - reassignments.keys()
+        others = (state.gateway.external | state.orders.pending.keys()) - reassignments.keys()
         return [
             *reassignments.values(),
             *filter(None, (_external_or_queued(state, key) for key in sorted(others))),
         ]
     chosen = []
     for topic, partitions in topics.items():
-        if topic in state.reassigning or state.external or state.pending:
-            numbers = range(len(state.partitions.get(topic, ()))) if partitions is None else partitions
+        if topic in state.orders.reassigning or state.gateway.external or state.orders.pending:
+            numbers = (
+                range(len(state.cluster.partitions.get(topic, ()))) if partitions is None else partitions
+            )
             for key in (TopicPartition(topic, number) for number in numbers):
                 if key in reassignments:
                     chosen.append(reassignments[key])
-                elif (key in state.external or key in state.pending) and (
+                elif (key in state.gateway.external or key in state.orders.pending) and (
                     external := _external_or_queued(state, key)
                 ) is not None:
                     chosen.append(external)
@@ -154,8 +156,8 @@ def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> 
 
 def _external_or_queued(state: State, key: TopicPartition) -> Reassignment | None:
     """Return the reassignment by another client, or else the queued target; None if it is deleted."""
-    partition, pending = state.partition(*key), state.pending.get(key)
+    partition, pending = state.cluster.partition(*key), state.orders.pending.get(key)
     if partition is None:
         return None
-    is_queued = pending is not None and key not in state.external
+    is_queued = pending is not None and key not in state.gateway.external
     return Reassignment(*key, partition.current, pending.target if is_queued and pending else partition.next)

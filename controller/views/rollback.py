@@ -30,17 +30,17 @@ class RollbackRow(NamedTuple):
 
 def rollback_rows(state: State, job: Job) -> Iterator[RollbackRow | None]:
     """Yield a row for each partition of the job; None for those of other jobs."""
-    for pending in list(state.pending.values()):
+    for pending in list(state.orders.pending.values()):
         yield RollbackRow(pending.key, withdrawn=True) if pending.job == job.id else None
-    ongoing: list[Reassignment | Finished] = list(state.reassignments.values())
-    for row in chain(ongoing, list(state.finished.get(job.id, {}).values())):
+    ongoing: list[Reassignment | Finished] = list(state.orders.reassignments.values())
+    for row in chain(ongoing, list(state.orders.finished.get(job.id, {}).values())):
         yield _rollback_row(state, job, row) if row.job == job.id else None
 
 
 def _rollback_row(state: State, job: Job, row: Reassignment | Finished) -> RollbackRow:
     key = TopicPartition(row.topic, row.partition)
     back, reason = rollback_target(state, job, key, row if isinstance(row, Finished) else None)
-    partition, reassignment = state.partition(*key), state.reassignments.get(key)
+    partition, reassignment = state.cluster.partition(*key), state.orders.reassignments.get(key)
     if reason or partition is None:
         return RollbackRow(key, reason=reason)
     goes_to = partition.replicas
@@ -56,20 +56,20 @@ def _rollback_row(state: State, job: Job, row: Reassignment | Finished) -> Rollb
         reached = step.replicas
     if reached == back:
         return RollbackRow(key, back)
-    reason = why_short(back, live=state.live, leader=partition.leader)
+    reason = why_short(back, live=state.cluster.live, leader=partition.leader)
     return RollbackRow(key, back, waits_for=reason, reached=reached)
 
 
 def _steps(state: State, partition: Partition, back: Replicas) -> Iterator[Step]:
     """Return the steps from where the partition is after its last completed step."""
-    wanted = state.reassignments.get(partition.key)
+    wanted = state.orders.reassignments.get(partition.key)
     return steps_to(
         partition.current,
         back,
         isr=tuple(broker for broker in partition.isr if broker in partition.current),
-        live=state.live,
+        live=state.cluster.live,
         leader=partition.leader,
         original=partition.current if wanted is None else wanted.original,
-        min_isr=state.min_isr(partition.topic),
+        min_isr=state.settings.min_isr(partition.topic),
         limit=state.backlog.usage.step,
     )

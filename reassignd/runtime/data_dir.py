@@ -10,6 +10,7 @@ from common.address import Address
 from common.off_loop import WorkerThread
 from controller.modes import EMBEDDED
 from controller.ports import Store
+from controller.state.settings import SettingsState
 from controller.state.state import State
 from reassignd.config.parts import embedded_defaults
 from reassignd.config.settings import Settings
@@ -140,7 +141,7 @@ class EmbeddedRuntime(DataDirRuntime):
         self._demo_topics = demo_topics
 
     def _new_state(self) -> State:
-        return State(mode=EMBEDDED, config_defaults=embedded_defaults(self._settings))
+        return State(EMBEDDED, settings=SettingsState(config_defaults=embedded_defaults(self._settings)))
 
     def _new_cluster(self, state: State, hooks: Hooks) -> ServedEmbedded:
         return ServedEmbedded(self._settings, state, hooks, demo_topics=self._demo_topics)

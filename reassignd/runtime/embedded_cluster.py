@@ -158,7 +158,7 @@ class ServedEmbedded:
         demo_topics: bool = False,
     ) -> None:
         self._settings = settings
-        self._demo_topics = demo_topics and state.controller_epoch == 0
+        self._demo_topics = demo_topics and state.cluster.controller_epoch == 0
         self._reading_keys: asyncio.Task[None] | None = None
         self._security = listener_security(settings, state)
         self.authorizer: Authorizer = self._security.authorizer or AllowAll()

@@ -123,7 +123,9 @@ class ServedUpstream:
         if isinstance(event, AlterReassignments | Queue):
             await self.backend.refresh_topics(topic for topic, _ in event.topics or ())
         elif isinstance(event, RollBackJob):
-            await self.backend.refresh_topics(key.topic for key in self._state.finished.get(event.job, ()))
+            await self.backend.refresh_topics(
+                key.topic for key in self._state.orders.finished.get(event.job, ())
+            )
         return await self._hooks.submit(event)
 
 

@@ -39,6 +39,7 @@ from controller.messages.events import RebalanceLeaders
 from controller.model.cluster import NO_ID
 from controller.modes import ZOOKEEPER
 from controller.ports import Submitter
+from controller.state.cluster import ClusterState
 from controller.state.state import State
 from protocol.errors import ApiError
 from reassignd.config.settings import Settings
@@ -90,7 +91,8 @@ async def load_term(
     stack.push_async_callback(store.close)
     if protocol.topic_ids and (identified := loaded.assign_topic_ids(lambda: uuid.uuid4().bytes)):
         await store.commit(identified)
-    state = State(mode=ZOOKEEPER, fits_topic=fits_topic, controller_id=settings.node_id)
+    refused: set[str] = set()
+    state = State(ZOOKEEPER, ClusterState(settings.node_id, refused.__contains__, fits_topic))
     state.apply(store.load())
     context = TermContext(
         tree,
@@ -98,6 +100,7 @@ async def load_term(
         candidate,
         protocol,
         rejections,
+        refused,
         settings.zookeeper_broker_listener_name,
         client_settings.security.protocol,
         plan_format,
@@ -196,8 +199,8 @@ class ControllerTerm:
 
         Raises ApiError, ZookeeperError.
         """
-        known = self._state.brokers.get(broker)
-        if known is None or broker not in self._state.live or epoch != known.epoch:
+        known = self._state.cluster.brokers.get(broker)
+        if known is None or broker not in self._state.cluster.live or epoch != known.epoch:
             raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
         return await allocate(self._context.tree, self._context.store, broker)
 

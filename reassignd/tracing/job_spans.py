@@ -106,10 +106,10 @@ class JobSpans:
         self._spans: dict[int, Span] = {}
         """The spans of jobs that have not ended, by the job's id."""
         self._steps: dict[TopicPartition, _Step] = {}
-        for reassignment in state.reassignments.values():
+        for reassignment in state.orders.reassignments.values():
             self._order(reassignment)
         for key in state.in_flight:
-            partition = state.partition(*key)
+            partition = state.cluster.partition(*key)
             if partition is not None:
                 self._observe(partition, now_ms, is_resumed=True)
 
@@ -126,7 +126,7 @@ class JobSpans:
                 self._end_job(change)
 
     def _order(self, reassignment: Reassignment) -> None:
-        job = self._state.jobs.get(reassignment.job)
+        job = self._state.orders.jobs.get(reassignment.job)
         if job is not None and self._is_chosen(job, reassignment):
             self._jobs[reassignment.key] = job
         else:
@@ -193,7 +193,7 @@ class JobSpans:
     def _end_job(self, job: Job) -> None:
         span = self._job_span(job)
         del self._spans[job.id]
-        endings: Mapping[Ending, int] = self._state.endings.get(job.id, {})
+        endings: Mapping[Ending, int] = self._state.orders.endings.get(job.id, {})
         span.set_attributes(
             {
                 "reassignd.job.id": job.id,

@@ -164,19 +164,19 @@ class SparkPlanning:
     def _next(self) -> int | None:
         """Return the oldest large job that was not examined yet. Accepted jobs do not grow."""
         state = self._state
-        for number in sorted(state.open):
-            job = state.jobs.get(number)
+        for number in sorted(state.orders.open):
+            job = state.orders.jobs.get(number)
             if number <= self._seen or job is None:
                 continue
             if not job.total:
                 return None
             self._seen = number
-            if state.open[number] >= self._least:
+            if state.orders.open[number] >= self._least:
                 return number
         return None
 
     async def _plan(self, job: int) -> None:
-        self._show(SparkState.WORKING, job, self._state.open.get(job, 0))
+        self._show(SparkState.WORKING, job, self._state.orders.open.get(job, 0))
         requested: list[Requested] = []
         try:
             forecast, steps = handover.read_answer(
@@ -207,7 +207,7 @@ class SparkPlanning:
         The partitions are appended to `requested`.
         """
         state = self._state
-        yield handover.head(state.backlog.usage.limits, self._facts.bandwidth(), state.live)
+        yield handover.head(state.backlog.usage.limits, self._facts.bandwidth(), state.cluster.live)
         keys = await self._off_loop.run(_keys, state, job)
         for start in range(0, len(keys), ROWS_READ):
             moves = await self._off_loop.run(_moves, state, keys[start : start + ROWS_READ], self._facts.size)
@@ -244,7 +244,7 @@ def _remaining(state: State, requested: Requested, steps: list[PlannedStep]) -> 
     None without any, or if it left the plan meanwhile.
     """
     key, replicas, target = requested
-    wanted, partition = state.reassignments.get(key), state.partition(*key)
+    wanted, partition = state.orders.reassignments.get(key), state.cluster.partition(*key)
     if wanted is None or partition is None or wanted.target != target:
         return None
     if partition.next != replicas:
@@ -254,16 +254,16 @@ def _remaining(state: State, requested: Requested, steps: list[PlannedStep]) -> 
 
 
 def _keys(state: State, job: int) -> list[TopicPartition]:
-    return [wanted.key for wanted in list(state.reassignments.values()) if wanted.job == job]
+    return [wanted.key for wanted in list(state.orders.reassignments.values()) if wanted.job == job]
 
 
 def _moves(state: State, keys: Sequence[TopicPartition], size: Size) -> list[Move]:
     """Return the moves of partitions that have not reached their target, from their last completed step."""
     moves = []
     for key in keys:
-        wanted, partition = state.reassignments.get(key), state.partition(*key)
+        wanted, partition = state.orders.reassignments.get(key), state.cluster.partition(*key)
         if wanted is not None and partition is not None:
-            current, min_isr = wanted.current_of(partition), state.min_isr(key.topic)
+            current, min_isr = wanted.current_of(partition), state.settings.min_isr(key.topic)
             isr = tuple(r for r in partition.isr if r in current)
             numbers = (partition.leader, min_isr, size(key) or 0)
             moves.append(Move(*key, current, wanted.target, isr, *numbers, wanted.original))

@@ -133,7 +133,7 @@ def _value(credential: ScramCredential | None) -> str | None:
 def _altered(state: State, event: events.AlterReassignments, decision: Decision) -> _Made | None:
     reply: job_events.AlterReply = decision.reply
     rows = sum(len(answer.rows) for answer in reply.topics)
-    partitions = state.jobs[reply.job].total if reply.job else 0
+    partitions = state.orders.jobs[reply.job].total if reply.job else 0
     if not reply.job and not decision.cancelled:
         return None
     action = AuditAction.ORDER if reply.job else AuditAction.CANCEL
@@ -177,7 +177,7 @@ def _rolled_back(state: State, event: job_events.RollBackJob, decision: Decision
 def _paused(state: State, event: job_events.Pause, decision: Decision) -> _Made | None:
     reply: Outcome = decision.reply
     action = AuditAction.PAUSE if event.paused else AuditAction.RESUME
-    left = state.open.get(event.job, 0) if event.job else sum(state.open.values())
+    left = state.orders.open.get(event.job, 0) if event.job else sum(state.orders.open.values())
     return _Made(action, event.requester, event.job or 0, AuditDetail(left=left)) if reply.ok else None
 
 
@@ -217,12 +217,12 @@ def _users_altered(_: State, event: events.AlterScramCredentials, decision: Deci
 
 
 def _priority_before(state: State, event: job_events.Prioritize) -> dict[str, str | None]:
-    job = state.jobs.get(event.job)
+    job = state.orders.jobs.get(event.job)
     return {} if job is None else {"priority": str(job.priority)}
 
 
 def _throttle_before(state: State, event: job_events.ThrottleJob) -> dict[str, str | None]:
-    job = state.jobs.get(event.job)
+    job = state.orders.jobs.get(event.job)
     return {} if job is None else {THROTTLE: _rate(job.throttle)}
 
 
@@ -234,7 +234,7 @@ def _configs_before(state: State, event: events.AlterConfigs) -> dict[str, str |
     values: dict[str, str | None] = {}
     for resource in event.resources:
         if resource.resource is ResourceType.BROKER:
-            present = state.configs.get((ResourceType.BROKER, resource.name), {})
+            present = state.settings.configs.get((ResourceType.BROKER, resource.name), {})
             broker = f"broker {resource.name}: " if resource.name else ""
             for change in resource.changes:
                 config = ALIASES.get(change.config, change.config)
@@ -251,7 +251,7 @@ def _changed_configs(resources: Iterable[events.ResourceChanges]) -> Iterator[tu
 
 
 def _total(state: State, job: int) -> int:
-    return state.jobs[job].total if job else 0
+    return state.orders.jobs[job].total if job else 0
 
 
 def _topics(answers: Sequence[job_events.TopicOutcomes]) -> dict[str, Any]:

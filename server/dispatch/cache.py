@@ -104,7 +104,7 @@ class KeptListing:
         """
         before = self._topics
         # Revisions are read before the rows: what changes in between is encoded again for the next list.
-        revisions = {topic: state.listed_at.get(topic, 0) for topic in listed_topics(state)}
+        revisions = {topic: state.listing.by_topic.get(topic, 0) for topic in listed_topics(state)}
         same = {
             topic: kept
             for topic, kept in before.items()
@@ -122,7 +122,9 @@ class KeptListing:
 
 def _rows(state: State, topics: Collection[str]) -> Mapping[str, Rows]:
     """Return the rows of these topics. If they are most of all, a single pass over all rows is faster."""
-    most = sum(state.reassigning.get(topic, 0) for topic in topics) > len(state.reassignments) / 2
+    most = (
+        sum(state.orders.reassigning.get(topic, 0) for topic in topics) > len(state.orders.reassignments) / 2
+    )
     found: defaultdict[str, Rows] = defaultdict(list)
     for topic, rows in listed(state, None if most else dict.fromkeys(topics)):
         if topic in topics:

@@ -156,7 +156,9 @@ def _wanted(resource: AlteredResource, changes: list[ConfigChange], state: State
     if not (replace and only_own(state)):
         return ResourceChanges(kind, name, changes, replace)
     named = {change.config for change in changes}
-    unnamed = [key for key in state.configs.get((kind, name), {}) if is_own(key) and key not in named]
+    unnamed = [
+        key for key in state.settings.configs.get((kind, name), {}) if is_own(key) and key not in named
+    ]
     return ResourceChanges(
         kind, name, [*changes, *(ConfigChange(key, ConfigOp.DELETE, None) for key in unnamed)]
     )

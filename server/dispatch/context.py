@@ -120,7 +120,7 @@ class Context(NamedTuple):
 
         Any live broker is valid: all listeners lead to the same controller.
         """
-        return min(self.state.live, default=-1)
+        return min(self.state.cluster.live, default=-1)
 
     async def yield_to_loop(self, done: int) -> None:
         """Let other tasks run after every `ROWS_PER_YIELD` rows; `done` counts the rows."""
@@ -129,7 +129,7 @@ class Context(NamedTuple):
 
     def brokers(self) -> list[Broker]:
         """Return all registered brokers in order of id."""
-        return [broker for _, broker in sorted(self.state.brokers.items())]
+        return [broker for _, broker in sorted(self.state.cluster.brokers.items())]
 
     def off_loop(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
         """Call the function in the worker thread: it has more than `LARGE_ROWS` rows to translate."""

@@ -58,7 +58,7 @@ class Journal:
 
     def __init__(self, state: State, events: EventHub | None = None) -> None:
         self._state, self._events = state, events
-        self._last_job = state.last_job
+        self._last_job = state.orders.last_job
         self._upstream = UpstreamJournal(state)
         self._polled = False
 
@@ -91,7 +91,7 @@ class Journal:
         self._upstream.observed(decision)
 
     def _ended(self, job: Job) -> None:
-        endings = self._state.endings.get(job.id, Counter())
+        endings = self._state.orders.endings.get(job.id, Counter())
         outcomes = ((endings[ending], PartState[ending.name].value) for ending in Ending)
         parts = ", ".join(f"{number} {how}" for number, how in outcomes if number)
         took = max(0, job.ended_ms - job.created_ms)
@@ -141,20 +141,22 @@ async def report_progress_periodically(state: State, clock: Clock) -> None:
 
 def progress(state: State) -> str:
     """Return the progress of all running jobs in one line; empty if there is none."""
-    left = sum(state.open.values())
+    left = sum(state.orders.open.values())
     if not left:
         return ""
-    total = sum(job.total for number in state.open if (job := state.jobs.get(number)) is not None)
+    total = sum(
+        job.total for number in state.orders.open if (job := state.orders.jobs.get(number)) is not None
+    )
     now = totals(state)
     parts = [f"{left:,} of {counted(max(left, total), 'partition')} left", f"{now.moving:,} moving"]
     if now.queued:
         parts.append(f"{now.queued:,} queued")
-    if state.paused:
+    if state.orders.paused:
         parts.append("paused")
     if now.waiting:
         parts.append(f"{now.waiting:,} waiting: {_reasons(state)}")
-    if unlisted := sum(state.unlisted.values()):
-        topics = {name for _, name, _ in state.unlisted}
+    if unlisted := sum(state.throttle.unlisted.values()):
+        topics = {name for _, name, _ in state.throttle.unlisted}
         parts.append(
             f"{counted(unlisted, 'replica')} not throttled: full lists of {some(sorted(topics), NAMED)}"
         )
@@ -162,7 +164,7 @@ def progress(state: State) -> str:
 
 
 def _reasons(state: State) -> str:
-    reasons = Counter(islice(state.waiting.values(), SAMPLE))
+    reasons = Counter(islice(state.orders.waiting.values(), SAMPLE))
     return some([f"{text} ({number})" for text, number in reasons.most_common()], NAMED)
 
 
@@ -181,9 +183,9 @@ def _resuming(state: State) -> None:
 
 def _controller_started(state: State, _: events.ControllerStarted, __: Decision) -> None:
     _resuming(state)
-    lost = sorted(state.brokers.keys() - state.live)
+    lost = sorted(state.cluster.brokers.keys() - state.cluster.live)
     if lost:
-        offline = counted(len(state.offline), "partition")
+        offline = counted(len(state.cluster.offline), "partition")
         what = {"event": "brokers_missing", "fields": {"brokers": lost}}
         log.warning("the records know %s not started: %s offline", _were(lost), offline, extra=what)
 
@@ -191,7 +193,7 @@ def _controller_started(state: State, _: events.ControllerStarted, __: Decision)
 def _broker_started(state: State, event: events.BrokerStarted, _: Decision) -> None:
     broker = event.broker
     rack = f", rack {broker.rack}" if broker.rack else ""
-    offline = counted(len(state.offline), "partition")
+    offline = counted(len(state.cluster.offline), "partition")
     what = {"event": "broker_registered", "fields": {"broker": broker.id}}
     place = Address(broker.host, broker.port)
     log.info("broker %d registered: %s%s; %s offline", broker.id, place, rack, offline, extra=what)
@@ -200,7 +202,7 @@ def _broker_started(state: State, event: events.BrokerStarted, _: Decision) -> N
 def _broker_stopped(state: State, event: events.BrokerStopped, d: Decision) -> None:
     if d.effects:
         what = {"event": "broker_lost", "fields": {"broker": event.broker}}
-        offline = counted(len(state.offline), "partition")
+        offline = counted(len(state.cluster.offline), "partition")
         log.warning("broker %d lost: %s offline", event.broker, offline, extra=what)
 
 
@@ -240,7 +242,7 @@ def _throttled(_: State, event: job_events.ThrottleJob, d: Decision) -> None:
 
 def _paced(state: State, _: PaceMeasured, __: Decision) -> None:
     """Log what has changed since the last reading."""
-    for line in state.pacer.news():
+    for line in state.pace.pacer.news():
         log.info("pace: %s", line)
 
 
@@ -270,7 +272,7 @@ def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
 
 
 def _topics_deleted(state: State, _: events.DeleteTopics, d: Decision) -> None:
-    kept = [row for row in d.reply if row[0] in state.topics]
+    kept = [row for row in d.reply if row[0] in state.cluster.topics]
     _named("deleted", [row for row in d.reply if row not in kept])
     _named("to be deleted when nothing of it moves and the brokers with its replicas are there", kept)
 
@@ -335,8 +337,8 @@ class UpstreamJournal:
 
     def trouble(self) -> None:
         """Log it when the health guard begins or ceases to hold steps."""
-        now = self._state.health_problem
-        if now and now != self._trouble and self._state.unreachable:
+        now = self._state.gateway.health_problem
+        if now and now != self._trouble and self._state.gateway.unreachable:
             what = {"event": "upstream_unreachable"}
             log.warning("nothing starts, the upstream cannot be polled: %s", now, extra=what)
         elif now and now != self._trouble:

@@ -44,7 +44,7 @@ def events_of(state: State, decision: Decision) -> Iterator[Event]:
     changes = decision.changes
     if decision.wake_at_ms is not None or Deleted(Config, _SCHEDULE_KEY) in changes:
         yield _schedule_event(state)
-    jobs = [state.jobs.get(each.id, each) for each in changes if type(each) is Job]
+    jobs = [state.orders.jobs.get(each.id, each) for each in changes if type(each) is Job]
     yield from (_job_event(state, job) for job in jobs if not job.ended_ms)
     partitions = [each for each in changes if _kind(each) in _OF_PARTITIONS]
     if len(partitions) > MOST:
@@ -68,7 +68,7 @@ def _partition_events(state: State, changes: list[Change]) -> Iterator[Event]:
     going_on: dict[TopicPartition, None] = {}
     for change in changes:
         if isinstance(change, Finished):
-            partition = state.partition(change.topic, change.partition)
+            partition = state.cluster.partition(change.topic, change.partition)
             replicas = change.target if partition is None else partition.current
             ended = PartState[change.ending.name].value
             yield PartitionEvent(change.topic, change.partition, change.job, ended, replicas, change.target)
@@ -81,8 +81,8 @@ def _partition_events(state: State, changes: list[Change]) -> Iterator[Event]:
 
 
 def _ongoing(state: State, key: TopicPartition) -> PartitionEvent | None:
-    pending, reassignment = state.pending.get(key), state.reassignments.get(key)
-    partition = state.partition(*key)
+    pending, reassignment = state.orders.pending.get(key), state.orders.reassignments.get(key)
+    partition = state.cluster.partition(*key)
     if partition is None:
         return None
     if pending is not None:
@@ -94,13 +94,13 @@ def _ongoing(state: State, key: TopicPartition) -> PartitionEvent | None:
 
 
 def _schedule_event(state: State) -> ScheduleEvent:
-    opening = state.opening
-    reason = None if opening.is_open else closed_reason(state.schedule, opening)
+    opening = state.settings.opening
+    reason = None if opening.is_open else closed_reason(state.settings.schedule, opening)
     return ScheduleEvent(opening.is_open, opening.throttle, opening.until_ms or None, reason)
 
 
 def _job_event(state: State, job: Job) -> JobEvent:
-    counted: Mapping[Ending, int] = state.endings.get(job.id, {}) if job.ended_ms else {}
+    counted: Mapping[Ending, int] = state.orders.endings.get(job.id, {}) if job.ended_ms else {}
     return JobEvent(
         job.id,
         KINDS[job.kind],

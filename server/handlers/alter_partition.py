@@ -51,7 +51,7 @@ async def handle(request: AlterPartitionRequest, context: Context) -> AlterParti
     The response has each partition's state after the decision.
     """
     if context.api_version >= WITH_TOPIC_IDS:
-        names = [context.state.topic_names.get(topic.topic_id) for topic in request.topics]
+        names = [context.state.cluster.topic_names.get(topic.topic_id) for topic in request.topics]
     else:
         names = [topic.topic_name for topic in request.topics]
     large = sum(len(topic.partitions) for topic in request.topics) > LARGE_ROWS
@@ -99,7 +99,7 @@ def _response(
 def _row(topic: str, index: int, error: int, context: Context) -> responses.PartitionData:
     if context.api_version < WITH_TOPIC_IDS:
         error = BEFORE_TOPIC_IDS.get(error, error)
-    partition = context.state.partition(topic, index)
+    partition = context.state.cluster.partition(topic, index)
     if error or partition is None:
         return responses.PartitionData(index, error)
     return responses.PartitionData(

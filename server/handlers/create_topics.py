@@ -82,7 +82,7 @@ def _created(created: CreatedTopic, context: Context) -> CreatableTopicResult:
     if error:
         return CreatableTopicResult(name, error_code=error, error_message=message, configs=None)
     result = CreatableTopicResult(name, error_message=None)
-    known = context.state.topics.get(name)
+    known = context.state.cluster.topics.get(name)
     if known is not None:
         result = result._replace(topic_id=known.id)
     if not context.allows_topic(Operation.DESCRIBE_CONFIGS, name):

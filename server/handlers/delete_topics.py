@@ -38,7 +38,7 @@ async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopics
         name for name, refusal in zip(names, refusals, strict=True) if name is not None and refusal is None
     ]
     outcomes = await context.services.driver.submit(DeleteTopics(accepted))
-    dropping = context.state.dropping
+    dropping = context.state.cluster.dropping
     await wait_while(lambda: any(name in dropping for name in accepted), request.timeout_ms / 1000)
     errors = merged(refusals, [outcome for _, outcome in outcomes])
     visible_names = [
@@ -61,7 +61,7 @@ def _topics(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
 
 
 def _name(topic: DeleteTopicState, context: Context) -> str | None:
-    return topic.name if topic.name is not None else context.state.topic_names.get(topic.topic_id)
+    return topic.name if topic.name is not None else context.state.cluster.topic_names.get(topic.topic_id)
 
 
 def _refusal(name: str | None, context: Context) -> RowError | None:

@@ -35,7 +35,7 @@ def handle(request: DescribeClusterRequest, context: Context) -> DescribeCluster
         raise ApiError(
             ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}"
         )
-    live = context.state.live
+    live = context.state.cluster.live
     return DescribeClusterResponse(
         endpoint_type=BROKERS,
         cluster_id=context.services.cluster_id,

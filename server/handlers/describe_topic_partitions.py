@@ -49,7 +49,7 @@ def handle(
     request: DescribeTopicPartitionsRequest, context: Context
 ) -> DescribeTopicPartitionsResponse | Awaitable[DescribeTopicPartitionsResponse]:
     """Describe topics from the cursor on, up to the limit. Many names are sorted in the worker thread."""
-    names = len(request.topics) or len(context.state.topics)
+    names = len(request.topics) or len(context.state.cluster.topics)
     if names <= LARGE_ROWS:
         return _response(request, context)
     return context.off_loop(_response, request, context)
@@ -89,7 +89,9 @@ def _names(request: DescribeTopicPartitionsRequest, context: Context) -> list[st
         names = {topic.name for topic in request.topics}
     else:
         names = {
-            name for name in list(context.state.topics) if context.allows_topic(Operation.DESCRIBE, name)
+            name
+            for name in list(context.state.cluster.topics)
+            if context.allows_topic(Operation.DESCRIBE, name)
         }
     first_name = "" if request.cursor is None else request.cursor.topic_name
     return sorted(name for name in names if name >= first_name)
@@ -98,7 +100,7 @@ def _names(request: DescribeTopicPartitionsRequest, context: Context) -> list[st
 def _topic(
     described: TopicDescription, partitions: Sequence[Partition], context: Context
 ) -> DescribeTopicPartitionsResponseTopic:
-    live = context.state.live
+    live = context.state.cluster.live
     rows = [
         DescribeTopicPartitionsResponsePartition(
             leader_error(partition),

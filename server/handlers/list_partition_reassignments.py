@@ -71,20 +71,20 @@ def handle(
     """
     state = context.state
     bodies, version = context.services.bodies, context.api_version
-    if not (state.reassignments or state.external or state.pending):
+    if not (state.orders.reassignments or state.gateway.external or state.orders.pending):
         return bodies.get("NoPartitionReassignments", 0, version, _empty, large=False)
     if request.topics is None:
-        rows = len(state.reassignments) + len(state.external)
+        rows = len(state.orders.reassignments) + len(state.gateway.external)
         return bodies.get(
             "ListPartitionReassignments",
-            state.reassigning_revision,
+            state.listing.revision,
             version,
             lambda: context.services.listing.build(state) if rows > KEPT_ROWS else _response(state, None),
             large=rows > LARGE_ROWS,
         )
     requested = _requested(request.topics)
     rows = sum(
-        state.reassigning.get(name, 0) if indexes is None else len(indexes)
+        state.orders.reassigning.get(name, 0) if indexes is None else len(indexes)
         for name, indexes in requested.items()
     )
     if rows <= LARGE_ROWS:

@@ -62,7 +62,7 @@ def refuse(request: MetadataRequest, code: int, _message: str | None) -> Metadat
 )
 def handle(request: MetadataRequest, context: Context) -> MetadataResponse | Awaitable[MetadataResponse]:
     """Describe live brokers and topics. A long response is made in the worker thread."""
-    partitions = context.state.partitions
+    partitions = context.state.cluster.partitions
     if _requests_all(request, context):
         rows = sum(map(len, partitions.values()))
     else:
@@ -77,7 +77,7 @@ def _requests_all(request: MetadataRequest, context: Context) -> bool:
 
 
 def _response(request: MetadataRequest, context: Context) -> MetadataResponse:
-    live = frozenset(context.state.live)
+    live = frozenset(context.state.cluster.live)
     if _requests_all(request, context):
         described = describe_all(context, request.include_topic_authorized_operations)
     else:
@@ -137,7 +137,7 @@ def describe_by_name(name: str, context: Context, operations: bool) -> TopicDesc
     """Describe the topic with this name; `operations` includes the authorized operations on the topic."""
     if not context.allows_topic(Operation.DESCRIBE, name):
         return TopicDescription(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
-    known = context.state.topics.get(name)
+    known = context.state.cluster.topics.get(name)
     if known is None:
         legal = is_legal(name)
         return TopicDescription(
@@ -148,8 +148,8 @@ def describe_by_name(name: str, context: Context, operations: bool) -> TopicDesc
 
 def describe_by_id(topic_id: bytes, context: Context, operations: bool) -> TopicDescription:
     """Describe the topic with this id. A principal without DESCRIBE does not learn its name."""
-    name = context.state.topic_names.get(topic_id)
-    known = None if name is None else context.state.topics.get(name)
+    name = context.state.cluster.topic_names.get(topic_id)
+    known = None if name is None else context.state.cluster.topics.get(name)
     if known is None:
         return TopicDescription(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
     if not context.allows_topic(Operation.DESCRIBE, known.name):
@@ -161,7 +161,7 @@ def describe_all(context: Context, operations: bool) -> list[TopicDescription]:
     """Describe all topics for which the principal has DESCRIBE."""
     return [
         _described(known, context, operations)
-        for known in list(context.state.topics.values())
+        for known in list(context.state.cluster.topics.values())
         if context.allows_topic(Operation.DESCRIBE, known.name)
     ]
 
@@ -177,6 +177,6 @@ def offline_replicas(replicas: Replicas, live: Set[int]) -> Replicas:
 
 
 def _described(known: Topic, context: Context, operations: bool) -> TopicDescription:
-    partitions = tuple(context.state.partitions.get(known.name, ()))
+    partitions = tuple(context.state.cluster.partitions.get(known.name, ()))
     allowed = context.operations_on(topic(known.name), operations)
     return TopicDescription(ErrorCode.NONE, known.name, known.id, partitions, allowed)

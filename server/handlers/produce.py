@@ -41,7 +41,7 @@ def handle(request: ProduceRequest, context: Context) -> ProduceResponse:
 
 
 def _refused(topic: TopicProduceData, context: Context) -> TopicProduceResponse:
-    name = topic.name or context.state.topic_names.get(topic.topic_id, "")
+    name = topic.name or context.state.cluster.topic_names.get(topic.topic_id, "")
     if context.allows_topic(Operation.WRITE, name):
         return _row(topic, ErrorCode.INVALID_REQUEST, NO_DATA_PATH)
     return _row(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)

@@ -23,6 +23,7 @@ from common.off_loop import OffLoop
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 from controller.modes import EMBEDDED
+from controller.state.cluster import ClusterState
 from controller.state.state import State
 from protocol.apis import ApiKey
 from protocol.errors import DecodeError
@@ -265,9 +266,9 @@ class Switch:
         if isinstance(active, ThisInstance):
             return active.services.check(broker, changes)
         state = (
-            State(mode=EMBEDDED, controller_id=int(broker))
+            State(EMBEDDED, ClusterState(controller_id=int(broker)))
             if BROKER_ID.fullmatch(broker)
-            else State(mode=EMBEDDED)
+            else State(EMBEDDED)
         )
         return check_broker(state, broker, changes)
 

@@ -62,10 +62,10 @@ def _bytes_out(scrape: Scrape) -> Samples:
 def _under_replicated(scrape: Scrape) -> Samples:
     """Return a sample for each partition; in a large cluster only for those that are under-replicated."""
     state = scrape.state
-    found = state.under_replicated
+    found = state.cluster.under_replicated
     if scrape.counts.partitions > MOST_PARTITIONS:
         return [((key.topic, str(key.partition)), 1) for key in islice(sorted(found), MOST_PARTITIONS)]
-    partitions = state.all_partitions()
+    partitions = state.cluster.all_partitions()
     return [((each.topic, str(each.partition)), each.key in found) for each in partitions]
 
 
@@ -77,17 +77,17 @@ KAFKA_METRICS = (
     ),
     gauge(
         "kafka_controller_kafkacontroller_activebrokercount",
-        lambda r: len(r.state.live),
+        lambda r: len(r.state.cluster.live),
         "Brokers that are registered and online.",
     ),
     gauge(
         "kafka_controller_kafkacontroller_fencedbrokercount",
-        lambda r: len(r.state.brokers) - len(r.state.live),
+        lambda r: len(r.state.cluster.brokers) - len(r.state.cluster.live),
         "Brokers that are registered and offline.",
     ),
     gauge(
         "kafka_controller_kafkacontroller_globaltopiccount",
-        lambda r: len(r.state.topics),
+        lambda r: len(r.state.cluster.topics),
         "Number of topics.",
     ),
     gauge(

@@ -92,7 +92,7 @@ def _held(scrape: Scrape) -> Samples:
 
 def _late_rows(scrape: Scrape) -> Samples:
     numbers = scrape.sources.instances
-    return [] if numbers is None else [((), numbers.earlier_late_rows + scrape.state.late_rows)]
+    return [] if numbers is None else [((), numbers.earlier_late_rows + scrape.state.gateway.late_rows)]
 
 
 INSTANCE_METRICS = (

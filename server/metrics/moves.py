@@ -19,13 +19,15 @@ MOST_JOBS = 100
 
 
 def _blocked(state: State, key: TopicPartition) -> bool:
-    reassignment = state.reassignments.get(key)
+    reassignment = state.orders.reassignments.get(key)
     return reassignment is not None and bool(reassignment.blocked)
 
 
 def _jobs(scrape: Scrape) -> Iterator[Job]:
-    jobs = scrape.state.jobs
-    return (jobs[number] for number in islice(sorted(scrape.state.open.keys() & jobs.keys()), MOST_JOBS))
+    jobs = scrape.state.orders.jobs
+    return (
+        jobs[number] for number in islice(sorted(scrape.state.orders.open.keys() & jobs.keys()), MOST_JOBS)
+    )
 
 
 def _of_jobs(read: Callable[[Scrape, Job], float]) -> Callable[[Scrape], Samples]:
@@ -101,12 +103,12 @@ PARTITION_METRICS = (
     ),
     gauge(
         "reassignd_blocked_partitions",
-        lambda r: sum(1 for key in r.state.waiting if _blocked(r.state, key)),
+        lambda r: sum(1 for key in r.state.orders.waiting if _blocked(r.state, key)),
         "Partitions that someone else moved or cancelled in the upstream; an operator must decide.",
     ),
     gauge(
         "reassignd_foreign_reassignments",
-        lambda r: len(r.state.external),
+        lambda r: len(r.state.gateway.external),
         "Partitions that the upstream reassigns and that reassignd did not submit.",
     ),
     gauge(
@@ -145,10 +147,10 @@ PARTITION_METRICS = (
 )
 
 JOB_METRICS = (
-    gauge("reassignd_open_jobs", lambda r: len(r.state.open), "Jobs that have not ended."),
+    gauge("reassignd_open_jobs", lambda r: len(r.state.orders.open), "Jobs that have not ended."),
     gauge(
         "reassignd_paused",
-        lambda r: int(r.state.paused),
+        lambda r: int(r.state.orders.paused),
         "1 while all reassignments are paused.",
     ),
     Metric(
@@ -162,14 +164,14 @@ JOB_METRICS = (
         "reassignd_job_open_partitions",
         "gauge",
         ("job_id",),
-        _of_jobs(lambda r, job: r.state.open[job.id]),
+        _of_jobs(lambda r, job: r.state.orders.open[job.id]),
         "Partitions of the job that have not ended.",
     ),
     Metric(
         "reassignd_job_partitions",
         "gauge",
         ("job_id",),
-        _of_jobs(lambda r, job: max(job.total, r.state.open[job.id])),
+        _of_jobs(lambda r, job: max(job.total, r.state.orders.open[job.id])),
         "Partitions of the job, ended ones included.",
     ),
     Metric(
@@ -262,12 +264,12 @@ LIMIT_METRICS = (
     ),
     gauge(
         "reassignd_throttle_leases",
-        lambda r: len(r.state.leases),
+        lambda r: len(r.state.throttle.leases),
         "Throttle configs of brokers and topics that reassignd has set and will remove.",
     ),
     gauge(
         "reassignd_outside_of_schedule",
-        lambda r: int(not r.state.opening.is_open),
+        lambda r: int(not r.state.settings.opening.is_open),
         "1 while the schedule lets no step start.",
     ),
     gauge(
@@ -283,7 +285,7 @@ MOVE_METRICS = (*PARTITION_METRICS, *JOB_METRICS, *BROKER_METRICS, *LIMIT_METRIC
 def _by_broker(read: Callable[[BrokerPace], float | None]) -> Callable[[Scrape], Samples]:
     def samples(scrape: Scrape) -> Samples:
         state = scrape.state
-        for row in state.pacer.brokers.values() if state.pace is not None else ():
+        for row in state.pace.pacer.brokers.values() if state.pace.settings is not None else ():
             value = read(row)
             if value is not None:
                 yield (str(row.broker),), value
@@ -296,15 +298,19 @@ def _seconds(ms: float | None) -> float | None:
 
 
 PACE_METRICS = (
-    gauge("reassignd_pace_on", lambda r: r.state.pace is not None, "Whether `reassignment.pace` is `auto`."),
+    gauge(
+        "reassignd_pace_on",
+        lambda r: r.state.pace.settings is not None,
+        "Whether `reassignment.pace` is `auto`.",
+    ),
     gauge(
         "reassignd_pace_comparing",
-        lambda r: r.state.pacer.comparing,
+        lambda r: r.state.pace.pacer.comparing,
         "Whether little moves at present, to measure the latency without the move.",
     ),
     gauge(
         "reassignd_pace_problem",
-        lambda r: bool(r.state.pacer.problem),
+        lambda r: bool(r.state.pace.pacer.problem),
         "Whether the target of pace cannot be kept, or the canary is not used; `reassignd status` shows why.",
     ),
     Metric(
@@ -339,15 +345,15 @@ PACE_METRICS = (
 
 
 def _brokers(scrape: Scrape) -> Samples:
-    online = len(scrape.state.live)
-    return one_label({"online": online, "offline": len(scrape.state.brokers) - online})
+    online = len(scrape.state.cluster.live)
+    return one_label({"online": online, "offline": len(scrape.state.cluster.brokers) - online})
 
 
 def _moving_partitions(scrape: Scrape) -> Samples:
     """Whether each moving partition is under-replicated, for the first ones up to the configured number."""
     state = scrape.state
     keys = islice(state.in_flight, scrape.sources.moving_partitions)
-    return [((key.topic, str(key.partition)), int(key in state.under_replicated)) for key in keys]
+    return [((key.topic, str(key.partition)), int(key in state.cluster.under_replicated)) for key in keys]
 
 
 CLUSTER_METRICS = (

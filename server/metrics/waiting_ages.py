@@ -47,7 +47,7 @@ class WaitingAges:
     async def update(self) -> int:
         """Update once; return the number of ongoing reassignments."""
         waiting: Since = {}
-        async for key, reason in in_slices(list(self._state.waiting.items()), self._turns):
+        async for key, reason in in_slices(list(self._state.orders.waiting.items()), self._turns):
             kind = reason_kind(reason)
             before = self._waiting.get(key)
             waiting[key] = before if before and before[0] == kind else (kind, self._clock.now())
@@ -60,7 +60,7 @@ class WaitingAges:
                 counts[kind] += count
                 shared[job, kind] = self._shared.get((job, kind), now)
         self.counts, self._shared = counts, shared
-        return len(self._state.reassignments)
+        return len(self._state.orders.reassignments)
 
     def oldest(self) -> dict[str, float]:
         """Return for how many seconds the oldest partition of each kind has waited; 0 without one."""

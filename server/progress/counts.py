@@ -70,7 +70,7 @@ class JobCounts:
         """Return the numbers of all open jobs. `stalled` has the steps in flight that make no progress."""
         async with self._counting:
             basis = self._new_basis()
-            rows = len(self._state.reassignments) + len(self._state.pending)
+            rows = len(self._state.orders.reassignments) + len(self._state.orders.pending)
             if rows <= SMALL or basis != self._basis or self._clock.now() >= self._valid_until:
                 tally = await self._count(stalled)
                 self._tally, self._basis = tally, basis
@@ -80,7 +80,7 @@ class JobCounts:
     async def endings(self, job: Job) -> dict[str, int]:
         """Return the number of the job's partitions by ending, in the order of `ENDINGS`."""
         counted = Counter[str]()
-        for ending, count in self._state.endings.get(job.id, {}).items():
+        for ending, count in self._state.orders.endings.get(job.id, {}).items():
             counted[PartState[ending.name].value] = count
         if job.undoes:
             back = min(await self._count_returned(job), counted[PartState.ROLLED_BACK.value])
@@ -92,31 +92,33 @@ class JobCounts:
         """Return what changes many reasons at once: a tally with another basis is not used."""
         state, backlog = self._state, self._state.backlog
         jobs = tuple(
-            (number, job.paused) for number in state.open if (job := state.jobs.get(number)) is not None
+            (number, job.paused)
+            for number in state.orders.open
+            if (job := state.orders.jobs.get(number)) is not None
         )
         return (
-            state.paused,
+            state.orders.paused,
             backlog.halted,
-            state.opening,
+            state.settings.opening,
             backlog.usage.held,
             backlog.usage.limits,
             jobs,
-            state.last_job,
+            state.orders.last_job,
         )
 
     async def _count(self, stalled: Mapping[TopicPartition, str]) -> Tally:
         tally, queued = Tally(), Counter[tuple[int, Bucket | None]]()
         state = self._state
-        keys, jobs = list(state.reassignments), list(map(_job_of, state.reassignments.values()))
+        keys, jobs = list(state.orders.reassignments), list(map(_job_of, state.orders.reassignments.values()))
         for start in range(0, len(keys), ROWS_PER_SLICE):
             end = start + ROWS_PER_SLICE
             self._add(list(zip(keys[start:end], jobs[start:end], strict=True)), tally, queued, stalled)
             await asyncio.sleep(0)
         for (job, bucket), count in queued.items():
             tally.add(job, queued_reason(state, job, bucket), count)
-            if not state.opening.is_open:
+            if not state.settings.opening.is_open:
                 tally.waiting[job] += count
-        async for pending in in_slices(list(state.pending.values())):
+        async for pending in in_slices(list(state.orders.pending.values())):
             tally.add(pending.job, why_pending(state, pending))
         return tally
 
@@ -132,9 +134,9 @@ class JobCounts:
         A comprehension for each state takes a quarter of the time of one loop with branches.
         """
         reassignments, in_flight, waiting = (
-            self._state.reassignments,
+            self._state.orders.reassignments,
             self._state.in_flight,
-            self._state.waiting,
+            self._state.orders.waiting,
         )
         bucket_of = self._state.backlog.bucket_of
         moving = [row for row in rows if row[0] in in_flight]
@@ -156,13 +158,15 @@ class JobCounts:
 
     async def _count_returned(self, job: Job) -> int:
         """Count the partitions that the rollback has taken back. Each finished partition is read once."""
-        finished = self._state.finished.get(job.id, {})
+        finished = self._state.orders.finished.get(job.id, {})
         seen, count = self._returned.get(job.id, (0, 0))
         if seen < len(finished):
             rows = list(islice(finished.values(), seen, None))
             async for row in in_slices(rows):
                 count += returned(self._state, job, (row,))
             seen += len(rows)
-            self._returned = {id_: each for id_, each in self._returned.items() if id_ in self._state.jobs}
+            self._returned = {
+                id_: each for id_, each in self._returned.items() if id_ in self._state.orders.jobs
+            }
             self._returned[job.id] = seen, count
         return count

@@ -163,17 +163,17 @@ class Measurement:
             self._jobs[number] = job.bytes_of_ended()
         state = self._state
         for key, reassignment in zip(
-            list(state.reassignments), list(state.reassignments.values()), strict=True
+            list(state.orders.reassignments), list(state.orders.reassignments.values()), strict=True
         ):
-            partition, counted = state.partition(*key), self._jobs.get(reassignment.job)
+            partition, counted = state.cluster.partition(*key), self._jobs.get(reassignment.job)
             if partition is not None and counted is not None:
                 self._add_ongoing(key, reassignment, partition, counted)
                 if key in state.in_flight:
                     counted.moving = True
                     self.stalled.check(partition)
             yield
-        for pending in list(state.pending.values()):
-            earlier, counted = state.reassignments.get(pending.key), self._jobs.get(pending.job)
+        for pending in list(state.orders.pending.values()):
+            earlier, counted = state.orders.reassignments.get(pending.key), self._jobs.get(pending.job)
             if earlier is not None and counted is not None:
                 _add(counted.left, without(pending.target, earlier.original), self._size(pending.key))
             yield
@@ -187,7 +187,7 @@ class Measurement:
         return self._jobs
 
     def _add_ended(self, number: int, job: JobProgress) -> Iterator[None]:
-        for row in job.ended_rows(self._state.finished.get(number, {})):
+        for row in job.ended_rows(self._state.orders.finished.get(number, {})):
             if row.ending is Ending.DONE:
                 key, added = TopicPartition(row.topic, row.partition), without(row.target, row.original)
                 sources = [self._source(key, broker, row.original) for broker in added]
@@ -197,7 +197,7 @@ class Measurement:
     def _add_ongoing(
         self, key: TopicPartition, reassignment: Reassignment, partition: Partition, counted: JobBytes
     ) -> None:
-        size, waits = self._size(key), key in self._state.waiting
+        size, waits = self._size(key), key in self._state.orders.waiting
         for broker in reassignment.target:
             if broker in partition.adding:
                 arrived = self._sizes.arrived(key, broker)
@@ -225,7 +225,7 @@ class Measurement:
         The bytes of a replica whose size becomes known soon are those of the same sample, unless they may be
         from before the first measurement. A broker that is down receives nothing.
         """
-        if broker not in self._state.live:
+        if broker not in self._state.cluster.live:
             return False
         now = self._now()
         since = self._unknown_since.value((key, broker), lambda: -inf if self._first else now)
@@ -235,7 +235,7 @@ class Measurement:
         """Return the leader from which the broker copied the partition, whatever leads it now."""
 
         def leader() -> int:
-            partition = self._state.partition(*key)
+            partition = self._state.cluster.partition(*key)
             leader = NO_LEADER if partition is None else partition.leader
             return leader if leader not in (NO_LEADER, broker) else original[0]
 

@@ -80,17 +80,19 @@ class Progress:
 
     async def measure(self) -> int:
         """Measure once; return the number of rows that were read."""
-        open_jobs, seconds = frozenset(self._state.open), self._sizes.measured()
+        open_jobs, seconds = frozenset(self._state.orders.open), self._sizes.measured()
         # What a job copied before it ended counts for the rates of the brokers.
         recent = open_jobs | self._open | self._open_when_metered
         jobs = {
-            number: self._jobs.get(number) or JobProgress() for number in recent if number in self._state.jobs
+            number: self._jobs.get(number) or JobProgress()
+            for number in recent
+            if number in self._state.orders.jobs
         }
         rows = 0
         async for _ in in_slices(self._measurement.rows(jobs), self._turns):
             rows += 1
         for number, counted in self._measurement.end().items():
-            job = self._state.jobs.get(number)
+            job = self._state.orders.jobs.get(number)
             jobs[number].measured(counted, is_rollback=job is not None and job.kind is JobKind.ROLLBACK)
         self._jobs, self._open = jobs, open_jobs
         self._add_to_rates(seconds)
@@ -133,16 +135,16 @@ class Progress:
 
     def _open_jobs(self) -> Iterator[tuple[int, JobProgress]]:
         """Yield what was measured of the open jobs. A job that has ended since then has nothing left."""
-        for number in self._open & self._jobs.keys() & self._state.open.keys():
+        for number in self._open & self._jobs.keys() & self._state.orders.open.keys():
             yield number, self._jobs[number]
 
     def _is_stopped(self, number: int) -> bool:
         """Whether the job starts no steps."""
-        backlog, job = self._state.backlog, self._state.jobs.get(number)
+        backlog, job = self._state.backlog, self._state.orders.jobs.get(number)
         return (
-            self._state.paused
+            self._state.orders.paused
             or backlog.halted
-            or not self._state.opening.is_open
+            or not self._state.settings.opening.is_open
             or backlog.usage.held == 0
             or (job is not None and job.paused)
         )
@@ -175,12 +177,12 @@ class Progress:
 
     def _scheduled(self, seconds: int | None) -> int | None:
         """Return the time from now on in which the periods of the schedule have so many seconds."""
-        if seconds is None or self._state.schedule is None:
+        if seconds is None or self._state.settings.schedule is None:
             return seconds
         # The present throttle is a part of the measured rate; without one, later throttles are not known to
         # be lower.
-        rate = self._state.opening.throttle or 1
-        left = seconds_until_done(self._state.schedule, self._now_ms(), seconds * rate, rate)
+        rate = self._state.settings.opening.throttle or 1
+        left = seconds_until_done(self._state.settings.schedule, self._now_ms(), seconds * rate, rate)
         return None if left is None else ceil(left)
 
     def _broker_rate_and_seconds_left(self, broker: int, left: int) -> tuple[float | None, int | None]:

@@ -168,7 +168,7 @@ class ControllerEndpoint:
 
         Brokers before 2.8 create missing internal topics on Metadata.
         """
-        there = frozenset() if self.active is None else self.active.state.topics
+        there = frozenset() if self.active is None else self.active.state.cluster.topics
         return [name for name in topics if name not in INTERNAL or name in there]
 
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:

@@ -90,7 +90,7 @@ def _topics(endpoint: ControllerEndpoint, frame: RequestFrame) -> Iterable[str]:
     if frame.api_key == ApiKey.CREATE_PARTITIONS:
         return [topic.name for topic in decode_within(frame, CreatePartitionsRequest, bounds)[0].topics]
     request, _ = decode_within(frame, DeleteTopicsRequest, bounds)
-    by_id = {} if endpoint.active is None else endpoint.active.state.topic_names
+    by_id = {} if endpoint.active is None else endpoint.active.state.cluster.topic_names
     named = [by_id.get(topic.topic_id) if topic.name is None else topic.name for topic in request.topics]
     return [*request.topic_names, *(name for name in named if name is not None)]
 

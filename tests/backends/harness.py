@@ -105,19 +105,19 @@ class Harness:
 
     async def until_idle(self, seconds: float = 60.0) -> float:
         """Advance the clock until there are no reassignments and all requests are answered."""
-        took = await self.until(lambda: not self.state.reassignments, seconds)
+        took = await self.until(lambda: not self.state.orders.reassignments, seconds)
         await settle()
         return took
 
     def __getitem__(self, name: str) -> Partition:
         topic, index = key(name)
-        return self.state.partitions[topic][index]
+        return self.state.cluster.partitions[topic][index]
 
     def replicas(self, name: str) -> Replicas:
         return self[name].replicas
 
     def reassignment(self, name: str) -> Reassignment | None:
-        return self.state.reassignments.get(key(name))
+        return self.state.orders.reassignments.get(key(name))
 
 
 class EmbeddedHarness(Harness):

@@ -86,7 +86,7 @@ def throttles(harness: AnyHarness) -> dict[tuple[str, str, str], str]:
     state = harness.inner.state if isinstance(harness, GatewayHarness) else harness.state
     return {
         (kind.name.lower(), name, config): value
-        for (kind, name), configs in state.configs.items()
+        for (kind, name), configs in state.settings.configs.items()
         for config, value in configs.items()
         if config in {*RATES, *THROTTLED_REPLICAS}
     }
@@ -244,7 +244,7 @@ async def test_a_moving_topic_is_deleted_when_its_steps_have_ended(harness: AnyH
     await harness.delete("foo")
     await harness.advance(0.5)
     assert harness.hosts("foo-0") == ({1, 2, 3} if batched(harness) else {1, 2, 3, 4})
-    await harness.until(lambda: "foo" not in harness.state.topics)
+    await harness.until(lambda: "foo" not in harness.state.cluster.topics)
     await harness.advance(0.1)
     assert harness.hosts("foo-0") == set()
 
@@ -283,7 +283,7 @@ async def test_a_crash_at_any_point_leaves_no_throttle(backend: str) -> None:
     accepted = harness.commits + 1
     await harness.alter({"foo-0": [4, 5, 3]})
     await harness.until_idle()
-    await harness.until(lambda: not harness.state.leases)
+    await harness.until(lambda: not harness.state.throttle.leases)
     for commits in range(accepted, harness.commits + 1):
         again = await harness.survivor(commits)
         await again.until_idle()
@@ -322,7 +322,7 @@ async def test_after_a_period_a_step_ends_and_no_other_starts(backend: str) -> N
     await harness.alter({"foo-0": [1, 3], "foo-1": [1, 4]})
     await harness.at_minute(1)
     assert set(throttles(harness).values()) > {"16000"}
-    await harness.until(lambda: len(harness.state.reassignments) == 1, 30)
+    await harness.until(lambda: len(harness.state.orders.reassignments) == 1, 30)
     await harness.advance(10)
     assert {harness.hosts(name) == {1, 2} for name in ("foo-0", "foo-1")} == {True, False}
     assert throttles(harness) == {}

@@ -46,9 +46,9 @@ def assert_clean(harness: EmbeddedHarness) -> None:
     """Check that no replica and no lease is left over and that every job has ended."""
     for name in ORIGINAL:
         assert harness.hosts(name) == set(harness.replicas(name)) == set(harness[name].isr)
-    assert harness.state.leases == {}
-    assert [key for key in harness.state.configs if key[1]] == []
-    assert all(job.ended_ms for job in harness.state.jobs.values())
+    assert harness.state.throttle.leases == {}
+    assert [key for key in harness.state.settings.configs if key[1]] == []
+    assert all(job.ended_ms for job in harness.state.orders.jobs.values())
     assert len(harness.state.backlog.costs) == 0
 
 

@@ -93,7 +93,7 @@ class Played:
         return name
 
     def _partitions(self) -> dict[str, Partition]:
-        return {str(now.key): now for now in self.controller.state.all_partitions()}
+        return {str(now.key): now for now in self.controller.state.cluster.all_partitions()}
 
     def _allows(self, api: ApiKey) -> bool:
         """Return whether the access rules of the case, if any, allow the request."""
@@ -216,11 +216,11 @@ def _controller(given: Mapping[str, Json]) -> InMemoryController:
     live = set(given["live"]) - {*given.get("fenced", ()), *given.get("not_acceptable_leaders", ())}
     live &= set(given.get("acceptable_leaders", live))
     controller = InMemoryController(given["brokers"], live=live)
-    controller.state.shutting_down.update(given.get("shutting_down", ()))
+    controller.state.cluster.shutting_down.update(given.get("shutting_down", ()))
     for name, fields in given["partitions"].items():
         controller.with_partitions(*_partitions(name, fields))
     for topic in given.get("topics_queued_for_deletion", ()):
-        controller.put(controller.state.topics[topic]._replace(deleting=True))
+        controller.put(controller.state.cluster.topics[topic]._replace(deleting=True))
     for topic, values in given.get("topic_config", {}).items():
         for config, value in values.items():
             controller.with_topic_config(config, value, topic)

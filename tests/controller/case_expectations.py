@@ -76,7 +76,7 @@ def _after_each(played: Played, wanted: Sequence[Mapping[str, Json]]) -> Iterato
 def _eventually(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
     """Compare the state after all replicas have caught up."""
     for _ in range(3):
-        for now in list(played.controller.state.all_partitions()):
+        for now in list(played.controller.state.cluster.all_partitions()):
             played.controller.isr(str(now.key), now.replicas)
     for name, replicas in wanted.items():
         yield from _compare(name, replicas, list(played.controller.replicas(name)))
@@ -157,7 +157,9 @@ def _sent(played: Played) -> Iterator[Json]:
         if isinstance(effect, Publish):
             yield from _as_requests(effect)
         elif isinstance(effect, BrokerJoined):
-            assigned = any(effect.broker in now.replicas for now in played.controller.state.all_partitions())
+            assigned = any(
+                effect.broker in now.replicas for now in played.controller.state.cluster.all_partitions()
+            )
             still = "it is still assigned" if assigned else "it is not assigned"
             yield f"LeaderAndIsr to {effect.broker} ({still}), full UpdateMetadata"
 
@@ -168,7 +170,7 @@ def _resumed(played: Played, wanted: Sequence[str]) -> Iterator[Difference]:
 
 
 def _replica_state(played: Played, wanted: Mapping[str, str]) -> Iterator[Difference]:
-    live = played.controller.state.live
+    live = played.controller.state.cluster.live
     yield from _compare("state", wanted, {b: "Online" if int(b) in live else "Offline" for b in wanted})
 
 

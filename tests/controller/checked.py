@@ -76,16 +76,20 @@ class CheckedController(InMemoryController):
         other = CheckedController(())
         other.put(*records(self.state))
         other.last, other.told = dict(self.last), dict(self.told)
-        brokers = sorted(self.state.live) if live is None else live
+        brokers = sorted(self.state.cluster.live) if live is None else live
         other.do(ControllerStarted([registration(broker) for broker in brokers]))
         return other
 
     def decide(self, event: AnyEvent) -> Decision:
         """Decide the event and check its changes and effects."""
-        hopeless = {p.key for p in self.state.all_partitions() if not self.state.live & set(p.replicas)}
+        hopeless = {
+            p.key
+            for p in self.state.cluster.all_partitions()
+            if not self.state.cluster.live & set(p.replicas)
+        }
         flying = {p.key: p for p in self.flying()}
         expected = self.state.backlog.usage.taken(Capacity(LimitKind.LEADERS))
-        wanted = dict(self.state.reassignments)
+        wanted = dict(self.state.orders.reassignments)
         d = super().decide(event)
         moved = self.check_records(d, event, hopeless)
         self.check_completions(d, wanted)
@@ -96,8 +100,12 @@ class CheckedController(InMemoryController):
         # Every step in flight counts against the limits, and nothing else does.
         assert set(self.state.backlog.costs) == set(self.state.in_flight)
         # Open jobs have their own rates. No property sets a rate of the cluster.
-        rates = {job.id: job.throttle for job in self.state.jobs.values() if job.id in self.state.open}
-        assert {job: rate for job, rate in rates.items() if rate} == self.state.throttles
+        rates = {
+            job.id: job.throttle
+            for job in self.state.orders.jobs.values()
+            if job.id in self.state.orders.open
+        }
+        assert {job: rate for job, rate in rates.items() if rate} == self.state.throttle.rates
         for now in self.flying():
             before = flying.get(now.key, now._replace(adding=()))
             if set(now.adding) - set(before.adding):
@@ -107,7 +115,7 @@ class CheckedController(InMemoryController):
     def flying(self) -> list[Partition]:
         """Return the partitions with adding replicas."""
         state = self.state
-        flying = (state.partitions[topic][number] for topic, number in state.in_flight)
+        flying = (state.cluster.partitions[topic][number] for topic, number in state.in_flight)
         return [partition for partition in flying if partition.adding]
 
     def check_records(self, d: Decision, event: AnyEvent, hopeless: set[TopicPartition]) -> int:
@@ -151,12 +159,12 @@ class CheckedController(InMemoryController):
         assert after.leader_epoch >= before.leader_epoch
         topic = after.topic
         unclean = isinstance(event, ElectLeaders) and event.election is ElectionType.UNCLEAN
-        allowed = unclean or self.state.unclean_allowed(topic) or after.key in hopeless
+        allowed = unclean or self.state.settings.unclean_allowed(topic) or after.key in hopeless
         stays = set(after.isr) & set(before.isr)
         assert stays or allowed
         lost = set(before.isr) & set(before.replicas) - set(after.replicas)
         if lost and not can_undo(event) and after.key not in hopeless:
-            assert keeps_up(len(stays), len(after.replicas), self.state.min_isr(topic))
+            assert keeps_up(len(stays), len(after.replicas), self.state.settings.min_isr(topic))
         if isinstance(event, Stalled):
             assert not lost & set(before.adding)
 
@@ -175,8 +183,8 @@ class CheckedController(InMemoryController):
         fed = [len(p.adding) for p in flying if p.leader == now.leader]
         same = no_more and now.leader == before.leader
         assert now.leader == NO_LEADER or len(fed) == 1 or same or sum(fed) <= limits.per_broker
-        in_sync = set(now.isr) & set(now.next) & self.state.live | set(now.adding)
-        assert len(now.adding) <= limits.step or len(in_sync) <= self.state.min_isr(now.topic)
+        in_sync = set(now.isr) & set(now.next) & self.state.cluster.live | set(now.adding)
+        assert len(now.adding) <= limits.step or len(in_sync) <= self.state.settings.min_isr(now.topic)
 
     def check_effects(self, d: Decision) -> None:
         """Check what brokers receive: epochs grow, and no replica on the replica list is deleted."""
@@ -190,7 +198,7 @@ class CheckedController(InMemoryController):
                 self.told[told.key] = told
             elif isinstance(effect, DropReplica):
                 key = TopicPartition(effect.topic, effect.partition)
-                if self.state.partition(*key) is None:
+                if self.state.cluster.partition(*key) is None:
                     self.told.pop(key, None)
                 else:
                     assert not set(effect.brokers) & set(self.told[key].replicas)

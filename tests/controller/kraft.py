@@ -246,10 +246,10 @@ class Gateway(InMemoryController):
     def settle(self) -> "Gateway":
         """Repeat `catch_up` until nothing changes."""
         for _ in range(500):
-            before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.upstream_steps))
+            before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.gateway.steps))
             self.catch_up()
-            after = (self.kafka.replicas, len(self.effects), self.state.upstream_steps)
-            if before == after and not self.state.sighted_keys() and not self._awaits_metadata():
+            after = (self.kafka.replicas, len(self.effects), self.state.gateway.steps)
+            if before == after and not self.state.gateway.sighted_keys() and not self._awaits_metadata():
                 break
         return self
 

@@ -68,20 +68,20 @@ class Site:
             self.taken_back(key(name), None if wanted is None else wanted.original)
 
     def cancel_everything(self, _: str, __: Replicas) -> None:
-        originals = {each.key: each.original for each in self.gateway.state.reassignments.values()}
+        originals = {each.key: each.original for each in self.gateway.state.orders.reassignments.values()}
         for name, outcome in outcomes(self.gateway.do(AlterReassignments(None)).reply).items():
             if self.heard(outcome):
                 self.taken_back(key(name), originals.get(key(name)))
 
     def roll_back(self, _: str, target: Replicas) -> None:
         state = self.gateway.state
-        job = list(state.jobs)[-target[0] :][:1] or [0]
+        job = list(state.orders.jobs)[-target[0] :][:1] or [0]
         for name in NAMES:
             self.begin(name)
-        before = dict(state.reassignments)
+        before = dict(state.orders.reassignments)
         self.gateway.do(RollBackJob(job[0]))
         for each in map(key, NAMES):
-            pending, wanted = state.pending.get(each), state.reassignments.get(each)
+            pending, wanted = state.orders.pending.get(each), state.orders.reassignments.get(each)
             if pending is None and wanted is not None:
                 self.promise(each, wanted.target)
             elif pending is None and each in before:
@@ -218,7 +218,7 @@ class Site:
     def begin(self, name: str) -> None:
         """Prepare for an order: the present list may already be its target."""
         state = self.gateway.state
-        if key(name) not in state.reassignments and key(name) not in state.pending:
+        if key(name) not in state.orders.reassignments and key(name) not in state.orders.pending:
             self.since[key(name)] = max(0, len(self.been[key(name)]) - 1)
 
     def note(self) -> None:
@@ -233,16 +233,16 @@ class Site:
         state = self.gateway.state
         # After a restart, a step's cost is unknown until a poll shows its partition, which may be deleted.
         # Others may move a partition without adding or removing replicas: that is listed, but is no step.
-        known = {each for each in state.in_flight if state.partition(*each) is not None}
-        assert set(state.backlog.costs) == known | state.external
-        for job, rows in state.finished.items():
+        known = {each for each in state.in_flight if state.cluster.partition(*each) is not None}
+        assert set(state.backlog.costs) == known | state.gateway.external
+        for job, rows in state.orders.finished.items():
             for name, row in rows.items():
                 if (job, name) not in self.reported:
                     self.reported.add((job, name))
                     if row.ending in {Ending.DONE, Ending.ROLLED_BACK}:
                         since = 0 if name in self.touched else self.since[name]
                         assert row.target in self.been[name][since:]
-        for name, wanted in state.reassignments.items():
+        for name, wanted in state.orders.reassignments.items():
             assert not wanted.blocked or name in self.touched
         if self.gateway.now_ms - self.frozen_ms > LONGEST_LAG_MS:
             self.gateway.kafka.publish()
@@ -258,36 +258,41 @@ class Site:
         kafka.publish()
         state = gateway.state
         gateway.do(Pause(None, False))
-        for job in list(state.jobs):
+        for job in list(state.orders.jobs):
             gateway.do(Pause(job, False))
         still = 0
         for _ in range(400):
             gateway.now_ms += 750
             gateway.catch_up()
-            for name, wanted in list(state.reassignments.items()):
+            for name, wanted in list(state.orders.reassignments.items()):
                 if wanted.blocked:
                     gateway.alter({str(name): wanted.target})
             self.check()
             busy = (
-                state.reassignments
-                or state.pending
-                or state.upstream_steps
-                or state.missing_since
-                or state.sighted_keys()
+                state.orders.reassignments
+                or state.orders.pending
+                or state.gateway.steps
+                or state.gateway.missing_since
+                or state.gateway.sighted_keys()
             )
-            still = 0 if busy or state.external else still + 1
+            still = 0 if busy or state.gateway.external else still + 1
             if still == 3:
                 break
 
     def ended(self) -> None:
         state, kafka = self.gateway.state, self.gateway.kafka
-        assert (state.reassignments, state.pending, state.upstream_steps, state.tracking) == ({}, {}, {}, {})
-        assert (state.external, len(state.backlog.costs), state.open) == (set(), 0, {})
+        assert (
+            state.orders.reassignments,
+            state.orders.pending,
+            state.gateway.steps,
+            state.gateway.tracking,
+        ) == ({}, {}, {}, {})
+        assert (state.gateway.external, len(state.backlog.costs), state.orders.open) == (set(), 0, {})
         assert not any(map(kafka.moves, kafka.replicas))
-        assert {each.key: each.replicas for each in state.all_partitions()} == kafka.replicas
+        assert {each.key: each.replicas for each in state.cluster.all_partitions()} == kafka.replicas
         for name, replicas in self.promised.items():
             assert kafka.replicas[name] == replicas
-        assert all(job.ended_ms for job in state.jobs.values())
+        assert all(job.ended_ms for job in state.orders.jobs.values())
 
 
 LISTS = ((4, 1), (5,), (1, 2, 3))

@@ -58,7 +58,7 @@ def test_a_queued_plan_starts_after_an_external_move_ends_despite_a_restart() ->
     queue(gateway)
     gateway = end(gateway.successor())
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
-    assert gateway.state.jobs[1].ended_ms
+    assert gateway.state.orders.jobs[1].ended_ms
 
 
 def test_a_queued_plan_starts_after_an_external_move_is_cancelled() -> None:
@@ -111,7 +111,7 @@ def test_a_rollback_withdraws_the_waiting_entry_and_leaves_the_external_move() -
     gateway = theirs()
     job = queue(gateway).job
     assert gateway.do(RollBackJob(job)).reply.outcome.ok
-    (row,) = gateway.state.finished[job].values()
+    (row,) = gateway.state.orders.finished[job].values()
     assert row.ending is Ending.ROLLED_BACK
     assert end(gateway).settle().kafka.replicas[KEY] == (3, 4)
 
@@ -122,15 +122,15 @@ def test_a_cancel_ends_the_external_move_and_withdraws_the_waiting_entry() -> No
     assert gateway.alter({"foo-0": None})["foo-0"].ok
     gateway.poll_for(2 * EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (1, 2)
-    assert (gateway.state.pending, gateway.reassignment_of("foo-0")) == ({}, None)
-    assert gateway.state.jobs[job].ended_ms
+    assert (gateway.state.orders.pending, gateway.reassignment_of("foo-0")) == ({}, None)
+    assert gateway.state.orders.jobs[job].ended_ms
 
 
 def test_an_order_replaces_the_external_move_and_the_waiting_entry() -> None:
     gateway = theirs()
     job = queue(gateway).job
     gateway.alter({"foo-0": (7, 8)})
-    assert gateway.state.finished[job][KEY].ending is Ending.TAKEN
+    assert gateway.state.orders.finished[job][KEY].ending is Ending.TAKEN
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
 
 
@@ -160,7 +160,7 @@ def test_an_entry_that_is_about_to_start_can_get_another_target() -> None:
     gateway.kafka.catch_up(KEY)
     gateway.poll()
     gateway.alter({"foo-0": (7, 8)})
-    assert gateway.state.pending == {}
+    assert gateway.state.orders.pending == {}
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
 
 
@@ -169,8 +169,8 @@ def test_an_entry_that_waits_for_an_external_move_ends_with_its_topic() -> None:
     job = queue(gateway).job
     gateway.kafka.replicas.clear()
     gateway.poll_for(TOPIC_REMOVED_MS)
-    assert gateway.state.finished[job][KEY].ending is Ending.TOPIC_DELETED
-    assert (gateway.state.pending, gateway.state.open) == ({}, {})
+    assert gateway.state.orders.finished[job][KEY].ending is Ending.TOPIC_DELETED
+    assert (gateway.state.orders.pending, gateway.state.orders.open) == ({}, {})
 
 
 def test_a_cancel_of_everything_cancels_all_listed_reassignments() -> None:
@@ -198,7 +198,7 @@ def test_a_move_that_another_client_changed_during_its_cancel_is_left_alone() ->
     gateway.kafka.alter(KEY, (7, 8))
     gateway.poll_for(EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
-    assert gateway.state.upstream_steps == {}
+    assert gateway.state.gateway.steps == {}
 
 
 def test_a_move_that_begins_before_the_preferred_leader_leads_is_not_replaced_by_the_next_step() -> None:
@@ -207,7 +207,7 @@ def test_a_move_that_begins_before_the_preferred_leader_leads_is_not_replaced_by
     gateway.alter({"foo-0": (7,)})
     gateway.deliver()
     gateway.poll()
-    assert gateway.state.upstream_steps[KEY].stage is Stage.ENDED
+    assert gateway.state.gateway.steps[KEY].stage is Stage.ENDED
     gateway.kafka.alter(KEY, (5,))
     gateway.kafka.lead(KEY, 7)
     rows(gateway)
@@ -230,7 +230,7 @@ def test_a_listed_move_is_known_while_metadata_is_older_than_the_last_step() -> 
     gateway.kafka.lagging = older
     gateway.poll()
     gateway.do(Pause(None, False))
-    assert (KEY in gateway.state.external, rows(gateway)) == (True, [])
+    assert (KEY in gateway.state.gateway.external, rows(gateway)) == (True, [])
 
 
 def test_a_stall_does_not_cancel_a_move_that_one_poll_has_listed() -> None:
@@ -252,7 +252,7 @@ def test_a_queued_plan_does_not_cancel_the_move_of_a_partition_whose_order_has_n
     gateway.poll()
     queue(gateway, target=(7, 8))
     assert rows(gateway) == []
-    assert gateway.state.finished[1][KEY].ending is Ending.ROLLED_BACK
+    assert gateway.state.orders.finished[1][KEY].ending is Ending.ROLLED_BACK
     gateway.do(Pause(None, False))
     assert end(gateway).settle().kafka.replicas[KEY] == (7, 8)
 

@@ -70,7 +70,7 @@ class Cluster(RuleBasedStateMachine):
 
     def make(self, name: str, picks: Any) -> None:
         replicas = tuple(picks.sample(range(1, self.brokers + 1), picks.choice([1, 2, 3, 3, 4])))
-        live = self.controller.state.live
+        live = self.controller.state.cluster.live
         in_sync = tuple(r for r in replicas if r in live)
         leader = in_sync[0] if in_sync else NO_LEADER
         self.controller.with_partitions(partition(name, replicas, isr=in_sync or replicas, leader=leader))
@@ -78,7 +78,7 @@ class Cluster(RuleBasedStateMachine):
 
     def exists(self, name: str) -> bool:
         """Return whether the topic exists and is not being deleted."""
-        topic = self.controller.state.topics.get(key(name).topic)
+        topic = self.controller.state.cluster.topics.get(key(name).topic)
         return topic is not None and not topic.deleting
 
     # ---- operators
@@ -140,10 +140,10 @@ class Cluster(RuleBasedStateMachine):
     def roll_back(self, picks: Any) -> None:
         """Roll back a job: each partition that is not skipped moves to its replicas from before the job."""
         state = self.controller.state
-        job = picks.choice([*state.jobs, 99])
-        ours = {str(key_) for key_, w in state.reassignments.items() if w.job == job}
-        ended = {str(key_) for key_ in state.finished.get(job, ())} - ours
-        withdrawn = {str(key_) for key_, p in state.pending.items() if p.job == job}
+        job = picks.choice([*state.orders.jobs, 99])
+        ours = {str(key_) for key_, w in state.orders.reassignments.items() if w.job == job}
+        ended = {str(key_) for key_ in state.orders.finished.get(job, ())} - ours
+        withdrawn = {str(key_) for key_, p in state.orders.pending.items() if p.job == job}
         before = {name: self.controller.replicas(name) for name in ours | ended if self.exists(name)}
         idle = {name for name in before if self.controller.reassignment_of(name) is None}
         reply = self.controller.do(RollBackJob(job)).reply
@@ -176,7 +176,7 @@ class Cluster(RuleBasedStateMachine):
 
     @rule()
     def lift_the_limits(self) -> None:
-        configs = self.controller.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
+        configs = self.controller.state.settings.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
         for name in list(configs):
             self.controller.default(name, None)
 
@@ -195,7 +195,7 @@ class Cluster(RuleBasedStateMachine):
     @rule(topic=st.sampled_from(["foo", "bar"]), picks=picks)
     def delete_or_make(self, topic: str, picks: Any) -> None:
         ours = [name for name in NAMES if key(name).topic == topic]
-        if topic not in self.controller.state.topics:
+        if topic not in self.controller.state.cluster.topics:
             for name in ours:
                 self.make(name, picks)
         elif picks.random() < 0.3:
@@ -216,16 +216,16 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(name=names, picks=picks)
     def report_isr(self, name: str, picks: Any) -> None:
-        now = self.controller.state.partition(*key(name))
+        now = self.controller.state.cluster.partition(*key(name))
         if now is not None and now.leader != NO_LEADER:
-            able = self.controller.state.live - self.controller.state.shutting_down
+            able = self.controller.state.cluster.live - self.controller.state.cluster.shutting_down
             others = [r for r in now.replicas if r != now.leader and (r in able or r in now.isr)]
             self.controller.isr(name, (now.leader, *picks.sample(others, picks.randint(0, len(others)))))
 
     @rule(picks=picks, all_of_them=st.booleans())
     def some_arrive_and_others_lag(self, picks: Any, all_of_them: bool) -> None:
         """Put adding replicas into the ISR while other replicas fall behind."""
-        able = self.controller.state.live - self.controller.state.shutting_down
+        able = self.controller.state.cluster.live - self.controller.state.cluster.shutting_down
         for now in self.controller.flying():
             if now.leader == NO_LEADER:
                 continue
@@ -236,7 +236,7 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(name=names)
     def catch_up(self, name: str) -> None:
-        if self.controller.state.partition(*key(name)) is not None:
+        if self.controller.state.cluster.partition(*key(name)) is not None:
             catch_up(self.controller, name)
 
     @rule(stalled=st.sets(names, min_size=1))
@@ -246,31 +246,31 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(picks=picks)
     def stop(self, picks: Any) -> None:
-        self.controller.stop(picks.choice(sorted(self.controller.state.brokers)))
+        self.controller.stop(picks.choice(sorted(self.controller.state.cluster.brokers)))
 
     @rule(name=names)
     def stop_the_leader(self, name: str) -> None:
-        now = self.controller.state.partition(*key(name))
+        now = self.controller.state.cluster.partition(*key(name))
         if now is not None:
             self.controller.stop(now.leader)
 
     @rule(name=names, picks=picks)
     def fail_a_disk(self, name: str, picks: Any) -> None:
-        now = self.controller.state.partition(*key(name))
+        now = self.controller.state.cluster.partition(*key(name))
         if now is not None:
             self.controller.do(LogDirFailed(picks.choice(now.replicas), [now.key]))
 
     @rule(picks=picks)
     def shut_down(self, picks: Any) -> None:
-        self.controller.shut_down(picks.choice(sorted(self.controller.state.brokers)))
+        self.controller.shut_down(picks.choice(sorted(self.controller.state.cluster.brokers)))
 
     @rule(picks=picks)
     def start(self, picks: Any) -> None:
-        self.controller.start(picks.choice(sorted(self.controller.state.brokers)))
+        self.controller.start(picks.choice(sorted(self.controller.state.cluster.brokers)))
 
     @rule(picks=picks)
     def restart(self, picks: Any) -> None:
-        brokers = sorted(self.controller.state.brokers)
+        brokers = sorted(self.controller.state.cluster.brokers)
         self.controller = self.controller.restart(picks.sample(brokers, picks.randint(0, len(brokers))))
 
     # ---- invariants
@@ -278,20 +278,20 @@ class Cluster(RuleBasedStateMachine):
 
     @invariant()
     def partitions_are_sound(self) -> None:
-        for now in self.controller.state.all_partitions():
+        for now in self.controller.state.cluster.all_partitions():
             check(now)
             assert (self.controller.reassignment_of(str(now.key)) is not None) or not now.moving
 
     @invariant()
     def what_is_queued_waits_for_a_rollback_only(self) -> None:
-        for name in map(str, self.controller.state.pending):
+        for name in map(str, self.controller.state.orders.pending):
             wanted = self.controller.reassignment_of(name)
             assert wanted is not None
             assert wanted.rolling_back
 
     @invariant()
     def what_is_done_is_at_its_target_and_what_is_not_is_listed(self) -> None:
-        for name in self.queued.keys() - set(map(str, self.controller.state.pending)):
+        for name in self.queued.keys() - set(map(str, self.controller.state.orders.pending)):
             self.target[name] = self.queued.pop(name)
         for name, target in self.target.items():
             if not self.exists(name):
@@ -305,15 +305,15 @@ class Cluster(RuleBasedStateMachine):
     @invariant()
     def a_job_has_each_partition_once(self) -> None:
         state = self.controller.state
-        for job in state.jobs.values():
-            assert job.total == state.open.get(job.id, 0) + len(state.finished.get(job.id, ()))
-            assert bool(job.ended_ms) == (job.id not in state.open)
+        for job in state.orders.jobs.values():
+            assert job.total == state.orders.open.get(job.id, 0) + len(state.orders.finished.get(job.id, ()))
+            assert bool(job.ended_ms) == (job.id not in state.orders.open)
 
     def teardown(self) -> None:
         """Without offline brokers, lagging replicas and pauses, every reassignment ends at its target."""
         settle(self.controller)
-        assert not self.controller.state.reassignments
-        assert not any(topic.deleting for topic in self.controller.state.topics.values())
+        assert not self.controller.state.orders.reassignments
+        assert not any(topic.deleting for topic in self.controller.state.cluster.topics.values())
         for name, target in {**self.target, **self.queued}.items():
             if self.exists(name):
                 assert self.controller.replicas(name) == target
@@ -339,23 +339,23 @@ def catch_up(controller: CheckedController, name: str) -> None:
     """Put every live replica into the ISR."""
     now, state = controller[name], controller.state
     if now.leader != NO_LEADER:
-        able = state.live - state.shutting_down | set(now.isr)
+        able = state.cluster.live - state.cluster.shutting_down | set(now.isr)
         controller.isr(name, (now.leader, *(r for r in now.replicas if r != now.leader and r in able)))
 
 
 def settle(controller: CheckedController) -> None:
     """Start all brokers and let all replicas catch up until no step is in flight."""
     controller.do(Pause(None, False))
-    for job in list(controller.state.jobs):
+    for job in list(controller.state.orders.jobs):
         controller.do(Pause(job, False))
-    for broker in sorted(controller.state.brokers):
+    for broker in sorted(controller.state.cluster.brokers):
         controller.start(broker)
     for _ in range(80):
-        for now in list(controller.state.all_partitions()):
+        for now in list(controller.state.cluster.all_partitions()):
             assert now.leader != NO_LEADER
-            if controller.state.partition(*now.key) is not None:
+            if controller.state.cluster.partition(*now.key) is not None:
                 catch_up(controller, str(now.key))
-        if not controller.state.reassignments:
+        if not controller.state.orders.reassignments:
             break
 
 

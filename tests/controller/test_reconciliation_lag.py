@@ -198,7 +198,7 @@ def test_a_stalled_add_only_step_is_not_complete_while_brokers_show_its_middle()
     gateway.do(Stalled([KEY]))
     gateway.deliver()
     publish(gateway)
-    assert gateway.state.finished == {}
+    assert gateway.state.orders.finished == {}
     assert gateway.settle().kafka.replicas[KEY] == (5, 1)
 
 
@@ -229,8 +229,8 @@ def test_an_undone_add_only_step_is_recognised_after_a_restart(heard: bool) -> N
     before.deliver() if heard else before.lose_answers()
     gateway = publish(before.successor()).settle()
     assert gateway.reassignment_of("foo-0") is None
-    assert gateway.state.finished[1][KEY].ending is Ending.ROLLED_BACK
-    assert (gateway["foo-0"].replicas, gateway.state.upstream_steps) == ((5,), {})
+    assert gateway.state.orders.finished[1][KEY].ending is Ending.ROLLED_BACK
+    assert (gateway["foo-0"].replicas, gateway.state.gateway.steps) == ((5,), {})
 
 
 def test_the_order_of_a_cancelled_step_is_restored_although_a_restart_has_lost_the_row() -> None:

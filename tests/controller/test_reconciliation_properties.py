@@ -59,7 +59,7 @@ def test_despite_lost_messages_every_reassignment_ends_at_its_target_or_original
     gateway.poll()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
-    assert gateway.state.upstream_steps == {}
+    assert gateway.state.gateway.steps == {}
     assert len(gateway.state.backlog.costs) == 0
 
 
@@ -102,7 +102,7 @@ def test_a_reassignment_cancelled_while_brokers_lag_ends_at_its_original(
     gateway.poll()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
-    assert gateway.state.upstream_steps == {}
+    assert gateway.state.gateway.steps == {}
 
 
 def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:

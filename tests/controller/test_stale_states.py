@@ -74,7 +74,7 @@ from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigChange,
 from controller.model.errors import Outcome
 from controller.model.jobs import PlannedStep
 from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
-from controller.state.gateway import Disk
+from controller.state.cluster import Disk
 from controller.views.jobs import parts, queued, totals
 from controller.views.reassignments import counts, ongoing
 from tests.builders import InMemoryController, key, partition, records, registration
@@ -310,7 +310,7 @@ def check(controller: InMemoryController) -> None:
     """Check that all views can be computed."""
     list(ongoing(controller.state))
     list(queued(controller.state))
-    for job in controller.state.jobs:
+    for job in controller.state.orders.jobs:
         list(parts(controller.state, job))
     totals(controller.state)
     counts(controller.state)
@@ -367,7 +367,7 @@ def test_a_controller_accepts_every_event_when_recorded_partitions_were_deleted(
     if started:
         other.do(ControllerStarted([registration(broker) for broker in range(1, 9)]))
     else:
-        other.state.live.update(each.id for each in kept if isinstance(each, Broker))
+        other.state.cluster.live.update(each.id for each in kept if isinstance(each, Broker))
     feed(other, event)
     for _ in range(5):
         other.catch_up()

@@ -25,12 +25,12 @@ def crowded() -> InMemoryController:
 
 
 def moving(controller: InMemoryController) -> int:
-    return sum(now.moving for now in controller.state.all_partitions())
+    return sum(now.moving for now in controller.state.cluster.all_partitions())
 
 
 def test_a_large_request_is_answered_before_its_steps_start() -> None:
     controller = crowded()
-    assert (len(controller.state.reassignments), moving(controller)) == (MANY, 0)
+    assert (len(controller.state.orders.reassignments), moving(controller)) == (MANY, 0)
     assert controller.state.woken
 
 
@@ -106,19 +106,19 @@ def test_a_decision_moves_at_most_l_leaders_without_data() -> None:
     d = controller.decide(AlterReassignments([AlterTopic("foo", rows)]))
     led = []
     while d.more:
-        led.append(sum(p.leader == 2 for p in controller.state.all_partitions()))
+        led.append(sum(p.leader == 2 for p in controller.state.cluster.all_partitions()))
         d = controller.decide(Continue())
     assert led == [3, 6, 9, 12, 15, 18]
-    assert not controller.state.reassignments
+    assert not controller.state.orders.reassignments
 
 
 def test_steps_that_elect_a_preferred_leader_keep_limit_l() -> None:
     controller = reordered(2, leaders=1)
     rows = [AlterRow(0, (2, 1, 4)), AlterRow(1, (2, 1, 5))]
     controller.decide(AlterReassignments([AlterTopic("foo", rows)]))
-    assert sorted(p.leader for p in controller.state.all_partitions()) == [1, 2]
+    assert sorted(p.leader for p in controller.state.cluster.all_partitions()) == [1, 2]
     controller.decide(Continue())
-    assert controller.settle().state.reassignments == {}
+    assert controller.settle().state.orders.reassignments == {}
 
 
 def test_steps_that_keep_the_leader_do_not_count_against_limit_l() -> None:
@@ -178,7 +178,7 @@ def test_a_step_in_flight_continues_after_the_period_and_no_other_starts() -> No
     controller = later(scheduled(5), 6)
     assert controller.in_flight() == ["foo-0"]
     controller.settle()
-    assert (controller.in_flight(), len(controller.state.reassignments)) == ([], 2)
+    assert (controller.in_flight(), len(controller.state.orders.reassignments)) == ([], 2)
 
 
 def test_a_cancel_is_carried_out_outside_of_the_schedule() -> None:

@@ -72,13 +72,13 @@ class Simulation:
         self._account(when - self.now)
         self.now = when
         self.known.discard(name)
-        now = self.state.partitions[key(name).topic][key(name).partition]
+        now = self.state.cluster.partitions[key(name).topic][key(name).partition]
         change = IsrChange(now.topic, now.partition, now.leader_epoch, now.replicas, now.partition_epoch)
         self.decide(AlterPartition(now.leader, -1, [change]))
 
     def check(self) -> None:
         """Count the steps in flight from the partitions and compare with the limits."""
-        flying = [self.state.partitions[t][n] for t, n in self.state.in_flight]
+        flying = [self.state.cluster.partitions[t][n] for t, n in self.state.in_flight]
         movements = [p for p in flying if p.adding]
         assert len(movements) <= self.limits.partitions
         incoming = Counter(broker for p in movements for broker in p.adding)
@@ -102,7 +102,7 @@ class Simulation:
 
     def reassigning(self) -> list[Partition]:
         """Return the partitions with an ongoing reassignment."""
-        return [self.state.partitions[k.topic][k.partition] for k in self.state.reassignments]
+        return [self.state.cluster.partitions[k.topic][k.partition] for k in self.state.orders.reassignments]
 
 
 def largest(movements: list[Partition], broker: int) -> int:
@@ -133,9 +133,9 @@ def test_limits_hold_and_everything_arrives(limits: PlanLimits, seed: int, sizes
             simulation.step()
     while simulation.arrivals:
         simulation.step()
-    assert not simulation.state.reassignments
+    assert not simulation.state.orders.reassignments
     for name, target in simulation.targets.items():
-        assert simulation.state.partitions[key(name).topic][key(name).partition].replicas == target
+        assert simulation.state.cluster.partitions[key(name).topic][key(name).partition].replicas == target
 
 
 @pytest.mark.parametrize("per_broker", [8, 2_147_483_647])
@@ -147,7 +147,7 @@ def test_the_limit_is_used_up_while_enough_steps_are_ready(per_broker: int) -> N
     while simulation.arrivals:
         simulation.step()
     assert simulation.filled / simulation.observed >= 0.95
-    assert not simulation.state.reassignments
+    assert not simulation.state.orders.reassignments
 
 
 def crowding() -> dict[str, tuple[Replicas, Replicas]]:

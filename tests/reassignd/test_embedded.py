@@ -43,7 +43,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 async def idle(cluster: EmbeddedCluster) -> None:
     """Returns when nothing moves any more."""
-    await until(lambda: not cluster.state.reassignments)
+    await until(lambda: not cluster.state.orders.reassignments)
 
 
 def move(topic: str, replicas: tuple[int, ...]) -> AlterReassignments:
@@ -64,7 +64,7 @@ async def test_a_reassignment_completes() -> None:
         await cluster.create_topic("orders", [[1, 2]])
         await cluster.submit(move("orders", (3, 2)))
         await idle(cluster)
-        partition = cluster.state.partition("orders", 0)
+        partition = cluster.state.cluster.partition("orders", 0)
     assert partition is not None
     assert (partition.replicas, sorted(partition.isr)) == ((3, 2), [2, 3])
 
@@ -99,7 +99,7 @@ async def test_brokers_accept_a_renewed_certificate(tmp_path: Path, monkeypatch:
         await cluster.start_broker(3)
         await cluster.submit(move("orders", (3, 2)))
         await idle(cluster)
-        partition = cluster.state.partition("orders", 0)
+        partition = cluster.state.cluster.partition("orders", 0)
     assert partition is not None
     assert (partition.replicas, sorted(partition.isr)) == ((3, 2), [2, 3])
 
@@ -118,7 +118,7 @@ async def test_data_moves_only_while_the_clock_is_advanced() -> None:
         await cluster.create_topic("orders", [[1, 2]])
         await cluster.submit(move("orders", (3, 2)))
         await clock.advance(5)
-        assert cluster.state.reassignments
+        assert cluster.state.orders.reassignments
         await clock.advance(10)
         await idle(cluster)
 
@@ -142,7 +142,7 @@ async def test_a_stuck_broker_delays_its_steps() -> None:
         await cluster.slow_broker(2, 0)
         await cluster.submit(move("orders", (2,)))
         await clock.advance(60)
-        assert cluster.state.reassignments
+        assert cluster.state.orders.reassignments
         await cluster.slow_broker(2, 1)
         await clock.advance(60)
         await idle(cluster)
@@ -154,7 +154,7 @@ async def test_replicas_of_a_failed_log_directory_leave_the_isr() -> None:
         broker = cluster._served.cluster.brokers[2]
         await until(lambda: broker.replicas)
         await cluster.fail_log_dir(2, next(iter(broker.log_dirs.placed)))
-        partition = cluster.state.partition("orders", 0)
+        partition = cluster.state.cluster.partition("orders", 0)
     assert partition is not None
     assert partition.isr == (1,)
 
@@ -163,14 +163,14 @@ async def test_a_data_directory_keeps_topics(tmp_path: Path) -> None:
     async with EmbeddedCluster(1, data_dir=tmp_path) as cluster:
         await cluster.create_topic("orders", [[1]])
     async with EmbeddedCluster(1, data_dir=tmp_path) as cluster:
-        assert list(cluster.state.topics) == ["orders"]
+        assert list(cluster.state.cluster.topics) == ["orders"]
 
 
 async def test_without_a_data_directory_nothing_is_kept() -> None:
     async with EmbeddedCluster(1) as cluster:
         await cluster.create_topic("orders", [[1]])
     async with EmbeddedCluster(1) as cluster:
-        assert not cluster.state.topics
+        assert not cluster.state.cluster.topics
 
 
 async def test_a_refused_topic_is_reported_with_the_reason() -> None:
@@ -195,8 +195,8 @@ async def test_a_text_instead_of_a_number_is_named() -> None:
 async def test_the_state_is_read_as_in_blocking_tests() -> None:
     async with EmbeddedCluster(1) as cluster:
         await cluster.create_topic("orders", [[1]])
-        assert await cluster.read(lambda state: list(state.topics)) == ["orders"]
-        assert await cluster.read(lambda state: state.partition("nope", 0)) is None
+        assert await cluster.read(lambda state: list(state.cluster.topics)) == ["orders"]
+        assert await cluster.read(lambda state: state.cluster.partition("nope", 0)) is None
 
 
 async def test_a_data_directory_in_use_is_refused(tmp_path: Path) -> None:

@@ -138,9 +138,9 @@ async def test_moves_complete_where_clients_must_log_in(users: dict[str, str]) -
             login("admin"),
             lambda admin: admin.alter_partition_reassignments({TopicPartition("orders", 0): [2, 3]}),
         )
-        while cluster.state.reassignments:
+        while cluster.state.orders.reassignments:
             await asyncio.sleep(0.01)
-        assert cluster.state.partitions["orders"][0].replicas == (2, 3)
+        assert cluster.state.cluster.partitions["orders"][0].replicas == (2, 3)
 
 
 async def test_acls_and_users_survive_a_restart(users: dict[str, str], tmp_path: Path) -> None:

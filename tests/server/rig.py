@@ -67,7 +67,7 @@ class Rig:
         decision.reply = event.broker
 
     def look(self, decision: Decision, event: AnyEvent) -> None:
-        decision.reply = self.state.controller_epoch
+        decision.reply = self.state.cluster.controller_epoch
 
     def submit(self, number: int) -> asyncio.Task[Any]:
         return asyncio.create_task(self.driver.submit(BrokerStopped(number)))

@@ -28,7 +28,7 @@ def cluster() -> State:
             Reassignment("t", 2, original=(0, 1), target=(2, 0)),
         ]
     )
-    state.live.update({0, 1})
+    state.cluster.live.update({0, 1})
     return state
 
 

@@ -103,7 +103,7 @@ async def test_every_request_is_answered_or_ends_its_connection(
     caplog.set_level(logging.ERROR)
     api = find_api(key)
     assert api is not None
-    ids = [topic.id for topic in target.backend.state.topics.values()]
+    ids = [topic.id for topic in target.backend.state.cluster.topics.values()]
     for version in ROUTES[key].versions:
         wire: Codec[Any] = codec(api.request.root, version)
         for seed in range(SEED, SEED + ROUNDS):

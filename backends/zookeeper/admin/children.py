@@ -133,8 +133,8 @@ class ReassignmentChildren:
 
         A completed reassignment's child may still exist: its target is the current replica list.
         """
-        reassignment = self._state.reassignments.get(key)
-        partition = self._state.partition(*key)
+        reassignment = self._state.orders.reassignments.get(key)
+        partition = self._state.cluster.partition(*key)
         return reassignment.target if reassignment else partition and partition.replicas
 
     async def _order(self, entries: Sequence[Entry]) -> None:
@@ -155,7 +155,7 @@ class ReassignmentChildren:
         are.
         """
         halted = self._state.backlog.halted
-        reassignments = self._state.reassignments
+        reassignments = self._state.orders.reassignments
         for key in [key for key in self._seen if key not in reassignments]:
             if not halted or key in self._handled:
                 yield key, None

@@ -162,10 +162,10 @@ def cancellation(state: State, pending: Sequence[Entry], unaccepted: Sequence[En
     rows: dict[TopicPartition, Replicas | None] = {entry.key: None for entry in pending}
     skipped = []
     for entry in unaccepted:
-        partition = state.partition(*entry.key)
+        partition = state.cluster.partition(*entry.key)
         if partition is None or entry.key in rows:
             continue
-        if entry.key in state.reassignments:
+        if entry.key in state.orders.reassignments:
             rows[entry.key] = None
         elif entry.original is None:
             skipped.append(entry)
@@ -198,7 +198,7 @@ def pending_entries(state: State, accepted: Mapping[TopicPartition, Replicas]) -
     queued = set(_queued_keys(state, jobs))
     return [
         Entry(each.topic, each.partition, each.target, each.original)
-        for each in state.reassignments.values()
+        for each in state.orders.reassignments.values()
         if (each.job in jobs or accepted.get(each.key) == each.target)
         and not each.rolling_back
         and each.key not in queued
@@ -209,7 +209,7 @@ def queued_entries(state: State) -> list[Entry]:
     """Return the content of `/admin/reassign_partitions_queue`: the entries that have not started."""
     jobs = _zookeeper_jobs(state)
     return [
-        Entry(*key, (state.pending.get(key) or state.reassignments[key]).target)
+        Entry(*key, (state.orders.pending.get(key) or state.orders.reassignments[key]).target)
         for key in _queued_keys(state, jobs)
     ]
 
@@ -231,8 +231,8 @@ def unthrottle_event(state: State, keys: Sequence[TopicPartition]) -> AlterConfi
 
 def _without(state: State, topic: str, name: str, numbers: set[str]) -> ConfigChange | None:
     """Return the change that removes these partition numbers from the list, None if nothing changes."""
-    value = state.configs.get((ResourceType.TOPIC, topic), {}).get(name)
-    if not value or (ResourceType.TOPIC, topic, name) in state.leases:
+    value = state.settings.configs.get((ResourceType.TOPIC, topic), {}).get(name)
+    if not value or (ResourceType.TOPIC, topic, name) in state.throttle.leases:
         return None
     rows = value.split(",")
     kept = [row for row in rows if row.strip().partition(":")[0] not in numbers]
@@ -245,7 +245,7 @@ def _without(state: State, topic: str, name: str, numbers: set[str]) -> ConfigCh
 
 def _zookeeper_jobs(state: State) -> set[int]:
     """Return the ids of the running jobs that were ordered through ZooKeeper."""
-    return {job.id for job in state.jobs.values() if job.principal == PRINCIPAL and not job.ended_ms}
+    return {job.id for job in state.orders.jobs.values() if job.principal == PRINCIPAL and not job.ended_ms}
 
 
 def _queued_keys(state: State, jobs: set[int]) -> Iterator[TopicPartition]:
@@ -253,7 +253,7 @@ def _queued_keys(state: State, jobs: set[int]) -> Iterator[TopicPartition]:
     if not jobs:
         return
     for key in waiting_entries(state):
-        entry = state.pending.get(key) or state.reassignments.get(key)
+        entry = state.orders.pending.get(key) or state.orders.reassignments.get(key)
         if entry is not None and entry.job in jobs:
             yield key
 

@@ -101,18 +101,15 @@ class AdminWatcher:
             else None
         )
 
-    async def begin(self) -> None:
-        """Load the digests.
-
-        Halt reassignments if the cancel znode exists, so that nothing starts before the cancellation.
-        """
-        self._state.backlog.halted = await self._tree.get(paths.CANCEL) is not None
+    async def begin(self) -> bool:
+        """Load the digests. Return whether the cancel znode exists: nothing may start before that is done."""
         digests = await self._tree.get(DIGESTS)
         self._stored_digests = None if digests is None else digests.data or b""
         if digests is not None:
             with self._rejections.skip_invalid(DIGESTS):
                 values = decode_object(digests.data)
                 self._own_digests = {path: text for path, text in values.items() if isinstance(text, str)}
+        return await self._tree.get(paths.CANCEL) is not None
 
     def start(self) -> None:
         """Watch the znodes."""
@@ -182,7 +179,7 @@ class AdminWatcher:
 
         Forget accepted targets that are no longer current.
         """
-        current = self._state.reassignments
+        current = self._state.orders.reassignments
         for key, target in list(self._accepted.items()):
             if key not in current or current[key].target != target:
                 del self._accepted[key]
@@ -277,7 +274,7 @@ class AdminWatcher:
 
         With skipped entries the plan gets no digest, so that it is accepted as new when it is read again.
         """
-        revision = self._state.reassigning_revision
+        revision = self._state.listing.revision
         if revision == self._written_revision and not also:
             return
         entries = [*self._pending(), *skipped]
@@ -324,7 +321,7 @@ class AdminWatcher:
         return [self._written[key] for key in ended if self._is_ahead_of_znode(key)]
 
     def _is_ahead_of_znode(self, key: TopicPartition) -> bool:
-        decided, stored = self._state.partition(*key), self._store.cache.partition(key)
+        decided, stored = self._state.cluster.partition(*key), self._store.cache.partition(key)
         return decided is not None and stored is not None and not same_assignment(decided, stored)
 
     def _plan_operation(self, path: str, data: bytes | None) -> Operation | None:

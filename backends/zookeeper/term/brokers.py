@@ -226,8 +226,8 @@ class TermBrokerClient:
 
     async def ask(self, request: Request[Response], broker: int | None = None) -> Response:
         """See `BrokerClient.ask`; without a broker, the live one with the lowest id is asked."""
-        number = min(self.state.live, default=-1) if broker is None else broker
-        known = self.state.brokers.get(number)
+        number = min(self.state.cluster.live, default=-1) if broker is None else broker
+        known = self.state.cluster.brokers.get(number)
         if known is None:
             raise UnreachableError(f"broker {number} is not registered")
         address = Address(known.host, known.port)

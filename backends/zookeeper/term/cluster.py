@@ -75,6 +75,8 @@ class TermContext(NamedTuple):
     candidate: Candidate
     protocol: BrokerProtocol
     rejections: Rejections
+    refused: set[str]
+    """Names of the topics whose znodes could not be read; `ClusterState` refuses to create them."""
     listener: str = ""
     security: str = "PLAINTEXT"
     """The security protocol of the brokers' listener, if that has no name."""
@@ -117,7 +119,7 @@ class ZookeeperCluster:
             context.tree, context.store, context.candidate, self._directory, connect, clock
         )
         self._observer.on_brokers = self._registrar.brokers_changed
-        state.refused_topic = self._observer.refused.__contains__
+        self._observer.refused = context.refused
         self._admin = AdminWatcher(
             context.tree, context.store, state, submit, context.plan_format, context.rejections
         )
@@ -172,22 +174,22 @@ class ZookeeperCluster:
                 case _:
                     assert_never(effect)
         if any(isinstance(effect, BrokerJoined) for effect in effects):
-            commands += self._store.dropped(self._state.live)
+            commands += self._store.dropped(self._state.cluster.live)
         self._links.perform(commands)
 
     async def start(self) -> None:
         """Take over the cluster: submit the registered brokers, watch what moves, and start all watches."""
         self._links.on_dropped = self._dropped
-        await self._admin.begin()
+        halted = await self._admin.begin()
         brokers = await self._observer.registered_brokers()
         self._directory.update(brokers)
-        started = ControllerStarted([self._directory.broker_registration(each) for each in brokers])
-        await self._submit_to_controller(started)
-        for number in sorted(self._state.unlisted_brokers):
+        registrations = [self._directory.broker_registration(each) for each in brokers]
+        await self._submit_to_controller(ControllerStarted(registrations, halted))
+        for number in sorted(self._state.cluster.unlisted_brokers):
             log.warning("broker %d has replicas but is not registered: it gets no new partitions", number)
         self._store.on_merged, self._store.on_written = self._observer.report, self._on_written
         for topic, number in self._state.in_flight:
-            self._follow(self._state.partitions[topic][number])
+            self._follow(self._state.cluster.partitions[topic][number])
         self._observer.start()
         self._observer.watch_loop.add(paths.CONTROLLER, self._check_is_controller)
         self._admin.start()
@@ -228,7 +230,7 @@ class ZookeeperCluster:
     def _log_dir_failed(self, broker: int) -> None:
         """Send LeaderAndIsr for all partitions: the response contains an error for each offline replica."""
         log.warning("broker %d has lost a log directory", broker)
-        if broker in self._state.live:
+        if broker in self._state.cluster.live:
             self.perform([BrokerJoined(broker)])
 
     def _stored_partitions(self, _: State) -> Iterator[Partition]:
@@ -249,7 +251,7 @@ class ZookeeperCluster:
 
         Clients look for the controller in the list of brokers.
         """
-        live = [each for each in self._directory.metadata_brokers() if each.id in state.live]
+        live = [each for each in self._directory.metadata_brokers() if each.id in state.cluster.live]
         own = self._context.candidate
         registration = own.registration._replace(rack=self._directory.controller_rack)
         return [*live, metadata_broker(own.id, registration)]
@@ -272,7 +274,7 @@ class TopicDeletions:
     def left_at(self, broker: int) -> Iterator[DropReplica]:
         """Yield the drops that a broker with a new connection gets again, after the cluster's state."""
         for topic in sorted(self.topics):
-            for partition, at in sorted(self._state.dropping.get(topic, ())):
+            for partition, at in sorted(self._state.cluster.dropping.get(topic, ())):
                 if at == broker:
                     yield DropReplica(topic, partition, (broker,), TOPIC_DELETED)
 
@@ -299,7 +301,7 @@ def affected_partitions(state: State, event: AnyEvent) -> Iterator[TopicPartitio
     match event:
         case ControlledShutdown(broker) | BrokerStopped(broker):
             yield from _hosted(state, broker)
-        case BrokerStarted(registration) if registration.id in state.live:
+        case BrokerStarted(registration) if registration.id in state.cluster.live:
             # The broker has restarted before its session ended. The controller stops it first, which elects
             # new leaders.
             yield from _hosted(state, registration.id)
@@ -308,7 +310,9 @@ def affected_partitions(state: State, event: AnyEvent) -> Iterator[TopicPartitio
         case ElectLeaders(_, keys) if keys is not None:
             yield from keys
         case ElectLeaders() | RebalanceLeaders():
-            yield from (each.key for each in state.all_partitions() if each.leader != each.replicas[0])
+            yield from (
+                each.key for each in state.cluster.all_partitions() if each.leader != each.replicas[0]
+            )
 
 
 async def refresh_isrs(store: ZkStore, state: State, event: AnyEvent) -> PartitionsStored | None:
@@ -324,4 +328,4 @@ async def refresh_isrs(store: ZkStore, state: State, event: AnyEvent) -> Partiti
 
 
 def _hosted(state: State, broker: int) -> Iterator[TopicPartition]:
-    return (each.key for each in state.all_partitions() if broker in each.replicas)
+    return (each.key for each in state.cluster.all_partitions() if broker in each.replicas)

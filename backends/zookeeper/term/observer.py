@@ -164,10 +164,10 @@ class Observer:
             with self._rejections.skip_invalid(paths.topic(name), znode.mzxid):
                 cache.observe_topic(name, complete_topic(znode.data), znode.version)
         stored = cache.topics.get(name)
-        added = stored and cache.added(name, len(self._state.partitions.get(name, ())))
+        added = stored and cache.added(name, len(self._state.cluster.partitions.get(name, ())))
         if not stored or not added:
             return
-        if name in self._state.reassigning:
+        if name in self._state.orders.reassigning:
             # As in Kafka, partitions are not added to a topic that is being reassigned.
             new = counted(len(added), "new partition")
             log.info("topic %s gets %s when its reassignments have ended", name, new)
@@ -197,7 +197,7 @@ class Observer:
 
         A topic that the controller has created is not read: its own commit fills the cache.
         """
-        if name in self._state.topics:
+        if name in self._state.cluster.topics:
             return
         self.refused.add(name)
         stored = await read_new_topic(self._tree, name)
@@ -212,7 +212,7 @@ class Observer:
 
     def release_delayed(self) -> None:
         """Read topics with delayed partitions again whose reassignments have ended."""
-        for name in self._delayed - self._state.reassigning.keys():
+        for name in self._delayed - self._state.orders.reassigning.keys():
             self._delayed.discard(name)
             self.watch_loop.schedule(paths.topic(name))
 
@@ -230,7 +230,7 @@ class Observer:
 
         It has no partitions, so the controller cannot delete it.
         """
-        if name not in self._unplaced or name in self._state.topics:
+        if name not in self._unplaced or name in self._state.cluster.topics:
             return []
         candidates = (paths.config(f"topics/{name}"), paths.topic(name))
         return [path for path in candidates if await self._tree.get(path)]

@@ -209,7 +209,7 @@ class ActiveTerm:
         return assembly, served
 
     def _keep_late_rows(self, state: State) -> None:
-        self._context.presence.earlier_late_rows += state.late_rows
+        self._context.presence.earlier_late_rows += state.gateway.late_rows
 
     def _write(self, row: BatchRecord) -> None:
         """Write a row that nobody waits for. A failure ends the term anyway."""

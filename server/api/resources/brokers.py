@@ -150,10 +150,10 @@ def _number(call: Call) -> int:
 
 
 def _row(call: Call, number: int) -> Broker:
-    registered = call.state.brokers.get(number)
+    registered = call.state.cluster.brokers.get(number)
     return Broker(
         id=number,
-        live=number in call.state.live,
+        live=number in call.state.cluster.live,
         host="" if registered is None else registered.host,
         port=0 if registered is None else registered.port,
         rack=None if registered is None else registered.rack,

@@ -214,9 +214,9 @@ async def submit_entries(
 async def jobs(call: Call, page: Page) -> Jobs:
     """List the jobs, newest first."""
     state = call.state
-    numbers = sorted(state.jobs, reverse=True)
+    numbers = sorted(state.orders.jobs, reverse=True)
     listed = numbers[page.offset : page.offset + page.limit]
-    return Jobs(len(numbers), await job_rows(call, [state.jobs[number] for number in listed]))
+    return Jobs(len(numbers), await job_rows(call, [state.orders.jobs[number] for number in listed]))
 
 
 async def job(call: Call, page: PartsPage) -> JobDetail:
@@ -316,13 +316,13 @@ def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterRe
 
 
 def _partitions_of(state: State, number: int) -> int:
-    job = state.jobs.get(number)
+    job = state.orders.jobs.get(number)
     return 0 if job is None else job.total
 
 
 def _job(call: Call) -> cluster.Job:
     number = call.number("job")
-    found = call.state.jobs.get(number)
+    found = call.state.orders.jobs.get(number)
     if found is None:
         raise HttpError(404, f"There is no job {number}; `reassignd jobs` lists them.")
     return found
@@ -334,7 +334,7 @@ def _skipped(reply: RollBackReply) -> Iterator[Skipped]:
 
 
 def _bytes(call: Call, row: RollbackRow) -> int:
-    partition = call.state.partition(*row.key)
+    partition = call.state.cluster.partition(*row.key)
     size = call.services.sizes.size(row.key)
     return 0 if partition is None or size is None else size * len(without(row.replicas, partition.current))
 

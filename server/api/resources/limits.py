@@ -156,11 +156,11 @@ _TYPES: dict[ConfigType, tuple[tuple[type, ...], str]] = {
 async def limits(call: Call) -> Limits:
     """Return the limits in force, and how much of each is used."""
     state = call.state
-    rate = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
+    rate = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
     throttle = Limit("throttle", THROTTLE, None if rate is None else int(rate), None, origin(state, THROTTLE))
     loads = [BrokerLoad(*load) for load in broker_loads(state)]
     reviews = call.services.reviews
-    pace = None if state.pace is None else state.pace.text
+    pace = None if state.pace.settings is None else state.pace.settings.text
     answer = Limits(
         [*limit_rows(state), throttle],
         loads,
@@ -188,9 +188,9 @@ async def preview(call: Call) -> LimitPreview:
     changes = await call.read_body(_read, MAX_SMALL_BODY)
     state = call.state
     configs = {change.config: change.value for change in changes}
-    before = state.cluster_configs
+    before = state.settings.cluster_configs
     after = {name: value for name, value in {**before, **configs}.items() if value is not None}
-    after = {**state.static_configs, **after}
+    after = {**state.settings.static_configs, **after}
     effect = preview_limits(state, after)
     rates = [None if (rate := each.get(THROTTLE)) is None else int(rate) for each in (before, after)]
     new = limits_of(after).by_letter()
@@ -224,9 +224,9 @@ def limit_rows(state: State) -> list[Limit]:
 
 def origin(state: State, config: str) -> Literal["settings", "dynamic"] | None:
     """Return where the value of a cluster-wide config comes from; None if it has none."""
-    if state.dynamic_config(ResourceType.BROKER, CLUSTER_DEFAULT, config) is not None:
+    if state.settings.dynamic_config(ResourceType.BROKER, CLUSTER_DEFAULT, config) is not None:
         return "dynamic"
-    return "settings" if config in state.static_configs else None
+    return "settings" if config in state.settings.static_configs else None
 
 
 def _read(value: object) -> list[ConfigChange]:

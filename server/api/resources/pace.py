@@ -82,18 +82,18 @@ class PaceQuery(Struct):
 
 async def pace(call: Call, query: PaceQuery) -> Pace:
     """Return the state of pace and its history."""
-    samples = [_sample(each) for each in call.state.pace_history.samples(query.since)]
+    samples = [_sample(each) for each in call.state.pace.history.samples(query.since)]
     return Pace(pace_state(call.state), samples)
 
 
 def pace_state(state: State) -> PaceState:
     """Return what pace does now."""
-    if state.pace is None:
+    if state.pace.settings is None:
         return PaceState("off", None, None, False, None, [])
-    following = state.pacer
+    following = state.pace.pacer
     return PaceState(
         "auto",
-        state.pace.text,
+        state.pace.settings.text,
         following.source.value,
         following.comparing,
         following.problem or None,

@@ -39,10 +39,10 @@ async def placement(call: Call) -> Placement:
     """Return the brokers, and the excluded ones of them."""
     state = call.state
     brokers = [
-        PlacementBroker(number, broker.rack, number in state.live)
-        for number, broker in sorted(state.brokers.items())
+        PlacementBroker(number, broker.rack, number in state.cluster.live)
+        for number, broker in sorted(state.cluster.brokers.items())
     ]
-    return Placement(sorted(state.excluded_brokers), brokers)
+    return Placement(sorted(state.settings.excluded_brokers), brokers)
 
 
 async def change(call: Call) -> Placement:
@@ -54,7 +54,7 @@ async def change(call: Call) -> Placement:
     if state.mode.is_gateway:
         raise HttpError(409, "Kafka places new partitions in this cluster: brokers cannot be excluded here.")
     for broker in body.exclude:
-        if broker not in state.brokers:
+        if broker not in state.cluster.brokers:
             raise HttpError(404, f"There is no broker {broker}.")
     if both := sorted({*body.exclude} & {*body.allow}):
         raise HttpError(400, f"broker {both[0]} is in both lists")

@@ -56,7 +56,7 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
     if not goals:
         raise HttpError(400, "no goal: give at least one of drain, add, balance, rf, racks and leaders")
     await call.refresh()
-    partitions = sum(map(len, call.state.partitions.values()))
+    partitions = sum(map(len, call.state.cluster.partitions.values()))
     rate = _rate(call, store)
     request = {
         "goals": goals,
@@ -112,7 +112,10 @@ async def execute(call: Call, options: JobOptions) -> Response:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         await call.refresh()
         entries = await call.off_loop.run(_checked, state, kept)
-        exclude, allow = kept.drain - state.excluded_brokers, kept.add & state.excluded_brokers
+        exclude, allow = (
+            kept.drain - state.settings.excluded_brokers,
+            kept.add & state.settings.excluded_brokers,
+        )
         if state.mode.is_gateway:
             exclude = allow = frozenset()
         await alter_excluded(call, exclude, allow)
@@ -199,10 +202,10 @@ async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterat
 def _checked(state: State, kept: Kept) -> list[Entry]:
     """Return the entries of the plan. Raises HttpError if a partition is not where it was, or moves."""
     for topic, number, replicas, _ in read_plan(parse(bytes(kept.rollback))):
-        partition, key = state.partition(topic, number), TopicPartition(topic, number)
+        partition, key = state.cluster.partition(topic, number), TopicPartition(topic, number)
         if partition is None or partition.current != tuple(replicas):
             raise HttpError(409, f"{topic}-{number} has changed since the proposal; propose again.")
-        if key in state.reassignments or key in state.external or key in state.pending:
+        if key in state.orders.reassignments or key in state.gateway.external or key in state.orders.pending:
             raise HttpError(409, f"{topic}-{number} is being reassigned or queued; wait for the end.")
     entries = read_plan(parse(bytes(kept.plan)))
     check_plan(state, entries)

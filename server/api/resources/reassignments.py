@@ -99,7 +99,7 @@ NAMED = 1_000
 async def reassignments(call: Call) -> Response:
     """Return the ongoing reassignments; an empty object when there are none."""
     state = call.state
-    if not (state.reassignments or state.external or state.pending):
+    if not (state.orders.reassignments or state.gateway.external or state.orders.pending):
         return streamed(Reassignments())
     return streamed(Reassignments(1, []), _rows(state))
 
@@ -143,11 +143,11 @@ def _destinations(state: State, reply: AlterReply) -> Iterator[PlacedPartition |
     """Yield the replicas that each cancelled partition returns to, or already has; None for refused ones."""
     for topic, rows in reply.topics:
         for number, outcome in rows:
-            partition = state.partition(topic, number) if outcome.ok else None
+            partition = state.cluster.partition(topic, number) if outcome.ok else None
             if partition is None:
                 yield None
             else:
-                rollback = state.reassignments.get(partition.key)
+                rollback = state.orders.reassignments.get(partition.key)
                 replicas = partition.current if rollback is None else rollback.target
                 yield PlacedPartition(topic, number, replicas)
 
@@ -160,7 +160,7 @@ async def _targets(call: Call, body: Cancel, partitions: list[AlterTopic]) -> li
         return partitions
     if body.job is UNSET:
         return None
-    if body.job not in call.state.jobs:
+    if body.job not in call.state.orders.jobs:
         raise HttpError(404, f"There is no job {body.job}; `reassignd jobs` lists them.")
     of_job = await call.collect(_partitions_of(call.state, body.job))
     return await call.compute(len(of_job), _cancels, of_job)
@@ -182,9 +182,9 @@ def _read(value: object) -> tuple[Cancel, list[AlterTopic]]:
 
 def _partitions_of(state: State, job: int) -> Iterator[TopicPartition | None]:
     """Yield the partitions of the job that are reassigned or queued; None for those of other jobs."""
-    for reassignment in list(state.reassignments.values()):
+    for reassignment in list(state.orders.reassignments.values()):
         yield reassignment.key if reassignment.job == job else None
-    for pending in list(state.pending.values()):
+    for pending in list(state.orders.pending.values()):
         yield pending.key if pending.job == job else None
 
 

@@ -157,7 +157,7 @@ async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:
 
 def _is_under_way(state: State, entry: Entry) -> bool:
     key = TopicPartition(entry.topic, entry.partition)
-    return key in state.reassignments or key in state.pending or key in state.external
+    return key in state.orders.reassignments or key in state.orders.pending or key in state.gateway.external
 
 
 def _broker(row: dict[str, Any]) -> dict[str, Any]:

@@ -63,8 +63,8 @@ class ScheduleChange(Struct, forbid_unknown_fields=True):
 async def schedule(call: Call) -> Schedule:
     """Return the schedule, and what it permits now."""
     state = call.state
-    text = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, SCHEDULE)
-    return _shown(text, state.schedule, state.opening)
+    text = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, SCHEDULE)
+    return _shown(text, state.settings.schedule, state.settings.opening)
 
 
 async def change(call: Call) -> Schedule:

@@ -70,12 +70,12 @@ def rows(
 ) -> Iterator[SnapshotCluster | SnapshotBroker | SnapshotPartition]:
     """Yield the rows. The state may change in between."""
     yield SnapshotCluster(cluster_id)
-    for number, broker in sorted(state.brokers.items()):
-        live = number in state.live
+    for number, broker in sorted(state.cluster.brokers.items()):
+        live = number in state.cluster.live
         yield SnapshotBroker(number, broker.rack, live, broker.host, broker.port, _disk_bytes(state, number))
-    for topic, partitions in list(state.partitions.items()):
+    for topic, partitions in list(state.cluster.partitions.items()):
         for partition in list(partitions):
-            if topic in state.topics:
+            if topic in state.cluster.topics:
                 yield _row(state, partition, sizes.size(partition.key))
 
 
@@ -84,7 +84,7 @@ def _disk_bytes(state: State, broker: int) -> int | None:
 
     Brokers report them since Kafka 3.3 (KIP-827).
     """
-    disks = state.disks.get(broker, ())
+    disks = state.cluster.disks.get(broker, ())
     return sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
 
 
@@ -97,20 +97,20 @@ def _row(state: State, partition: Partition, size: int | None) -> SnapshotPartit
         isr=[broker for broker in partition.isr if broker in current],
         leader=partition.leader,
         bytes=size,
-        min_isr=state.min_isr(partition.topic),
+        min_isr=state.settings.min_isr(partition.topic),
         target=_target(state, partition),
     )
 
 
 def _target(state: State, partition: Partition) -> Replicas | None:
     key = partition.key
-    if state.topics[partition.topic].deleting:
+    if state.cluster.topics[partition.topic].deleting:
         return ()
-    if (pending := state.pending.get(key)) is not None:
+    if (pending := state.orders.pending.get(key)) is not None:
         return pending.target
-    if (reassignment := state.reassignments.get(key)) is not None:
+    if (reassignment := state.orders.reassignments.get(key)) is not None:
         return reassignment.target
-    if key in state.external:
+    if key in state.gateway.external:
         return tuple(broker for broker in partition.replicas if broker not in partition.removing)
     return None
 

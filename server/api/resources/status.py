@@ -196,13 +196,17 @@ async def status(call: Call) -> Status:
     """Return the state of the server and the cluster."""
     state = call.state
     reasons = (await tally(call)).all_reasons()
-    open_jobs = [job for number in sorted(state.open)[:JOBS] if (job := state.jobs.get(number)) is not None]
+    open_jobs = [
+        job
+        for number in sorted(state.orders.open)[:JOBS]
+        if (job := state.orders.jobs.get(number)) is not None
+    ]
     rows = await job_rows(call, open_jobs)
     brokers = _broker_counts(call)
     return Status(
         version=call.services.version,
         cluster_id=call.services.cluster_id(),
-        paused=state.paused,
+        paused=state.orders.paused,
         brokers=brokers,
         partitions=_partition_counts(call),
         health=_health(state, brokers),
@@ -214,8 +218,10 @@ async def status(call: Call) -> Status:
         limits=limit_rows(state),
         throttle=_throttle(state),
         pace=pace_state(state),
-        schedule=None if state.schedule is None else state_of(state.schedule, state.opening),
-        cancel_mode="stop" if state.cancel_stops else "rollback",
+        schedule=None
+        if state.settings.schedule is None
+        else state_of(state.settings.schedule, state.settings.opening),
+        cancel_mode="stop" if state.settings.cancel_stops else "rollback",
         spark=call.services.spark(),
     )
 
@@ -237,8 +243,8 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
 
 
 def _broker_counts(call: Call) -> BrokerCounts:
-    brokers, live = call.state.brokers, call.state.live
-    excluded = None if call.state.mode.is_gateway else sorted(call.state.excluded_brokers)
+    brokers, live = call.state.cluster.brokers, call.state.cluster.live
+    excluded = None if call.state.mode.is_gateway else sorted(call.state.settings.excluded_brokers)
     hidden = sorted(call.services.hidden_brokers())
     offline, missing = offline_brokers(call.state), missing_brokers(call.state)
     idle = [broker for broker in offline if broker not in missing]
@@ -259,7 +265,7 @@ def problems(state: State, brokers: BrokerCounts) -> list[str]:
         (found.under_replicated, "under-replicated"),
     )
     return [
-        *([state.unreachable] if state.unreachable else []),
+        *([state.gateway.unreachable] if state.gateway.unreachable else []),
         *_first(missing_brokers(state), "broker {} is offline", "{} are offline in total"),
         *(f"{counted(number, 'partition')} {how}" for number, how in partitions if number),
         *_first(
@@ -277,20 +283,20 @@ def _first(brokers: Sequence[int], one: str, all_: str) -> list[str]:
 
 
 def _health(state: State, brokers: BrokerCounts) -> ClusterHealth:
-    unseen_since = state.unreachable_since_ms if state.unreachable else None
+    unseen_since = state.gateway.unreachable_since_ms if state.gateway.unreachable else None
     return ClusterHealth(
         problems(state, brokers),
-        state.health_problem or None,
+        state.gateway.health_problem or None,
         state.backlog.usage.held,
         unseen_since,
     )
 
 
 def _throttle(state: State) -> Throttle:
-    unlisted = sum(state.unlisted.values())
+    unlisted = sum(state.throttle.unlisted.values())
     source = throttle_source(state) or None
     others = by_rate(rates_of_others(state))
-    return Throttle(throttle_rate(state), source, len(state.leases), unlisted, others)
+    return Throttle(throttle_rate(state), source, len(state.throttle.leases), unlisted, others)
 
 
 def _incoming(call: Call) -> list[Incoming]:

@@ -44,7 +44,7 @@ class ThroughputQuery(Struct, forbid_unknown_fields=True):
 async def throughput(call: Call, query: ThroughputQuery) -> Throughput:
     """Return the samples of all registered brokers, and of others that took part."""
     samples = call.services.progress.throughput.samples(query.since)
-    brokers = set(call.state.brokers).union(*(each.incoming | each.outgoing for each in samples))
+    brokers = set(call.state.cluster.brokers).union(*(each.incoming | each.outgoing for each in samples))
     rows = [
         BrokerThroughput(
             broker,

@@ -49,18 +49,20 @@ def forecast_rate(state: State, progress: Progress, unthrottled: int) -> Forecas
     """
     throttle = throttle_rate(state)
     now = max((each.rate for each in progress.to_brokers().values() if each.rate), default=None)
-    if state.pace is not None and (paced := now or _paced_lately(state, progress)):
+    if state.pace.settings is not None and (paced := now or _paced_lately(state, progress)):
         return ForecastRate(paced if throttle is None else min(paced, throttle), RateOrigin.PACED)
     if throttle is not None:
         return ForecastRate(throttle, RateOrigin.THROTTLE)
     if now is not None:
         return ForecastRate(now, RateOrigin.MEASURED)
-    return ForecastRate(unthrottled, RateOrigin.ASSUMED if state.pace is None else RateOrigin.UNPACED)
+    return ForecastRate(
+        unthrottled, RateOrigin.ASSUMED if state.pace.settings is None else RateOrigin.UNPACED
+    )
 
 
 def _paced_lately(state: State, progress: Progress) -> int | None:
     """Return the mean rate of the fastest broker while pace was on, in the last half hour at most."""
-    followed = state.pace_history.samples()
+    followed = state.pace.history.samples()
     return fastest(progress.throughput.samples(followed[0].time_ms)) if followed else None
 
 
@@ -79,9 +81,9 @@ def scheduled_seconds(state: State, size: float, rate: int, unscheduled: float) 
 
     Without a schedule it is `unscheduled`. None: longer than 90 days, or never.
     """
-    if state.schedule is None:
+    if state.settings.schedule is None:
         return unscheduled
-    return seconds_until_done(state.schedule, wall_clock(), size, rate)
+    return seconds_until_done(state.settings.schedule, wall_clock(), size, rate)
 
 
 MAX_OPEN = 4

@@ -105,7 +105,7 @@ def _selected(state: State, refs: Iterator[PartRef | None], page: PartsPage) -> 
 
 def _replicas(state: State, ref: PartRef) -> cluster.Replicas:
     """Return the replicas of the partition: now, originally, and in the target."""
-    partition, record = state.partition(*ref.key), ref.record
+    partition, record = state.cluster.partition(*ref.key), ref.record
     now = () if partition is None else partition.replicas
     return now + record.target + (() if isinstance(record, Pending) else record.original)
 
@@ -137,7 +137,7 @@ def _bytes_of_ref(call: Call, ref: PartRef) -> int:
 def _row(call: Call, part: views.Part) -> Part:
     topic, number, state, replicas, target, original, step, reason = part
     key = TopicPartition(topic, number)
-    partition = call.state.partition(*key)
+    partition = call.state.cluster.partition(*key)
     if state is PartState.MOVING:
         reason = call.services.progress.stalled.get(key, "")
     return Part(
@@ -163,7 +163,7 @@ def _bytes(call: Call, part: views.Part) -> int | None:
 def _copied(call: Call, part: views.Part) -> int | None:
     """Return the bytes of the added replicas that are complete, and what the others have received."""
     key = TopicPartition(part.topic, part.partition)
-    size, partition = call.services.sizes.size(key), call.state.partition(*key)
+    size, partition = call.services.sizes.size(key), call.state.cluster.partition(*key)
     if size is None or partition is None:
         return None
     adding = partition.adding if part.state is PartState.MOVING else ()

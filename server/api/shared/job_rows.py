@@ -91,7 +91,7 @@ async def job_rows(call: Call, jobs: Iterable[cluster.Job]) -> list[Job]:
     """Return the jobs as the API shows them."""
     counts = await tally(call)
     rollbacks: dict[int, list[cluster.Job]] = {}
-    for job in call.state.jobs.values():
+    for job in call.state.orders.jobs.values():
         rollbacks.setdefault(job.undoes, []).append(job)
     rows = []
     for job in jobs:
@@ -118,7 +118,7 @@ async def _undone(call: Call, job: cluster.Job, rollbacks: Mapping[int, Sequence
 
 
 def _job_row(call: Call, job: cluster.Job, counts: Tally, endings: dict[str, int]) -> Job:
-    left = call.state.open.get(job.id, 0)
+    left = call.state.orders.open.get(job.id, 0)
     moving = min(left, counts.moving[job.id])
     waiting = min(left - moving, counts.waiting[job.id])
     runs = views.job_state(job) is views.JobState.RUNNING

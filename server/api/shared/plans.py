@@ -38,7 +38,7 @@ async def checked(call: Call, entries: Sequence[Entry]) -> None:
 
 
 def _unknown_topics(state: State, entries: Sequence[Entry]) -> set[str]:
-    return {topic for topic, number, *_ in entries if state.partition(topic, number) is None}
+    return {topic for topic, number, *_ in entries if state.cluster.partition(topic, number) is None}
 
 
 def check_plan(state: State, entries: Sequence[Entry]) -> None:
@@ -58,12 +58,12 @@ def _refused(entry: Entry, number: int, message: str | None, hint: Callable[[str
 
 def topic_hint(state: State, name: str) -> str:
     """Return ` Did you mean orders?` if an unknown topic has a name similar to another one's, else ''."""
-    if name in state.topics:
+    if name in state.cluster.topics:
         return ""
     ends = {name[:1].lower(), name[-1:].lower()}
     candidates = (
         each
-        for each in state.topics
+        for each in state.cluster.topics
         if abs(len(each) - len(name)) <= LENGTHS and not ends.isdisjoint({each[0].lower(), each[-1].lower()})
     )
     similar = get_close_matches(name, islice(candidates, COMPARED), 1)
@@ -103,7 +103,7 @@ def originals(state: State, entries: Sequence[Entry]) -> Assignment:
     assignment = []
     for topic, number, *_ in entries:
         key = TopicPartition(topic, number)
-        wanted, partition = state.reassignments.get(key), state.partition(topic, number)
+        wanted, partition = state.orders.reassignments.get(key), state.cluster.partition(topic, number)
         if wanted is not None:
             assignment.append((key, wanted.original))
         elif partition is not None:

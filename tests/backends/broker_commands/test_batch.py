@@ -150,5 +150,5 @@ def test_a_topic_may_be_deleted_while_a_snapshot_is_sent() -> None:
     )
     requests = ClusterSnapshot().requests(Header(1, 7, 1), controller.state)
     next(requests)
-    controller.state.partitions["foo"].clear()
+    controller.state.cluster.partitions["foo"].clear()
     assert [len(list(rows(request))) for request in requests] == [0, 0]

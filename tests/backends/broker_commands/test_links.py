@@ -462,7 +462,7 @@ class Changes:
     def change(self, name: str, replicas: Sequence[int] | None) -> list[Publish | DropReplica]:
         """Give the partition these replicas, creating its topic if necessary, or delete the topic."""
         state = self.controller.state
-        now = state.partition(*key(name))
+        now = state.cluster.partition(*key(name))
         if replicas is None:
             if now is None:
                 return []
@@ -503,7 +503,7 @@ def test_a_broker_gets_the_final_state_after_any_missed_changes(
             waiting.add(batch_of(effect))
     while waiting:
         broker.handle(waiting.take(), changes.controller)
-    partitions = list(changes.controller.state.all_partitions())
+    partitions = list(changes.controller.state.cluster.all_partitions())
     assert {k: epoch for k, (epoch, _) in broker.logs.items()} == {
         p.key: p.leader_epoch for p in partitions if BROKER in p.replicas
     }

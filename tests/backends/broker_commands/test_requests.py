@@ -24,7 +24,7 @@ FOO = partition("foo-0", [4, 1, 2], isr=(1, 2), leader=1, adding=(4,), removing=
 @pytest.fixture
 def controller() -> InMemoryController:
     controller = InMemoryController(live=[1, 2, 3]).with_partitions(FOO)
-    controller.state.controller_epoch = 9
+    controller.state.cluster.controller_epoch = 9
     return controller
 
 
@@ -51,7 +51,7 @@ def test_leaders_that_live_are_named_with_their_addresses(controller: InMemoryCo
         HEADER, controller.state, [LeaderAndIsrRow(state, new=False) for state in states]
     )
     assert [(leader.broker_id, leader.port) for leader in request.live_leaders] == [
-        (1, controller.state.brokers[1].port)
+        (1, controller.state.cluster.brokers[1].port)
     ]
 
 

@@ -51,7 +51,7 @@ class BrokerRig:
             self.broker, lambda k, f: self.caught_up_again.append((k, f)), no_connection, ManualClock()
         )
         self.state = InMemoryController().state
-        self.state.controller_epoch = 5
+        self.state.cluster.controller_epoch = 5
         self.start_session(epoch=7)
 
     def start_session(self, epoch: int) -> None:

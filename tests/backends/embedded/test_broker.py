@@ -19,7 +19,7 @@ def rig() -> BrokerRig:
 
 def test_requests_of_an_older_controller_are_rejected(rig: BrokerRig) -> None:
     rig.update_metadata()
-    rig.state.controller_epoch = 4
+    rig.state.cluster.controller_epoch = 4
     assert (
         rig.leader_and_isr(LED).error_code,
         rig.update_metadata(),
@@ -127,7 +127,7 @@ def test_update_metadata_contains_the_controllers_address(rig: BrokerRig) -> Non
     with pytest.raises(ConnectionError, match="not known"):
         _ = rig.broker.controller
     rig.update_metadata()
-    assert rig.broker.controller == ("localhost", rig.state.brokers[1].port)
+    assert rig.broker.controller == ("localhost", rig.state.cluster.brokers[1].port)
 
 
 def test_a_controller_without_an_address_is_ignored(rig: BrokerRig) -> None:

@@ -44,11 +44,12 @@ async def configure(
 
 
 async def test_brokers_register_with_their_racks_and_epochs(harness: EmbeddedHarness) -> None:
-    assert {broker.id: broker.rack for broker in harness.state.brokers.values()} == {
+    assert {broker.id: broker.rack for broker in harness.state.cluster.brokers.values()} == {
         1: "rack-a", 2: "rack-b", 3: "rack-c", 4: "rack-a", 5: "rack-b", 6: "rack-c",
     }  # fmt: skip
     assert all(
-        harness.cluster.brokers[id_].epoch == known.epoch for id_, known in harness.state.brokers.items()
+        harness.cluster.brokers[id_].epoch == known.epoch
+        for id_, known in harness.state.cluster.brokers.items()
     )
 
 

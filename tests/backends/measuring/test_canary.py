@@ -100,7 +100,7 @@ async def test_brokers_are_measured_often_in_a_comparison_in_which_nothing_moves
     async def look() -> None:
         await brokers.clock.advance(LEARN_SECONDS)
         brokers.canary.take()
-        monkeypatch.setattr(type(brokers.controller.state.pacer), "comparing", True)
+        monkeypatch.setattr(type(brokers.controller.state.pace.pacer), "comparing", True)
         await brokers.clock.advance(10.0)
 
     await during(brokers, look)
@@ -262,8 +262,8 @@ async def test_without_any_answer_nothing_is_measured(brokers: Brokers) -> None:
 
 async def test_a_deleted_topic_is_named_and_created_again(brokers: Brokers) -> None:
     assert not brokers.canary.take().problem
-    brokers.controller.state.partitions.pop(TOPIC)
-    brokers.controller.state.topics.pop(TOPIC)
+    brokers.controller.state.cluster.partitions.pop(TOPIC)
+    brokers.controller.state.cluster.topics.pop(TOPIC)
     await during(brokers, lambda: brokers.clock.advance(1.0))
     assert brokers.created == [(TOPIC, [1, 2, 3])]
     expected = f"the canary topic {TOPIC} is missing; pace follows round trips of requests"

@@ -103,7 +103,7 @@ def test_in_a_short_time_the_last_flows_stay() -> None:
 
 def test_in_a_large_cluster_it_is_not_known_who_produces() -> None:
     sizes = Sizes()
-    rows = sizes.controller.state.partitions["bar"]
+    rows = sizes.controller.state.cluster.partitions["bar"]
     rows.extend([rows[0]] * MOST_KNOWN)
     sizes.look()
     flows = sizes.look(QUIET_SECONDS + 1)
@@ -116,5 +116,5 @@ def test_unknown_sizes_and_deleted_partitions_are_left_out() -> None:
     sizes.sizes.clear()
     sizes.received.clear()
     assert sizes.look() == Flows({}, None)
-    del sizes.controller.state.partitions["foo"]
+    del sizes.controller.state.cluster.partitions["foo"]
     assert sizes.look() == Flows({}, None)

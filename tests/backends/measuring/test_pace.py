@@ -61,7 +61,7 @@ async def test_while_pace_is_on_a_reading_is_submitted_each_second() -> None:
     assert rig.running
     assert [reading.at for reading in rig.readings] == [1.0, 2.0, 3.0]
     assert rig.readings[0].probes == [Probe(1, (2,), [4.0])]
-    assert rig.controller.state.pacer.problem == "a problem"
+    assert rig.controller.state.pace.pacer.problem == "a problem"
     await cancel(task)
 
 

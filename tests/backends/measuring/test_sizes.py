@@ -31,7 +31,7 @@ from controller.model.cluster import (
 )
 from controller.model.configs import STEP_TIMEOUT
 from controller.modes import EMBEDDED
-from controller.state.gateway import Disk
+from controller.state.cluster import Disk
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import (
@@ -55,7 +55,7 @@ class Rig:
             State(mode=EMBEDDED),
         )
         self.client.answers[DescribeLogDirsRequest] = self._describe
-        self.state.live.update((1, 2, 3))
+        self.state.cluster.live.update((1, 2, 3))
         self.held: dict[tuple[int, str], int] = {}
         self.dead: set[int] = set()
         self.cordoned: list[str] = []
@@ -66,7 +66,7 @@ class Rig:
 
     def having(self, name: str, *, adding: Replicas = (), wanted: bool = True) -> None:
         topic, number = key(name)
-        if topic not in self.state.topics:
+        if topic not in self.state.cluster.topics:
             self.state.put(Topic(topic, topic.encode().ljust(16)))
         self.state.put(Partition(topic, number, (1, *adding), (1,), 1, adding=adding))
         if wanted:
@@ -114,7 +114,7 @@ async def test_sizes_are_from_leaders_and_disks_have_their_number_of_replicas(ri
     assert rig.events == [Measured({key("foo-0"): 50}, disks)]
     assert rig.sizes.arrived(key("foo-0"), 3) == 20
     assert rig.sizes.received(key("foo-0")) == Received(20, 0)
-    rig.state.sizes.update(rig.events[0].sizes)
+    rig.state.cluster.sizes.update(rig.events[0].sizes)
     assert rig.sizes.size(key("foo-0")) == 50
     assert rig.sizes.size(key("foo-1")) is None
 
@@ -139,7 +139,7 @@ async def test_partitions_in_flight_are_measured_more_often_than_all(rig: Rig) -
 
 async def test_a_new_job_is_measured_immediately(rig: Rig) -> None:
     await rig.sizes.measure()
-    rig.state.last_job = 1
+    rig.state.orders.last_job = 1
     await rig.sizes.measure()
     assert rig.asked() == [None, None]
 
@@ -225,7 +225,7 @@ async def test_the_age_of_a_measurement_is_that_of_the_oldest_live_broker(rig: R
     await rig.clock.advance(5)
     await rig.sizes.measure()
     assert rig.sizes.received(key("foo-0")) == Received(20, 0)
-    rig.state.live.discard(3)
+    rig.state.cluster.live.discard(3)
     assert rig.sizes.received(key("foo-0")) == Received(20, 5)
 
 
@@ -281,7 +281,7 @@ async def test_unknown_sizes_are_requested_from_leaders(rig: Rig) -> None:
     for name in ("foo-0", "foo-1", "bar-0"):
         rig.having(name)
     rig.held.update({(1, "foo-0"): 50, (1, "foo-1"): 60})
-    rig.state.sizes[key("foo-0")] = 50
+    rig.state.cluster.sizes[key("foo-0")] = 50
     await rig.sizes.learn(["foo", "never"])
     assert rig.asked() == [{"foo": (1,)}]
     assert rig.events == [Measured({key("foo-1"): 60}, {})]
@@ -289,7 +289,7 @@ async def test_unknown_sizes_are_requested_from_leaders(rig: Rig) -> None:
 
 async def test_known_sizes_are_not_requested_again(rig: Rig) -> None:
     rig.having("foo-0")
-    rig.state.sizes[key("foo-0")] = 0
+    rig.state.cluster.sizes[key("foo-0")] = 0
     await rig.sizes.learn(["foo"])
     assert (rig.asked(), rig.events) == ([], [])
 

@@ -79,7 +79,7 @@ class GatewayHarness(Harness):
         again.store.hold(after=commits)
         for action in self._history:
             await action(again)
-        await again.until(lambda: again.commits == commits or not again.state.reassignments)
+        await again.until(lambda: again.commits == commits or not again.state.orders.reassignments)
         return await again.restarted()
 
     async def do(self, event: Event[Reply]) -> Reply:
@@ -105,8 +105,8 @@ class GatewayHarness(Harness):
 
     def _is_polled(self, topic: str) -> bool:
         ours, theirs = self.state, self.inner.state
-        same = ours.topics.get(topic) == theirs.topics[topic]
-        return same and len(ours.partitions[topic]) == len(theirs.partitions[topic])
+        same = ours.cluster.topics.get(topic) == theirs.cluster.topics[topic]
+        return same and len(ours.cluster.partitions[topic]) == len(theirs.cluster.partitions[topic])
 
     async def delete(self, *topics: str) -> None:
         await self.inner.delete(*topics)

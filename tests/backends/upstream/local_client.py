@@ -74,7 +74,7 @@ class LocalClient:
         if not isinstance(request, AlterPartitionReassignmentsRequest):
             return {}
         taken_back = [
-            self._inner.state.partition(topic.name, row.partition_index)
+            self._inner.state.cluster.partition(topic.name, row.partition_index)
             for topic in request.topics or ()
             for row in topic.partitions or ()
             if row.replicas is None

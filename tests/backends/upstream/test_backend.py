@@ -51,20 +51,20 @@ async def test_the_start_waits_for_an_upstream_that_cannot_be_reached_and_says_s
     reach, harness.client.before = harness.client.before, failing(UnreachableError("nobody answers on b:1"))
     starting = asyncio.create_task(harness.upstream.start(said.append))
     await harness.advance(2 * RETRY_SECONDS)
-    assert harness.state.unreachable == "nobody answers on b:1"
+    assert harness.state.gateway.unreachable == "nobody answers on b:1"
     assert said == ["waiting for the upstream: nobody answers on b:1"]
     harness.client.before = reach
     await harness.advance(RETRY_SECONDS)
     await starting
-    assert set(harness.state.live) == set(range(1, 7))
+    assert set(harness.state.cluster.live) == set(range(1, 7))
     await harness.stop()
 
 
 async def test_sizes_are_measured_before_the_first_step_starts(inner: EmbeddedHarness) -> None:
     await inner.having({"foo-0": [1, 2]})
     harness = await GatewayHarness(inner).start()
-    assert harness.state.sizes[key("foo-0")] == inner.settings.partition_bytes
-    assert set(harness.state.disks) == set(range(1, 7))
+    assert harness.state.cluster.sizes[key("foo-0")] == inner.settings.partition_bytes
+    assert set(harness.state.cluster.disks) == set(range(1, 7))
     await harness.stop()
 
 
@@ -79,7 +79,7 @@ async def test_the_start_ends_when_credentials_are_refused(inner: EmbeddedHarnes
 async def test_an_unreachable_upstream_is_reported_until_it_answers_again(harness: GatewayHarness) -> None:
     await harness.having({"foo-0": [1, 2]})
     reach, harness.client.before = harness.client.before, failing(UnreachableError("gone"))
-    await harness.until(lambda: harness.state.unreachable == "gone")
+    await harness.until(lambda: harness.state.gateway.unreachable == "gone")
     await harness.alter({"foo-0": [3, 4]})
     assert phase_of(harness.state, key("foo-0")) is Phase.QUEUED
     harness.client.before = reach
@@ -138,7 +138,7 @@ async def test_min_isr_is_read_from_the_upstream_before_the_second_step(harness:
     await harness.configure(**{R: "1"})
     await harness.having({"foo-0": [1, 2, 3]}, min_insync_replicas="3")
     await harness.alter({"foo-0": [4, 5, 6]})
-    await harness.until(lambda: harness.state.min_isr("foo") == 3, 2)
+    await harness.until(lambda: harness.state.settings.min_isr("foo") == 3, 2)
     await harness.until_idle()
 
 
@@ -158,18 +158,20 @@ async def test_a_throttle_lasts_as_long_as_the_reassignment_even_over_a_crash(
     await harness.having({"foo-0": [1, 2]})
     await harness.configure(**{THROTTLE: "200000"})
     await harness.alter({"foo-0": [1, 3]})
-    while not harness.inner.state.partition("foo", 0).adding:  # type: ignore[union-attr]
+    while not harness.inner.state.cluster.partition("foo", 0).adding:  # type: ignore[union-attr]
         await asyncio.sleep(0.001)
         await settle()
     set_ = {
-        name: value for key, values in harness.inner.state.configs.items() for name, value in values.items()
+        name: value
+        for key, values in harness.inner.state.settings.configs.items()
+        for name, value in values.items()
     }
     assert set_["follower.replication.throttled.replicas"] == "0:3"
     assert set_["leader.replication.throttled.rate"] == "200000"
     again = await harness.restarted() if killed else harness
     assert await again.until_idle() > 3
-    await again.until(lambda: not again.state.leases, 2)
-    assert not [values for values in harness.inner.state.configs.values() if any(values.values())]
+    await again.until(lambda: not again.state.throttle.leases, 2)
+    assert not [values for values in harness.inner.state.settings.configs.values() if any(values.values())]
     if killed:
         await again.detach()
 
@@ -196,8 +198,8 @@ async def test_throttles_in_the_file_of_an_older_version_are_removed(tmp_path: P
     assert len(list(harness.store.load())) == 3
     # A crash right after the upgrade: only the records are left.
     again = await harness.restarted()
-    await again.until(lambda: not again.state.leases, 2)
-    assert inner.state.configs == {(ResourceType.TOPIC, "foo"): {LEADER_REPLICAS: "7:7"}}
+    await again.until(lambda: not again.state.throttle.leases, 2)
+    assert inner.state.settings.configs == {(ResourceType.TOPIC, "foo"): {LEADER_REPLICAS: "7:7"}}
     await again.stop()
 
 
@@ -235,9 +237,9 @@ async def test_all_orders_end_as_submitted_despite_lost_answers_delays_and_crash
         await now.advance(random.choice([0, 0.05, 0.3, 2]))
     # The undo of a lost step waits for a minute, because brokers may lag behind.
     await now.until_idle(120)
-    await now.until(lambda: not now.state.upstream_steps, 120)
+    await now.until(lambda: not now.state.gateway.steps, 120)
     for name in names:
         assert now.hosts(name) == set(now.replicas(name))
-    assert now.inner.state.reassignments == {}
+    assert now.inner.state.orders.reassignments == {}
     if now is not harness:
         await now.detach()

@@ -31,15 +31,15 @@ class Rig:
             ManualClock(),
             State(mode=EMBEDDED),
         )
-        self.state.live.update(self.upstream.brokers)
+        self.state.cluster.live.update(self.upstream.brokers)
         self.rates = BrokerRates(self.upstream, self.state, self.events.submit, self.clock)
         self.begin()
 
     def begin(self) -> None:
-        self.state.add_external(FOO)
+        self.state.gateway.add_external(FOO)
 
     def end(self) -> None:
-        self.state.discard_external(FOO)
+        self.state.gateway.discard_external(FOO)
 
     async def after(self, seconds: float) -> None:
         await self.clock.advance(seconds)
@@ -88,7 +88,7 @@ async def test_short_pauses_between_moves_cause_no_further_reads(rig: Rig) -> No
 
 async def test_a_new_job_reads_the_rates_again_after_ten_seconds(rig: Rig) -> None:
     await rig.after(0)
-    rig.state.open[1] = 1
+    rig.state.orders.open[1] = 1
     await rig.after(OFTEN_SECONDS - 1)
     assert rig.asked() == len(rig.upstream.brokers)
     await rig.after(1)
@@ -98,7 +98,7 @@ async def test_a_new_job_reads_the_rates_again_after_ten_seconds(rig: Rig) -> No
 
 async def test_the_rates_are_forgotten_after_the_moves_and_read_at_the_next(rig: Rig) -> None:
     await rig.after(0)
-    rig.state.others_rates = {2: 7}
+    rig.state.gateway.others_rates = {2: 7}
     rig.end()
     await rig.after(ENDED_SECONDS + 1)
     assert rig.events == [BrokerRatesSeen({})]

@@ -129,9 +129,9 @@ async def test_a_listed_partition_with_other_replicas_is_described(rig: Rig, wha
         rig.moves["foo-0"] = MOVE
         rig.step("foo-0", Stage.ENDED)
     elif what == "doubt":
-        rig.state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, 0)
+        rig.state.gateway.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, 0)
     else:
-        rig.state.add_external(key("foo-0"))
+        rig.state.gateway.add_external(key("foo-0"))
     await rig.poller.poll()
     assert rig.asked_topics() == [["foo"]]
 
@@ -277,7 +277,7 @@ async def test_polls_are_frequent_only_during_reassignments(rig: Rig) -> None:
     assert 5 <= await looks_in(rig, 5) <= 7
     rig.client.asked.clear()
     rig.moves["foo-0"] = MOVE
-    rig.state.add_external(key("foo-0"))
+    rig.state.gateway.add_external(key("foo-0"))
     assert 90 <= await looks_in(rig, 5) <= 101
 
 

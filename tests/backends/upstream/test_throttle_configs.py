@@ -46,7 +46,7 @@ class Rig:
         self.clock, self.state = ManualClock(), State(mode=GATEWAY)
         for broker in self.upstream.brokers:
             self.state.put(Broker(broker, "localhost", 9000 + broker, None, 0))
-            self.state.live.add(broker)
+            self.state.cluster.live.add(broker)
         self.state.apply(self.store.load())
         self.configs = ThrottleConfigs(self.upstream, self.state, self.submit, self.clock)
 
@@ -88,7 +88,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
 def assert_clean(rig: Rig) -> None:
     """Check that no config is set and that no lease is left in memory or in the store."""
     assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
-    assert rig.state.leases == {}
+    assert rig.state.throttle.leases == {}
     assert not any(isinstance(record, Lease) for record in rig.store.load())
 
 
@@ -112,7 +112,7 @@ async def test_a_lease_ends_when_its_config_is_seen_to_be_removed(rig: Rig) -> N
     Rig.throttle = NO_THROTTLE
     assert await rig.configs.reconcile() is Progress.ALTERED
     assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "", FOLLOWER_REPLICAS: ""}
-    assert len(rig.state.leases) == 6
+    assert len(rig.state.throttle.leases) == 6
     assert await rig.again().apply(NO_THROTTLE)
     assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
 
@@ -231,7 +231,7 @@ async def test_a_crash_before_the_request_leaves_no_throttle(rig: Rig) -> None:
     rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("killed")
     await rig.apply(FOO)
     again = rig.again(Configured())
-    assert again.state.leases
+    assert again.state.throttle.leases
     assert await again.apply(NO_THROTTLE)
     assert_clean(again)
 
@@ -267,7 +267,7 @@ async def test_a_deleted_topic_leaves_no_lease(rig: Rig) -> None:
     await rig.apply(FOO)
     rig.upstream.gone.add("foo")
     assert await rig.apply(NO_THROTTLE)
-    assert rig.state.leases == {}
+    assert rig.state.throttle.leases == {}
 
 
 async def test_many_topics_share_few_requests(rig: Rig) -> None:
@@ -344,7 +344,7 @@ async def test_a_failure_delays_no_step_and_is_retried(rig: Rig) -> None:
     await configs.settled()
     rig.upstream.dead.clear()
     await rig.clock.advance(RETRY_SECONDS + READ_BACK_SECONDS)
-    assert rig.state.leases == {}
+    assert rig.state.throttle.leases == {}
     assert rig.upstream.broker(1) == {}
     await cancel(running)
 
@@ -378,20 +378,20 @@ async def test_a_lagging_read_does_not_end_a_lease_early(rig: Rig, late: bool) -
     assert await rig.apply(NO_THROTTLE)
     left = {c: v for values in rig.upstream.values.values() for c, v in values.items() if v}
     assert left == {}
-    assert rig.state.leases == {}
+    assert rig.state.throttle.leases == {}
 
 
 async def test_the_rate_of_an_unlisted_broker_is_logged_once_and_not_retried(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     await rig.apply(FOO)
-    gone = rig.state.brokers[1]
-    rig.state.live.discard(1)
+    gone = rig.state.cluster.brokers[1]
+    rig.state.cluster.live.discard(1)
     rig.state.delete(Deleted(Broker, 1))
     for _ in range(2):
         assert await rig.apply(NO_THROTTLE)
     assert caplog.text.count("the throttle of broker 1 is not removed") == 1
     rig.state.put(gone)
-    rig.state.live.add(1)
+    rig.state.cluster.live.add(1)
     assert await rig.apply(NO_THROTTLE)
     assert_clean(rig)

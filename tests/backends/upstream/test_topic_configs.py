@@ -73,10 +73,10 @@ async def test_under_replicated_and_offline_topics_are_read(rig: Rig) -> None:
 async def test_a_topic_that_is_relevant_again_is_read_immediately(rig: Rig) -> None:
     rig.having("foo")
     await rig.configs.read()
-    known = rig.state.reassignments.copy()
-    rig.state.reassigning.clear()
+    known = rig.state.orders.reassignments.copy()
+    rig.state.orders.reassigning.clear()
     await rig.configs.read()
-    rig.state.reassigning.update({key.topic: 1 for key in known})
+    rig.state.orders.reassigning.update({key.topic: 1 for key in known})
     await rig.configs.read()
     assert rig.asked() == [["foo"], ["foo"]]
 

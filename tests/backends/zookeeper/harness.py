@@ -37,6 +37,7 @@ from controller.messages.event import Event
 from controller.messages.events import BrokerRegistration, BrokerStarted, BrokerStopped, ControllerStarted
 from controller.model.cluster import Partition
 from controller.modes import ZOOKEEPER
+from controller.state.cluster import ClusterState
 from controller.state.state import State
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
@@ -84,10 +85,13 @@ class ZookeeperHarness(EmbeddedHarness):
         protocol = parse_protocol(self.version)
         loaded = await load(self.tree, self.rejections, OWN_ID)
         self.zk_store = ZkStore(self.tree, term, loaded, with_topic_ids=protocol.topic_ids)
-        self.state = State(mode=ZOOKEEPER, fits_topic=fits_topic, controller_id=OWN_ID)
+        refused: set[str] = set()
+        self.state = State(ZOOKEEPER, ClusterState(OWN_ID, refused.__contains__, fits_topic))
         self.state.apply(self.zk_store.load())
         self._wire(
-            TermContext(self.tree, self.zk_store, CANDIDATE, protocol, self.rejections, plan_format=self.form)
+            TermContext(
+                self.tree, self.zk_store, CANDIDATE, protocol, self.rejections, refused, plan_format=self.form
+            )
         )
         self.driver.start(self)
         await self.cluster.start()
@@ -147,11 +151,11 @@ class ZookeeperHarness(EmbeddedHarness):
                 return epochs
             case BrokerStarted(broker):
                 epoch = await self._register(broker)
-                await self._until(lambda: broker.id in self.state.live)
+                await self._until(lambda: broker.id in self.state.cluster.live)
                 return epoch
             case BrokerStopped(number):
                 await self.tree.multi([Delete(paths.broker(number))])
-                await self._until(lambda: number not in self.state.live)
+                await self._until(lambda: number not in self.state.cluster.live)
                 return None
         return await self.zookeeper_cluster.submit(event)
 

@@ -159,7 +159,7 @@ async def test_a_corrected_topic_is_loaded_by_a_new_term(harness: ZookeeperHarne
     state = {"version": 1, "leader": 1, "leader_epoch": 3, "isr": [1], "controller_epoch": 1}
     await write_json(harness.tree, paths.state("new", 0), state)
     await settle(200)
-    assert "new" not in harness.state.topics
+    assert "new" not in harness.state.cluster.topics
     await write_json(harness.tree, paths.topic("new"), {"version": 3, "partitions": {"0": [1]}})
     await settle(200)
     assert [str(each) for each in harness.failures] == [

@@ -90,8 +90,8 @@ async def test_cancelled_partitions_are_removed_from_lists_of_throttled_replicas
     await harness.having({"bar-0": [1, 2], "bar-1": [2, 1]}, **lists)
     await write(harness, paths.REASSIGN, document(bar_0=[4, 2]))
     await write(harness, paths.CANCEL)
-    assert harness.state.config(ResourceType.TOPIC, "bar", LEADER_REPLICAS) == "1:2"
-    assert harness.state.config(ResourceType.TOPIC, "bar", FOLLOWER_REPLICAS) is None
+    assert harness.state.settings.config(ResourceType.TOPIC, "bar", LEADER_REPLICAS) == "1:2"
+    assert harness.state.settings.config(ResourceType.TOPIC, "bar", FOLLOWER_REPLICAS) is None
 
 
 async def test_a_cancel_without_a_plan_is_deleted(harness: ZookeeperHarness) -> None:
@@ -163,7 +163,7 @@ async def test_a_conflicting_reassignment_is_rolled_back_first(harness: Zookeepe
     await end(harness)
     assert harness["foo-0"].replicas == (5, 2, 3)
     assert (held(harness), held(harness, paths.QUEUE)) == (None, None)
-    endings = [each.ending.name for rows in harness.state.finished.values() for each in rows.values()]
+    endings = [each.ending.name for rows in harness.state.orders.finished.values() for each in rows.values()]
     assert endings == ["ROLLED_BACK", "DONE"]
 
 
@@ -185,7 +185,7 @@ async def test_a_queue_waits_for_another_queued_plan(harness: ZookeeperHarness) 
     await harness.do(Queue([AlterTopic("foo", [AlterRow(1, (5, 3, 1))])]))
     await write(harness, paths.QUEUE, document(foo_2=[5, 1, 2]))
     assert held(harness, paths.QUEUE) == {"foo-2": (5, 1, 2)}
-    assert harness.state.reassignments.keys() == {("foo", 0), ("foo", 1)}
+    assert harness.state.orders.reassignments.keys() == {("foo", 0), ("foo", 1)}
     await end(harness)
     assert harness.hosts("foo-2") == {1, 2, 5}
     assert held(harness, paths.QUEUE) is None

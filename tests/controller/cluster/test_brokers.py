@@ -36,14 +36,14 @@ def test_a_registering_broker_gets_a_new_epoch_and_the_full_state(
 ) -> None:
     d = controller.do(BrokerStarted(registration(7)))
     assert d.reply == 7
-    assert controller.state.brokers[7].epoch == 7
-    assert 7 in controller.state.live
+    assert controller.state.cluster.brokers[7].epoch == 7
+    assert 7 in controller.state.cluster.live
     assert BrokerJoined(7) in d.effects
 
 
 def test_a_broker_that_registers_again_outdates_its_old_epoch(controller: InMemoryController) -> None:
     assert controller.do(BrokerStarted(registration(2))).reply == 7
-    assert len(controller.state.brokers) == 6
+    assert len(controller.state.cluster.brokers) == 6
 
 
 def test_a_dead_broker_leaves_leadership_and_isr(controller: InMemoryController) -> None:
@@ -111,7 +111,7 @@ def test_a_returning_broker_starts_the_steps_that_wait_for_it() -> None:
 
 def test_a_starting_controller_fences_the_previous_one(controller: InMemoryController) -> None:
     d = controller.do(ControllerStarted([registration(1)]))
-    assert controller.state.controller_epoch == 1
+    assert controller.state.cluster.controller_epoch == 1
     assert d.reply == {1: 7}
 
 
@@ -125,7 +125,7 @@ def test_a_restart_continues_a_step_in_flight(controller: InMemoryController) ->
 
 
 def test_a_restart_starts_accepted_reassignments(controller: InMemoryController) -> None:
-    controller.state.live.discard(4)
+    controller.state.cluster.live.discard(4)
     controller.alter({"foo-0": (1, 2, 4)})
     assert controller.restart(live=range(1, 7)).replicas("foo-0") == (1, 2, 4, 3)
 
@@ -172,7 +172,7 @@ def test_a_broker_that_is_not_registered_at_the_start_is_offline_and_gets_no_new
 
 def _brokers_of_new_topic(controller: InMemoryController, name: str) -> set[int]:
     controller.do(CreateTopics([NewTopic(name, name.encode().ljust(16), 6, 2)]))
-    return {broker for created in controller.state.partitions[name] for broker in created.replicas}
+    return {broker for created in controller.state.cluster.partitions[name] for broker in created.replicas}
 
 
 def test_a_restart_loses_no_record(controller: InMemoryController) -> None:
@@ -185,7 +185,7 @@ def test_a_restart_loses_no_record(controller: InMemoryController) -> None:
 def test_a_controlled_shutdown_moves_leadership_away(controller: InMemoryController) -> None:
     assert controller.shut_down(1).reply == ShutdownReply(DONE, [])
     assert (controller["foo-0"].leader, controller["foo-0"].isr) == (2, (2, 3))
-    assert 1 in controller.state.live
+    assert 1 in controller.state.cluster.live
 
 
 def test_a_controlled_shutdown_keeps_partitions_without_another_leader() -> None:
@@ -207,7 +207,7 @@ def test_a_leader_that_waits_to_leave_never_stays_out_of_its_own_isr() -> None:
 def test_a_broker_can_register_after_a_controlled_shutdown(controller: InMemoryController) -> None:
     controller.shut_down(1)
     controller.stop(1)
-    assert controller.state.shutting_down == set()
+    assert controller.state.cluster.shutting_down == set()
     controller.start(1)
     assert controller.isr("foo-0", (2, 3, 1)).ok
 
@@ -229,7 +229,7 @@ def test_a_controlled_shutdown_of_an_unknown_or_outdated_broker_is_refused(
 def test_a_replica_whose_log_dir_failed_leaves_while_its_broker_lives(controller: InMemoryController) -> None:
     controller.do(LogDirFailed(1, [key("foo-0"), key("foo-9")]))
     assert (controller["foo-0"].leader, controller["foo-0"].isr) == (2, (2, 3))
-    assert 1 in controller.state.live
+    assert 1 in controller.state.cluster.live
 
 
 @pytest.mark.parametrize(
@@ -238,13 +238,13 @@ def test_a_replica_whose_log_dir_failed_leaves_while_its_broker_lives(controller
 def test_an_event_for_many_partitions_is_sliced(event: AnyEvent) -> None:
     count = PARTITIONS_PER_SLICE + 1
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(count)))
-    controller.state.live -= {1} if isinstance(event, ControllerStarted) else set()
+    controller.state.cluster.live -= {1} if isinstance(event, ControllerStarted) else set()
     d = Decision(controller.state)
     slices = decide(d, event)
     next(slices)
     assert len([change for change in d.changes if isinstance(change, Partition)]) == PARTITIONS_PER_SLICE
     assert list(slices) == []
-    assert all(now.leader == 2 for now in controller.state.all_partitions())
+    assert all(now.leader == 2 for now in controller.state.cluster.all_partitions())
 
 
 def test_the_return_of_a_broker_with_many_partitions_is_sliced() -> None:
@@ -253,7 +253,7 @@ def test_the_return_of_a_broker_with_many_partitions_is_sliced() -> None:
         *(partition(f"foo-{n}", (1,), leader=NO_LEADER) for n in range(count))
     )
     assert len(list(decide(Decision(controller.state), BrokerStarted(registration(1))))) == 1
-    assert controller.state.offline == set()
+    assert controller.state.cluster.offline == set()
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_steps_that_wait_for_a_broker_start_in_slices(event: AnyEvent, slices: i
         *(partition(f"foo-{n}", [1]) for n in range(count))
     )
     controller.alter({f"foo-{n}": [2] for n in range(count)})
-    assert len(controller.state.waiting) == count
+    assert len(controller.state.orders.waiting) == count
     assert len(list(decide(Decision(controller.state), event))) == slices
 
 

@@ -32,7 +32,7 @@ def controller() -> InMemoryController:
 
 
 def test_configs_can_be_set_on_a_controller_that_is_not_a_broker(controller: InMemoryController) -> None:
-    controller.state.controller_id = 1000
+    controller.state.cluster.controller_id = 1000
     assert check_resource(controller.state, BROKER, "1000") is DONE
     assert check_resource(controller.state, BROKER, "1001").message == "No broker 1001 is registered."
 
@@ -71,14 +71,14 @@ def test_a_value_that_kafka_could_not_store_is_refused(controller: InMemoryContr
 
 def test_a_set_value_is_in_effect_and_described(controller: InMemoryController) -> None:
     assert alter(controller, ConfigChange(MIN_ISR, SET, "2")) is DONE
-    assert controller.state.min_isr("foo") == 2
+    assert controller.state.settings.min_isr("foo") == 2
     assert controller.effects == [ConfigsChanged(TOPIC, "foo")]
 
 
 def test_a_deleted_value_restores_the_default(controller: InMemoryController) -> None:
     alter(controller, ConfigChange(MIN_ISR, SET, "2"))
     assert alter(controller, ConfigChange(MIN_ISR, DELETE, None)) is DONE
-    assert (controller.state.min_isr("foo"), controller.state.configs) == (1, {})
+    assert (controller.state.settings.min_isr("foo"), controller.state.settings.configs) == (1, {})
 
 
 def test_deleting_an_unset_value_changes_nothing(controller: InMemoryController) -> None:
@@ -103,13 +103,13 @@ def test_items_are_appended_to_and_subtracted_from_lists(
     if before is not None:
         controller.with_topic_config(POLICY, before)
     assert alter(controller, ConfigChange(POLICY, op, items)) is DONE
-    assert controller.state.topic_config("foo", POLICY) == after
+    assert controller.state.settings.topic_config("foo", POLICY) == after
 
 
 def test_a_cluster_wide_list_is_deleted_with_its_last_item(controller: InMemoryController) -> None:
     for op in (APPEND, SUBTRACT):
         assert alter(controller, ConfigChange(EXCLUDED_BROKERS, op, "2"), resource=BROKER, name="") is DONE
-    assert controller.state.config(BROKER, "", EXCLUDED_BROKERS) is None
+    assert controller.state.settings.config(BROKER, "", EXCLUDED_BROKERS) is None
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_an_invalid_resource_does_not_affect_others(controller: InMemoryControll
 def test_replacing_deletes_values_that_are_not_named(controller: InMemoryController) -> None:
     controller.with_topic_config(POLICY, "compact").with_topic_config(MIN_ISR, "2")
     assert alter(controller, ConfigChange(MIN_ISR, SET, "3"), replace=True) is DONE
-    assert controller.state.configs == {(TOPIC, "foo"): {MIN_ISR: "3"}}
+    assert controller.state.settings.configs == {(TOPIC, "foo"): {MIN_ISR: "3"}}
 
 
 def test_validate_only_changes_nothing(controller: InMemoryController) -> None:
@@ -241,7 +241,7 @@ def test_a_topic_default_is_refused_on_a_single_broker(controller: InMemoryContr
 
 
 def test_a_default_from_the_server_settings_replaces_the_key_default(controller: InMemoryController) -> None:
-    controller.state.config_defaults = {"embedded.partition.bytes": "10"}
+    controller.state.settings.config_defaults = {"embedded.partition.bytes": "10"}
     shown = value(controller, "embedded.partition.bytes")
     assert (shown.value, shown.source) == ("10", ConfigSource.DEFAULT)
 
@@ -254,7 +254,7 @@ def test_a_cluster_wide_key_is_not_described_as_a_broker_value(controller: InMem
 def test_a_cluster_wide_key_that_was_set_on_a_broker_can_be_deleted(controller: InMemoryController) -> None:
     controller.put(Config(BROKER, "1", PARTITIONS, "7"))
     assert alter(controller, ConfigChange(PARTITIONS, DELETE, None), resource=BROKER, name="1") is DONE
-    assert controller.state.configs == {}
+    assert controller.state.settings.configs == {}
 
 
 def test_a_lower_min_isr_completes_a_blocked_step(controller: InMemoryController) -> None:
@@ -296,7 +296,7 @@ def test_changes_can_be_checked_without_applying_them(controller: InMemoryContro
     good, bad = (ResourceChanges(BROKER, "", [ConfigChange(PARTITIONS, SET, each)]) for each in ("7", "x"))
     assert check_changes(controller.state, good) == DONE
     assert check_changes(controller.state, bad).error is ErrorCode.INVALID_CONFIG
-    assert controller.state.configs == {}
+    assert controller.state.settings.configs == {}
 
 
 @pytest.mark.parametrize("name", ["9" * 5_000, "99999999999"])

@@ -27,8 +27,13 @@ def test_deleting_a_topic_deletes_its_partitions_configs_and_replicas() -> None:
     controller.with_topic_config("min.insync.replicas", "2")
     assert delete(controller) is DONE
     state = controller.state
-    assert (state.topics, state.partitions, state.topic_names, state.configs) == ({}, {}, {}, {})
-    assert (state.offline, state.under_replicated) == (set(), set())
+    assert (
+        state.cluster.topics,
+        state.cluster.partitions,
+        state.cluster.topic_names,
+        state.settings.configs,
+    ) == ({}, {}, {}, {})
+    assert (state.cluster.offline, state.cluster.under_replicated) == (set(), set())
     assert controller.effects == [
         DropReplica("foo", 1, (2, 1), -2),
         DropReplica("foo", 0, (1, 2), -2),
@@ -38,20 +43,20 @@ def test_deleting_a_topic_deletes_its_partitions_configs_and_replicas() -> None:
 
 def test_deleting_a_topic_deletes_its_sizes() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)), partition("bar-0", (1, 2)))
-    controller.state.sizes.update({key("foo-0"): 7, key("bar-0"): 8})
+    controller.state.cluster.sizes.update({key("foo-0"): 7, key("bar-0"): 8})
     assert delete(controller) is DONE
-    assert controller.state.sizes == {key("bar-0"): 8}
+    assert controller.state.cluster.sizes == {key("bar-0"): 8}
 
 
 def test_the_deletion_of_a_topic_waits_for_its_steps_in_flight() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1,)), partition("foo-1", (2,)))
     controller.alter({"foo-0": (3,), "foo-1": (3,)})
     assert delete(controller) is DONE
-    assert controller.state.topics["foo"].deleting
+    assert controller.state.cluster.topics["foo"].deleting
     controller.isr("foo-0", (1, 3))
-    assert "foo" in controller.state.topics
+    assert "foo" in controller.state.cluster.topics
     controller.isr("foo-1", (2, 3))
-    assert "foo" not in controller.state.topics
+    assert "foo" not in controller.state.cluster.topics
     assert controller.effects[-1] == TopicDeleted("foo")
 
 
@@ -60,7 +65,7 @@ def test_a_cancel_lets_a_delayed_deletion_proceed() -> None:
     controller.alter({"foo-0": (3,)})
     delete(controller)
     controller.alter({"foo-0": None})
-    assert "foo" not in controller.state.topics
+    assert "foo" not in controller.state.cluster.topics
 
 
 def test_a_rollback_skips_a_topic_that_is_being_deleted() -> None:
@@ -69,15 +74,15 @@ def test_a_rollback_skips_a_topic_that_is_being_deleted() -> None:
     controller.isr("foo-0", (1, 3))
     delete(controller)
     controller.do(RollBackJob(1))
-    assert (list(controller.state.topics), controller.in_flight()) == (["foo"], ["foo-1"])
+    assert (list(controller.state.cluster.topics), controller.in_flight()) == (["foo"], ["foo-1"])
     controller.settle()
-    assert (controller.state.topics, controller.state.reassignments) == ({}, {})
+    assert (controller.state.cluster.topics, controller.state.orders.reassignments) == ({}, {})
 
 
 def test_a_restart_resumes_a_delayed_deletion() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1,)))
-    controller.put(controller.state.topics["foo"]._replace(deleting=True))
-    assert "foo" not in controller.restart().state.topics
+    controller.put(controller.state.cluster.topics["foo"]._replace(deleting=True))
+    assert "foo" not in controller.restart().state.cluster.topics
 
 
 def test_a_delayed_deletion_does_not_delete_a_later_topic_of_the_same_name() -> None:
@@ -88,7 +93,7 @@ def test_a_delayed_deletion_does_not_delete_a_later_topic_of_the_same_name() -> 
     controller.decide(DeleteTopics(["foo"]))
     controller.decide(CreateTopics([NewTopic("foo", ID)]))
     controller.do(Continue())
-    assert "foo" in controller.state.topics
+    assert "foo" in controller.state.cluster.topics
 
 
 def test_a_topic_that_waits_for_its_deletion_does_not_grow() -> None:
@@ -109,7 +114,7 @@ def test_a_waiting_reassignment_does_not_delay_a_deletion() -> None:
     controller = InMemoryController(live=range(1, 6)).with_partitions(partition("foo-0", (1, 2)))
     controller.alter({"foo-0": (1, 6)})
     controller.do(DeleteTopics(["foo"]))
-    assert (controller.state.topics, controller.state.reassignments) == ({}, {})
+    assert (controller.state.cluster.topics, controller.state.orders.reassignments) == ({}, {})
 
 
 def lives(controller: InMemoryController, broker: int) -> None:
@@ -119,7 +124,9 @@ def lives(controller: InMemoryController, broker: int) -> None:
 def confirm(controller: InMemoryController, *brokers: int, topic: str = "foo") -> None:
     """Let the brokers confirm that they have deleted their replicas of all partitions of the topic."""
     for broker in brokers:
-        keys = [each.key for each in controller.state.partitions.get(topic, ()) if broker in each.replicas]
+        keys = [
+            each.key for each in controller.state.cluster.partitions.get(topic, ()) if broker in each.replicas
+        ]
         controller.do(ReplicasDeleted(broker, keys))
 
 
@@ -133,9 +140,9 @@ def test_a_deletion_waits_until_all_brokers_have_confirmed_it() -> None:
     controller.do(ReplicasDeleted(2, [key("foo-0")]))
     again = create(controller, partitions=1, replication_factor=1)
     assert again.outcome.error is ErrorCode.TOPIC_ALREADY_EXISTS
-    assert controller.state.dropping == {"foo": {(1, 2)}}
+    assert controller.state.cluster.dropping == {"foo": {(1, 2)}}
     controller.do(ReplicasDeleted(2, [key("foo-1")]))
-    assert (controller.state.topics, controller.state.dropping) == ({}, {})
+    assert (controller.state.cluster.topics, controller.state.cluster.dropping) == ({}, {})
     assert controller.effects == [*drops, TopicDeleted("foo")]
 
 
@@ -145,10 +152,10 @@ def test_a_deletion_waits_for_a_broker_that_stops_before_it_has_confirmed() -> N
     delete(controller)
     controller.do(BrokerStopped(2))
     confirm(controller, 1)
-    assert "foo" in controller.state.topics
+    assert "foo" in controller.state.cluster.topics
     lives(controller, 2)
     confirm(controller, 2)
-    assert controller.state.topics == {}
+    assert controller.state.cluster.topics == {}
 
 
 def test_the_next_controller_asks_all_brokers_again() -> None:
@@ -157,7 +164,7 @@ def test_the_next_controller_asks_all_brokers_again() -> None:
     delete(controller)
     confirm(controller, 1)
     again = controller.restart()
-    assert again.state.topics["foo"].deleting
+    assert again.state.cluster.topics["foo"].deleting
     assert DropReplica("foo", 0, (1, 2), -2) in again.effects
 
 
@@ -167,10 +174,12 @@ def test_a_deletion_waits_for_offline_brokers_that_would_keep_replicas() -> None
     controller.do(BrokerStopped(2))
     assert [delete(controller), delete(controller, "bar")] == [DONE, DONE]
     confirm(controller, 1, 3, topic="bar")
-    assert [(topic.name, topic.deleting) for topic in controller.state.topics.values()] == [("foo", True)]
+    assert [(topic.name, topic.deleting) for topic in controller.state.cluster.topics.values()] == [
+        ("foo", True)
+    ]
     lives(controller, 2)
     confirm(controller, 1, 2)
-    assert controller.state.topics == {}
+    assert controller.state.cluster.topics == {}
     assert controller.effects[-1] == TopicDeleted("foo")
 
 
@@ -181,7 +190,7 @@ def test_a_returning_broker_without_replicas_does_not_resume_a_deletion() -> Non
         controller.do(BrokerStopped(broker))
     delete(controller)
     lives(controller, 3)
-    assert "foo" in controller.state.topics
+    assert "foo" in controller.state.cluster.topics
 
 
 def test_a_deletion_also_waits_for_a_broker_in_controlled_shutdown() -> None:
@@ -190,10 +199,10 @@ def test_a_deletion_also_waits_for_a_broker_in_controlled_shutdown() -> None:
     controller.do(ControlledShutdown(2, -1))
     delete(controller)
     controller.do(BrokerStopped(2))
-    assert "foo" in controller.state.topics
+    assert "foo" in controller.state.cluster.topics
     lives(controller, 2)
     confirm(controller, 1, 2)
-    assert controller.state.topics == {}
+    assert controller.state.cluster.topics == {}
 
 
 def test_a_rollback_does_not_move_a_topic_that_was_made_anew_with_the_same_lists() -> None:
@@ -204,4 +213,4 @@ def test_a_rollback_does_not_move_a_topic_that_was_made_anew_with_the_same_lists
     controller.do(CreateTopics([NewTopic("foo", b"another topic id", assignments={0: (3, 4)})]))
     reply = controller.restart().do(RollBackJob(1)).reply
     assert (reply.job, reply.skipped) == (0, [(key("foo-0"), "the topic was deleted")])
-    assert controller.state.endings[1] == {Ending.DONE: 1}
+    assert controller.state.orders.endings[1] == {Ending.DONE: 1}

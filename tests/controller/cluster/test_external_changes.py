@@ -46,7 +46,7 @@ def bare(name: str, number: int, *replicas: int) -> Partition:
 def test_an_isr_that_completes_a_step_ends_it() -> None:
     controller = InMemoryController().with_partitions(MOVING)
     do(controller, PartitionsStored([MOVING._replace(isr=(1, 2, 3), partition_epoch=1)]))
-    now = controller.state.partitions["foo"][0]
+    now = controller.state.cluster.partitions["foo"][0]
     assert (now.replicas, now.isr, now.partition_epoch) == ((3, 2), (2, 3), 2)
 
 
@@ -62,13 +62,13 @@ def test_external_changes_older_than_the_state_are_ignored() -> None:
     controller = InMemoryController().with_partitions(
         partition("foo-0", (1, 2, 3))._replace(leader_epoch=4, partition_epoch=7)
     )
-    known = controller.state.partitions["foo"][0]
+    known = controller.state.cluster.partitions["foo"][0]
     for stale in (
         known._replace(isr=(1,), partition_epoch=7),
         known._replace(leader_epoch=3, partition_epoch=9),
     ):
         assert do(controller, PartitionsStored([stale])).effects == []
-    assert controller.state.partitions["foo"][0] is known
+    assert controller.state.cluster.partitions["foo"][0] is known
 
 
 def test_a_new_topic_is_led_by_its_first_live_replica() -> None:
@@ -82,13 +82,13 @@ def test_a_new_topic_is_led_by_its_first_live_replica() -> None:
 def test_a_new_topic_without_a_live_replica_waits_for_one() -> None:
     controller = InMemoryController(live=[2])
     assert do(controller, TopicStored("foo", NO_ID, [bare("foo", 0, 1)])).changes == []
-    assert controller.state.offline == {FOO}
+    assert controller.state.cluster.offline == {FOO}
 
 
 def test_more_partitions_of_a_topic_are_led_too() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     do(controller, TopicStored("foo", NO_ID, [bare("foo", 0, 1, 2), bare("foo", 1, 2, 1)]))
-    assert [each.leader for each in controller.state.partitions["foo"]] == [1, 2]
+    assert [each.leader for each in controller.state.cluster.partitions["foo"]] == [1, 2]
 
 
 def test_invalid_values_count_as_not_set() -> None:
@@ -98,7 +98,7 @@ def test_invalid_values_count_as_not_set() -> None:
     d = do(controller, ConfigsStored(ResourceType.BROKER, "", values))
     assert d.effects == [ConfigsChanged(ResourceType.BROKER, "")]
     assert controller.state.backlog.usage.limits.per_partition == 1
-    assert set(controller.state.configs[ResourceType.BROKER, ""]) == {
+    assert set(controller.state.settings.configs[ResourceType.BROKER, ""]) == {
         "log.cleaner.threads",
         "reassignment.max.concurrent.replica.movements.per.partition",
     }
@@ -108,13 +108,13 @@ def test_deleted_values_are_removed() -> None:
     controller = InMemoryController()
     controller.put(Config(ResourceType.TOPIC, "foo", "retention.ms", "5"))
     do(controller, ConfigsStored(ResourceType.TOPIC, "foo", {}))
-    assert controller.state.configs == {}
+    assert controller.state.settings.configs == {}
 
 
 def test_a_broker_with_a_new_address_gets_the_full_state_again() -> None:
     controller = InMemoryController()
     d = do(controller, BrokerChanged(registration(2)._replace(port=1)))
-    assert controller.state.brokers[2].port == 1
+    assert controller.state.cluster.brokers[2].port == 1
     assert d.effects == [BrokerJoined(2)]
 
 
@@ -139,16 +139,16 @@ def test_while_halted_nothing_starts() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     do(controller, Halt(True))
     do(controller, order(0, 3, 2))
-    assert not controller.state.partitions["foo"][0].moving
+    assert not controller.state.cluster.partitions["foo"][0].moving
     do(controller, Halt(False))
-    assert controller.state.partitions["foo"][0].adding == (3,)
+    assert controller.state.cluster.partitions["foo"][0].adding == (3,)
 
 
 def test_while_halted_a_step_in_flight_is_finished() -> None:
     controller = adopting()
     do(controller, Halt(True))
     do(controller, PartitionsStored([MOVING._replace(isr=(1, 2, 3), partition_epoch=1)]))
-    assert controller.state.partitions["foo"][0].replicas == (3, 2)
+    assert controller.state.cluster.partitions["foo"][0].replicas == (3, 2)
 
 
 def test_lists_of_throttled_replicas_that_someone_removes_are_set_again() -> None:

@@ -26,7 +26,7 @@ def sick() -> Gateway:
 
 def test_the_reason_names_broker_and_partition() -> None:
     assert (
-        sick().state.health_problem
+        sick().state.gateway.health_problem
         == "missing: broker 8; under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
     )
 
@@ -51,17 +51,17 @@ def stopped(*more: tuple[str, tuple[int, ...]]) -> Gateway:
 
 def test_a_stopped_broker_that_holds_nothing_does_not_hold_steps() -> None:
     gateway = stopped()
-    assert (gateway.state.health_problem, gateway.state.idle_brokers) == ("", {8})
+    assert (gateway.state.gateway.health_problem, gateway.state.cluster.idle_brokers) == ("", {8})
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.in_flight() == ["foo-0"]
 
 
 def test_a_stopped_broker_that_holds_a_replica_or_is_to_get_one_holds_steps() -> None:
-    assert stopped(("bar-0", (7, 8))).state.health_problem == "missing: broker 8"
+    assert stopped(("bar-0", (7, 8))).state.gateway.health_problem == "missing: broker 8"
     gateway = stopped()
     gateway.alter({"foo-0": (4, 8)})
     gateway.poll()
-    assert gateway.state.health_problem == "missing: broker 8"
+    assert gateway.state.gateway.health_problem == "missing: broker 8"
 
 
 def test_a_broker_that_fails_after_it_got_replicas_holds_steps() -> None:
@@ -71,7 +71,7 @@ def test_a_broker_that_fails_after_it_got_replicas_holds_steps() -> None:
     gateway.poll()
     gateway.kafka.down.add(8)
     gateway.do(replace(gateway.kafka.poll(), whole=False, topics=[]))
-    assert gateway.state.health_problem == "missing: broker 8"
+    assert gateway.state.gateway.health_problem == "missing: broker 8"
 
 
 def test_a_repairing_move_starts_in_an_unhealthy_cluster() -> None:
@@ -96,7 +96,7 @@ def test_steps_start_when_the_cluster_is_healthy_again() -> None:
     gateway.kafka.down.clear()
     gateway.kafka.catch_up(key("bar-0"))
     gateway.poll()
-    assert gateway.state.health_problem == ""
+    assert gateway.state.gateway.health_problem == ""
     assert gateway.in_flight() == ["foo-0"]
 
 
@@ -113,25 +113,25 @@ def test_partitions_without_a_leader_are_unhealthy_and_counted() -> None:
         gateway.kafka.leader[name] = -1
     gateway.poll()
     named = "foo-0 (no leader), foo-1 (no leader), foo-2 (no leader)"
-    assert gateway.state.health_problem == f"under min ISR: {named} and 2 more"
+    assert gateway.state.gateway.health_problem == f"under min ISR: {named} and 2 more"
 
 
 def test_a_polled_config_applies_immediately() -> None:
     gateway = Gateway(BAR)
     gateway.kafka.isr[key("bar-0")] = (7,)
     gateway.poll()
-    assert gateway.state.health_problem == ""
+    assert gateway.state.gateway.health_problem == ""
     gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
-    assert gateway.state.health_problem == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
+    assert gateway.state.gateway.health_problem == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
 
 
 def test_a_reassigned_partition_may_be_repaired_until_its_reassignment_ends() -> None:
     gateway = sick()
     gateway.alter({"bar-0": (7, 2)})
-    assert not gateway.state.under_min_isr
+    assert not gateway.state.gateway.under_min_isr
     gateway.alter({"bar-0": None})
     gateway.settle()
-    assert list(gateway.state.under_min_isr) == [key("bar-0")]
+    assert list(gateway.state.gateway.under_min_isr) == [key("bar-0")]
 
 
 def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None:
@@ -139,11 +139,11 @@ def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None
     gateway.kafka.brokers.discard(8)
     gateway.kafka.isr[key("bar-0")] = (7,)
     gateway.poll()
-    assert gateway.state.health_problem == "missing: broker 8"
+    assert gateway.state.gateway.health_problem == "missing: broker 8"
     gateway.kafka.brokers.add(8)
     gateway.kafka.catch_up(key("bar-0"))
     gateway.poll()
-    assert gateway.state.health_problem == ""
+    assert gateway.state.gateway.health_problem == ""
 
 
 @given(st.lists(st.sampled_from(["down", "up", "order", "cancel", "floor", "delete", "look"]), max_size=12))
@@ -151,7 +151,7 @@ def test_the_tracked_partitions_under_min_isr_equal_a_full_scan(done: list[str])
     gateway = Gateway(FOO, BAR, ("bar-1", (4, 8)))
     for what in done:
         worsen(gateway, what)
-        assert set(gateway.state.under_min_isr) == found_weak(gateway.state)
+        assert set(gateway.state.gateway.under_min_isr) == found_weak(gateway.state)
 
 
 def worsen(gateway: Gateway, what: str) -> None:
@@ -174,7 +174,7 @@ def worsen(gateway: Gateway, what: str) -> None:
 def found_weak(state: State) -> set[TopicPartition]:
     return {
         p.key
-        for p in state.all_partitions()
-        if p.key not in state.reassignments
-        and (p.leader == -1 or (p.under_replicated and len(p.isr) < state.min_isr(p.topic)))
+        for p in state.cluster.all_partitions()
+        if p.key not in state.orders.reassignments
+        and (p.leader == -1 or (p.under_replicated and len(p.isr) < state.settings.min_isr(p.topic)))
     }

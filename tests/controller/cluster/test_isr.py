@@ -59,14 +59,14 @@ def test_a_wrong_report_is_refused_and_changes_nothing(
 
 
 def test_a_dead_or_leaving_broker_does_not_enter_the_isr(controller: InMemoryController) -> None:
-    controller.state.shutting_down.add(3)
+    controller.state.cluster.shutting_down.add(3)
     assert answer(controller, change()) is ErrorCode.INELIGIBLE_REPLICA
     controller.stop(3)
     assert answer(controller, change()) is ErrorCode.INELIGIBLE_REPLICA
 
 
 def test_a_leaving_broker_that_is_in_sync_may_stay_so(controller: InMemoryController) -> None:
-    controller.state.shutting_down.add(2)
+    controller.state.cluster.shutting_down.add(2)
     assert answer(controller, change()) is ErrorCode.NONE
 
 
@@ -79,7 +79,7 @@ def test_an_unknown_or_outdated_broker_is_refused_as_a_whole(
 
 
 def test_a_dead_broker_is_refused_as_a_whole(controller: InMemoryController) -> None:
-    controller.state.live.discard(1)
+    controller.state.cluster.live.discard(1)
     reply = controller.do(AlterPartition(1, 1, [change()])).reply
     assert reply.outcome.error is ErrorCode.STALE_BROKER_EPOCH
 

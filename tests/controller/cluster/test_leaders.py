@@ -49,9 +49,9 @@ def test_a_preferred_leader_that_cannot_lead_is_not_elected(
     if trouble == "out of sync":
         controller.put(controller["foo-0"]._replace(isr=(2, 3)))
     elif trouble == "dead":
-        controller.state.live.discard(1)
+        controller.state.cluster.live.discard(1)
     else:
-        controller.state.shutting_down.add(1)
+        controller.state.cluster.shutting_down.add(1)
     assert elect(controller, "foo-0") == {"foo-0": ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
 
 
@@ -66,7 +66,7 @@ def test_an_adding_replica_that_is_preferred_and_in_sync_may_be_elected(
 
 def test_an_unclean_election_ignores_the_config_and_the_isr(controller: InMemoryController) -> None:
     controller.put(controller["foo-1"]._replace(leader=NO_LEADER, isr=(2,)))
-    controller.state.live.discard(2)
+    controller.state.cluster.live.discard(2)
     assert elect(controller, "foo-1", election=ElectionType.UNCLEAN) == {"foo-1": ErrorCode.NONE}
     assert (controller["foo-1"].leader, controller["foo-1"].isr) == (3, (3,))
 
@@ -75,7 +75,7 @@ def test_an_order_that_waits_for_a_leader_begins_with_an_unclean_election(
     controller: InMemoryController,
 ) -> None:
     controller.put(controller["foo-1"]._replace(leader=NO_LEADER, isr=(2,)))
-    controller.state.live.discard(2)
+    controller.state.cluster.live.discard(2)
     controller.alter({"foo-1": (3, 4)})
     assert controller.waiting_reason("foo-1") == "the partition has no leader: broker 2 down"
     elect(controller, "foo-1", election=ElectionType.UNCLEAN)
@@ -141,7 +141,7 @@ def test_partitions_with_a_reassignment_are_not_rebalanced(controller: InMemoryC
 def test_rebalancing_skips_a_preferred_leader_that_cannot_lead(
     controller: InMemoryController,
 ) -> None:
-    controller.state.live.discard(1)
+    controller.state.cluster.live.discard(1)
     assert rebalance(controller) == 0
 
 

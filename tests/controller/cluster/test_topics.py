@@ -81,7 +81,7 @@ def test_a_topic_may_have_a_manual_assignment_with_dead_replicas_out_of_sync() -
 def test_a_topic_keeps_the_configs_that_it_is_created_with() -> None:
     controller = InMemoryController()
     create(controller, configs={"min.insync.replicas": "2"})
-    assert controller.state.min_isr("foo") == 2
+    assert controller.state.settings.min_isr("foo") == 2
 
 
 @pytest.mark.parametrize(
@@ -132,16 +132,16 @@ def test_validating_only_answers_and_changes_nothing() -> None:
 
 def test_new_replicas_go_to_live_brokers_that_do_not_leave() -> None:
     controller = InMemoryController(live=(1, 2, 3))
-    controller.state.shutting_down.add(3)
+    controller.state.cluster.shutting_down.add(3)
     assert create(controller, replication_factor=3).outcome.error is ErrorCode.INVALID_REPLICATION_FACTOR
     create(controller, partitions=4, replication_factor=2)
-    assert {r for now in controller.state.all_partitions() for r in now.replicas} == {1, 2}
+    assert {r for now in controller.state.cluster.all_partitions() for r in now.replicas} == {1, 2}
 
 
 def test_a_topic_grows_with_as_many_replicas_as_it_has() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     assert grow(controller, 3) is DONE
-    assert [len(now.replicas) for now in controller.state.all_partitions()] == [2, 2, 2]
+    assert [len(now.replicas) for now in controller.state.cluster.all_partitions()] == [2, 2, 2]
 
 
 def test_a_topic_grows_while_it_moves_by_the_size_it_had() -> None:
@@ -271,7 +271,7 @@ def test_the_bound_of_growth_is_that_of_the_whole_request() -> None:
 
 def test_a_topic_too_large_for_the_backend_is_neither_created_nor_grown() -> None:
     controller = InMemoryController()
-    controller.state.fits_topic = lambda partitions, replicas: partitions + replicas <= 12
+    controller.state.cluster.fits_topic = lambda partitions, replicas: partitions + replicas <= 12
     assert create(controller, partitions=5, replication_factor=2).outcome.error is ErrorCode.POLICY_VIOLATION
     assert (
         create(controller, assignments=dict.fromkeys(range(5), (1, 2))).outcome.error

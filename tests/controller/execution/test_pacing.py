@@ -55,7 +55,7 @@ def test_without_pace_a_reading_changes_nothing() -> None:
     learn(controller)
     move(controller)
     assert len(controller.state.in_flight) == 12
-    assert not controller.state.pacer.brokers
+    assert not controller.state.pace.pacer.brokers
 
 
 def test_when_pace_is_switched_off_all_steps_start_and_no_throttle_is_left() -> None:
@@ -63,11 +63,11 @@ def test_when_pace_is_switched_off_all_steps_start_and_no_throttle_is_left() -> 
     learn(controller)
     move(controller)
     measure(controller, 10, 4.0, timeouts=1)
-    assert controller.state.leases
+    assert controller.state.throttle.leases
     controller.default(PACE, "off")
     assert len(controller.state.in_flight) == 12
-    assert not controller.state.leases
-    assert not controller.state.paced_rates
+    assert not controller.state.throttle.leases
+    assert not controller.state.throttle.paced_rates
 
 
 def test_the_limits_of_operators_stay_in_force() -> None:
@@ -86,9 +86,11 @@ def test_a_silent_broker_is_throttled_with_its_own_rate() -> None:
     move(controller)
     measure(controller, 10, 4.0, timeouts=1)
     state = controller.state
-    assert state.pacer.brokers[3].effort == FLOOR
-    assert state.config(ResourceType.BROKER, "3", FOLLOWER_RATE) == str(state.paced_rates[3])
-    assert state.config(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS)
+    assert state.pace.pacer.brokers[3].effort == FLOOR
+    assert state.settings.config(ResourceType.BROKER, "3", FOLLOWER_RATE) == str(
+        state.throttle.paced_rates[3]
+    )
+    assert state.settings.config(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS)
 
 
 def test_a_lower_throttle_of_operators_stays_in_force() -> None:
@@ -98,13 +100,13 @@ def test_a_lower_throttle_of_operators_stays_in_force() -> None:
     move(controller)
     measure(controller, 10, 4.0, timeouts=1)
     assert broker_rate(controller.state, 3) == 1000
-    assert controller.state.config(ResourceType.BROKER, "3", FOLLOWER_RATE) == "1000"
+    assert controller.state.settings.config(ResourceType.BROKER, "3", FOLLOWER_RATE) == "1000"
 
 
 def test_a_gateway_throttles_only_the_paced_brokers() -> None:
     gateway = Gateway(*((f"foo-{number}", (1, 2)) for number in range(4)))
     gateway.alter({f"foo-{number}": (1, 3) for number in range(4)})
-    gateway.state.paced_rates = {3: 5_000}
+    gateway.state.throttle.paced_rates = {3: 5_000}
     throttle = desired_throttle(gateway.state)
     assert throttle.configs((ResourceType.BROKER, "3"))[FOLLOWER_RATE] == "5000"
     assert throttle.configs((ResourceType.BROKER, "1"))[FOLLOWER_RATE] == ""
@@ -125,9 +127,9 @@ def test_a_broker_that_others_throttle_is_left_to_turns() -> None:
     learn(controller)
     move(controller)
     measure(controller, 10, 4.0, timeouts=1)
-    assert controller.state.pacer.brokers[3].effort == FLOOR
-    assert 3 not in controller.state.paced_rates
-    assert controller.state.config(ResourceType.BROKER, "3", FOLLOWER_RATE) == "7000"
+    assert controller.state.pace.pacer.brokers[3].effort == FLOOR
+    assert 3 not in controller.state.throttle.paced_rates
+    assert controller.state.settings.config(ResourceType.BROKER, "3", FOLLOWER_RATE) == "7000"
 
 
 def test_replicas_out_of_the_isr_show_slow_brokers_unless_the_partition_moves_or_the_broker_is_down() -> None:
@@ -136,7 +138,7 @@ def test_replicas_out_of_the_isr_show_slow_brokers_unless_the_partition_moves_or
     )
     assert shrunk_brokers(controller.state) == {1, 2, 3, 4}
     controller.alter({"foo-0": [1, 5]})
-    controller.state.live.discard(4)
+    controller.state.cluster.live.discard(4)
     assert not shrunk_brokers(controller.state)
 
 
@@ -145,11 +147,11 @@ def test_after_a_restart_little_moves_and_throttles_stay_until_something_is_meas
     learn(controller)
     move(controller)
     measure(controller, 10, 4.0, timeouts=1)
-    rates = dict(controller.state.paced_rates)
+    rates = dict(controller.state.throttle.paced_rates)
     other = InMemoryController(())
     other.put(*records(controller.state))
     assert rates
-    assert other.state.paced_rates == rates
+    assert other.state.throttle.paced_rates == rates
     other.do(ControllerStarted([registration(broker) for broker in range(1, 7)]))
     assert len(other.state.in_flight) == len(controller.state.in_flight)
-    assert other.state.leases
+    assert other.state.throttle.leases

@@ -52,7 +52,7 @@ def throttled(rate: int | None = 1_000) -> InMemoryController:
 
 
 def lists(controller: InMemoryController) -> tuple[str | None, str | None]:
-    config = controller.state.config
+    config = controller.state.settings.config
     return config(ResourceType.TOPIC, "foo", LEADER_REPLICAS), config(
         ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS
     )
@@ -60,7 +60,8 @@ def lists(controller: InMemoryController) -> tuple[str | None, str | None]:
 
 def rates(controller: InMemoryController) -> dict[int, str]:
     found = {
-        b: controller.state.config(ResourceType.BROKER, str(b), RATES[1]) for b in controller.state.brokers
+        b: controller.state.settings.config(ResourceType.BROKER, str(b), RATES[1])
+        for b in controller.state.cluster.brokers
     }
     return {broker: rate for broker, rate in found.items() if rate is not None}
 
@@ -83,7 +84,7 @@ def test_no_throttle_remains_after_the_reassignment() -> None:
     controller = throttled()
     controller.alter({"foo-0": [1, 3]})
     controller.settle()
-    assert (lists(controller), rates(controller), controller.state.leases) == ((None, None), {}, {})
+    assert (lists(controller), rates(controller), controller.state.throttle.leases) == ((None, None), {}, {})
 
 
 def test_a_list_never_has_more_bytes_than_a_config_of_kafka_may_have() -> None:
@@ -97,9 +98,9 @@ def test_a_list_never_has_more_bytes_than_a_config_of_kafka_may_have() -> None:
     assert leaders is not None
     assert MAX_VALUE_BYTES - 7 <= len(leaders) <= MAX_VALUE_BYTES
     assert len(list_items(followers)) == many
-    assert sum(controller.state.unlisted.values()) == 3 * many - len(list_items(leaders))
+    assert sum(controller.state.throttle.unlisted.values()) == 3 * many - len(list_items(leaders))
     controller.alter({f"foo-{p}": None for p in range(many)})
-    assert (lists(controller), controller.state.unlisted) == ((None, None), {})
+    assert (lists(controller), controller.state.throttle.unlisted) == ((None, None), {})
 
 
 def test_no_throttle_remains_after_a_cancel() -> None:
@@ -166,14 +167,14 @@ def test_a_partition_with_a_lagging_original_is_not_throttled_at_its_leader() ->
 def test_without_a_rate_no_config_is_changed() -> None:
     controller = throttled(rate=None)
     controller.alter({"foo-0": [1, 3]})
-    assert (lists(controller), controller.state.leases) == ((None, None), {})
+    assert (lists(controller), controller.state.throttle.leases) == ((None, None), {})
 
 
 def test_a_restart_during_a_move_leaves_no_throttle() -> None:
     controller = throttled()
     controller.alter({"foo-0": [1, 3]})
     again = controller.restart().settle()
-    assert (lists(again), rates(again), again.state.leases) == ((None, None), {}, {})
+    assert (lists(again), rates(again), again.state.throttle.leases) == ((None, None), {}, {})
 
 
 def test_the_leases_of_a_deleted_topic_are_deleted() -> None:
@@ -181,8 +182,8 @@ def test_the_leases_of_a_deleted_topic_are_deleted() -> None:
     controller.alter({"foo-0": [1, 3]})
     controller.do(DeleteTopics(["foo"]))
     controller.settle()
-    assert controller.state.leases == {}
-    assert controller.state.topics == {}
+    assert controller.state.throttle.leases == {}
+    assert controller.state.cluster.topics == {}
 
 
 def test_entries_that_someone_adds_during_the_lease_are_kept() -> None:
@@ -255,7 +256,7 @@ def test_the_rate_of_the_last_period_remains_until_the_steps_end() -> None:
     controller.alter({"foo-0": [1, 3]})
     assert rates(at_hour(controller, 7)) == {1: "5000000", 3: "5000000"}
     controller.settle()
-    assert (rates(controller), controller.state.leases) == ({}, {})
+    assert (rates(controller), controller.state.throttle.leases) == ({}, {})
 
 
 def test_the_lower_rate_of_schedule_and_limit_applies() -> None:
@@ -291,7 +292,7 @@ def test_the_leases_of_a_topic_that_another_controller_has_deleted_end_with_the_
     other = InMemoryController(())
     other.put(*kept)
     other.do(ControllerStarted([registration(broker) for broker in range(1, 7)]))
-    assert not other.state.leases
+    assert not other.state.throttle.leases
 
 
 def test_the_lists_of_steps_that_another_controller_has_ended_are_restored_at_the_next_start() -> None:
@@ -462,7 +463,7 @@ def test_without_an_upstream_the_configs_tell_the_rates_of_others() -> None:
     controller.put(Config(ResourceType.BROKER, "3", LEADER_RATE, "7"))
     controller.default(THROTTLE, "5")
     controller.alter({"foo-0": (1, 3)})
-    assert controller.state.leases
+    assert controller.state.throttle.leases
     assert rates_of_others(controller.state) == {3: 7}
 
 

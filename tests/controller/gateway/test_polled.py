@@ -9,7 +9,7 @@ from controller.messages.job_events import Pause, RollBackJob
 from controller.model.errors import DONE
 from controller.model.thresholds import EXTERNAL_MOVE
 from controller.reassignment.phases import Phase
-from controller.state.gateway import Disk
+from controller.state.cluster import Disk
 from controller.views.reassignments import ongoing
 from tests.builders import key
 from tests.controller.kraft import Gateway
@@ -21,7 +21,7 @@ def test_a_poll_is_applied_to_the_state() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)), ("bar-0", (3,)))
     assert gateway["foo-1"].replicas == (1, 2)
     assert gateway["bar-0"].leader == 3
-    assert gateway.state.live == set(range(1, 9))
+    assert gateway.state.cluster.live == set(range(1, 9))
 
 
 def test_an_unchanged_poll_changes_nothing() -> None:
@@ -62,7 +62,7 @@ def test_an_order_with_the_target_of_an_external_move_undoes_nothing() -> None:
     gateway.alter({"foo-0": (5, 6)})
     assert gateway.settle().kafka.replicas[key("foo-0")] == (5, 6)
     assert [row.replicas for row in gateway.kafka.requests] == [(5, 6), (5, 6)]
-    assert gateway.state.finished[1][key("foo-0")].original == (1, 4)
+    assert gateway.state.orders.finished[1][key("foo-0")].original == (1, 4)
 
 
 def test_a_step_that_waits_for_a_broker_starts_when_it_returns() -> None:
@@ -96,7 +96,7 @@ def test_sightings_start_again_after_an_outage() -> None:
         gateway.poll()
     gateway.do(Unreachable("connection refused"))
     gateway.poll()
-    sighting = gateway.state.tracking[key("foo-0")].sighting
+    sighting = gateway.state.gateway.tracking[key("foo-0")].sighting
     assert sighting is not None
     assert sighting.polls == 1
     assert gateway.phase("foo-0") is Phase.MOVING
@@ -115,9 +115,9 @@ def test_sizes_bound_the_bytes_in_flight() -> None:
 def test_polled_topic_configs_are_added_and_removed() -> None:
     gateway = Gateway(FOO)
     gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}}))
-    assert gateway.state.min_isr("foo") == 2
+    assert gateway.state.settings.min_isr("foo") == 2
     gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": None}}))
-    assert gateway.state.min_isr("foo") == 1
+    assert gateway.state.settings.min_isr("foo") == 1
 
 
 def test_a_partition_that_waits_for_a_leader_continues_when_it_has_one() -> None:
@@ -149,7 +149,7 @@ def test_frequent_polls_confirm_no_discrepancy() -> None:
     for _ in range(2 * EXTERNAL_MOVE.polls):
         gateway.do(replace(gateway.kafka.poll(), whole=False, brokers=None, conclusive=False))
     assert gateway.phase("foo-0") is Phase.MOVING
-    assert gateway.state.tracking == {}
+    assert gateway.state.gateway.tracking == {}
 
 
 def just_ended() -> Gateway:
@@ -194,7 +194,7 @@ def test_the_cancel_of_an_external_move_is_kept_until_it_is_done() -> None:
     again = gateway.successor()
     again.settle()
     assert again.kafka.replicas[key("foo-0")] == (1, 4)
-    assert (again.state.upstream_steps, again.state.external) == ({}, set())
+    assert (again.state.gateway.steps, again.state.gateway.external) == ({}, set())
     assert len(again.state.backlog.costs) == 0
 
 
@@ -249,7 +249,10 @@ def test_the_first_failed_poll_of_an_outage_is_its_start() -> None:
     gateway = Gateway(FOO)
     began = gateway.do(Unreachable("connection refused")).now_ms
     gateway.do(Unreachable("no answer"))
-    assert (gateway.state.unreachable, gateway.state.unreachable_since_ms) == ("no answer", began)
+    assert (gateway.state.gateway.unreachable, gateway.state.gateway.unreachable_since_ms) == (
+        "no answer",
+        began,
+    )
 
 
 def test_steps_in_flight_count_against_the_bytes_after_a_restart() -> None:

@@ -28,7 +28,7 @@ def moving() -> Gateway:
 
 
 def test_an_answer_makes_the_step_active() -> None:
-    assert moving().state.upstream_steps[KEY].stage is Stage.ACTIVE
+    assert moving().state.gateway.steps[KEY].stage is Stage.ACTIVE
 
 
 def test_after_a_lost_answer_the_step_is_found_by_polling_and_not_sent_twice() -> None:
@@ -36,7 +36,7 @@ def test_after_a_lost_answer_the_step_is_found_by_polling_and_not_sent_twice() -
     gateway.alter({"foo-0": (2, 3)})
     gateway.lose_answers()
     gateway.poll()
-    assert gateway.state.upstream_steps[KEY].stage is Stage.ACTIVE
+    assert gateway.state.gateway.steps[KEY].stage is Stage.ACTIVE
     gateway.settle()
     assert [row.replicas for row in gateway.kafka.requests] == [(2, 3)]
 
@@ -125,9 +125,9 @@ def test_a_repeated_order_replaces_an_external_move() -> None:
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(EXTERNAL_MOVE.polls + 1):
         gateway.poll()
-    assert gateway.state.external == {KEY}
+    assert gateway.state.gateway.external == {KEY}
     gateway.alter({"foo-0": (2, 3)})
-    assert gateway.state.external == set()
+    assert gateway.state.gateway.external == set()
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
 
@@ -140,7 +140,7 @@ def stopped() -> Gateway:
     gateway.alter({"foo-0": None})
     gateway.lose_requests()
     gateway.poll()
-    assert gateway.state.upstream_steps[KEY].is_cancelled
+    assert gateway.state.gateway.steps[KEY].is_cancelled
     assert gateway.reassignment_of("foo-0") is None
     gateway.lose_requests()
     return gateway
@@ -158,7 +158,7 @@ def test_an_external_move_after_a_stop_is_charged_until_it_ends() -> None:
     for _ in range(EXTERNAL_MOVE.polls + 1):
         gateway.poll()
         assert others(gateway) == (0, 1)
-    assert gateway.state.upstream_steps == {}
+    assert gateway.state.gateway.steps == {}
     gateway.settle()
     assert others(gateway) == (0, 0)
 
@@ -167,7 +167,7 @@ def test_a_stopped_step_that_another_client_ended_is_no_longer_charged() -> None
     gateway = stopped()
     gateway.kafka.alter(KEY, (5, 6))
     gateway.kafka.catch_up(KEY)
-    while KEY in gateway.state.upstream_steps:
+    while KEY in gateway.state.gateway.steps:
         gateway.poll()
         assert min(others(gateway)) >= 0
     assert others(gateway) == (0, 0)
@@ -214,7 +214,7 @@ def test_an_order_of_replicas_that_have_arrived_ends_at_them(end: Callable[[Gate
     gateway.alter({"foo-0": (2, 1)})
     end(gateway)
     assert gateway.settle().kafka.replicas[KEY] == (2, 1)
-    assert gateway.state.upstream_steps == {}
+    assert gateway.state.gateway.steps == {}
 
 
 def test_a_step_that_meets_a_move_of_a_late_row_is_undone_and_ordered_again() -> None:
@@ -244,7 +244,7 @@ def test_a_poll_older_than_a_row_is_not_evaluated() -> None:
     gateway.do(before)
     assert len(gateway.effects) == sent
     gateway.deliver()
-    assert gateway.state.tracking == {}
+    assert gateway.state.gateway.tracking == {}
 
 
 def test_a_discrepancy_ends_with_its_step() -> None:
@@ -252,6 +252,6 @@ def test_a_discrepancy_ends_with_its_step() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.lose_requests()
     gateway.poll()
-    assert gateway.state.tracking
+    assert gateway.state.gateway.tracking
     gateway.settle()
-    assert gateway.state.tracking == {}
+    assert gateway.state.gateway.tracking == {}

@@ -44,7 +44,7 @@ def test_a_topic_missing_for_a_short_time_is_not_removed() -> None:
         gateway.now_ms += TOPIC_REMOVED_MS
         gateway.poll()
     assert gateway.phase("foo-0") is Phase.QUEUED
-    assert gateway.state.missing_since == {}
+    assert gateway.state.gateway.missing_since == {}
 
 
 def test_a_broker_that_still_shows_the_deleted_topic_changes_nothing() -> None:
@@ -53,7 +53,7 @@ def test_a_broker_that_still_shows_the_deleted_topic_changes_nothing() -> None:
     seen = gateway.kafka.poll()
     gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     gateway.poll()
-    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    assert gateway.state.cluster.topics["foo"].id == seen.topics[0].id
     assert gateway.reassignment_of("foo-0") is not None
 
 
@@ -63,9 +63,13 @@ def test_a_removed_topic_ends_its_reassignments_with_a_reason() -> None:
     gateway.deliver()
     gateway.kafka.replicas.clear()
     gateway.poll_for(TOPIC_REMOVED_MS)
-    (row,) = gateway.state.finished[1].values()
+    (row,) = gateway.state.orders.finished[1].values()
     assert row.ending is Ending.TOPIC_DELETED
-    assert (gateway.state.topics, gateway.state.upstream_steps, gateway.state.reassignments) == ({}, {}, {})
+    assert (
+        gateway.state.cluster.topics,
+        gateway.state.gateway.steps,
+        gateway.state.orders.reassignments,
+    ) == ({}, {}, {})
 
 
 def test_a_recreated_topic_is_a_new_topic() -> None:
@@ -73,7 +77,7 @@ def test_a_recreated_topic_is_a_new_topic() -> None:
     gateway.alter({"foo-0": (2, 3)})
     seen = gateway.kafka.poll()
     look_at(gateway, replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
-    assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
+    assert gateway.state.cluster.topics["foo"] == Topic("foo", b"x" * 16)
     assert gateway.reassignment_of("foo-0") is None
 
 
@@ -83,7 +87,7 @@ def test_a_recreated_topic_without_reassignments_is_replaced_at_the_first_poll()
     (foo,) = seen.topics
     anew = foo._replace(id=b"x" * 16, partitions={0: foo.partitions[0]._replace(replicas=(2, 3))})
     gateway.do(replace(seen, topics=[anew]))
-    assert (gateway.state.topics["foo"].id, gateway["foo-0"].replicas) == (anew.id, (2, 3))
+    assert (gateway.state.cluster.topics["foo"].id, gateway["foo-0"].replicas) == (anew.id, (2, 3))
     gateway.alter({"foo-0": (4, 1)})
     assert gateway.reassignment_of("foo-0") is not None
 
@@ -96,7 +100,7 @@ def test_a_recreated_topic_with_a_recorded_step_is_not_replaced_at_the_first_pol
     gateway.deliver()
     seen = gateway.kafka.poll()
     gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
-    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    assert gateway.state.cluster.topics["foo"].id == seen.topics[0].id
 
 
 def test_a_topic_that_gets_an_id_is_the_same_topic() -> None:
@@ -106,9 +110,9 @@ def test_a_topic_that_gets_an_id_is_the_same_topic() -> None:
     gateway.deliver()
     seen = gateway.kafka.poll()
     gateway.do(seen)
-    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    assert gateway.state.cluster.topics["foo"].id == seen.topics[0].id
     gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=NO_ID)]))
-    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    assert gateway.state.cluster.topics["foo"].id == seen.topics[0].id
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
@@ -131,7 +135,7 @@ def test_without_ids_a_topic_with_fewer_partitions_is_a_new_topic() -> None:
     gateway.do(replace(seen, topics=[foo._replace(id=NO_ID)]))
     gateway.alter({"foo-1": (2, 3)})
     look_at(gateway, replace(seen, topics=[foo._replace(id=NO_ID, partitions={0: foo.partitions[0]})]))
-    assert gateway.state.reassignments == {}
+    assert gateway.state.orders.reassignments == {}
 
 
 def test_a_topic_removed_while_the_controller_was_down_is_removed_at_start() -> None:
@@ -140,7 +144,7 @@ def test_a_topic_removed_while_the_controller_was_down_is_removed_at_start() -> 
     gateway.kafka.replicas.clear()
     again = gateway.successor()
     again.poll_for(TOPIC_REMOVED_MS)
-    assert again.state.reassignments == {}
+    assert again.state.orders.reassignments == {}
 
 
 def test_a_removed_topic_leaves_nothing_in_memory() -> None:
@@ -149,7 +153,7 @@ def test_a_removed_topic_leaves_nothing_in_memory() -> None:
     gateway.do(Measured({key("foo-0"): 50}, {}))
     gateway.kafka.replicas.clear()
     gateway.poll_for(TOPIC_REMOVED_MS)
-    assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
+    assert (gateway.state.cluster.sizes, gateway.state.settings.configs) == ({}, {})
 
 
 def test_a_topic_removed_during_a_step_leaves_no_step() -> None:
@@ -160,7 +164,7 @@ def test_a_topic_removed_during_a_step_leaves_no_step() -> None:
     gateway.poll()
     gateway.kafka.replicas.clear()
     gateway.poll_for(TOPIC_REMOVED_MS)
-    assert (len(gateway.state.in_flight), gateway.state.adding) == (0, 0)
+    assert (len(gateway.state.in_flight), gateway.state.cluster.adding) == (0, 0)
     gateway.default(THROTTLE, "2000")
     assert not desired_throttle(gateway.state).brokers
 
@@ -169,11 +173,11 @@ def test_a_topic_removed_during_an_external_move_is_not_listed() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (2, 3))
     gateway.poll()
-    listed = gateway.state.reassigning_revision
+    listed = gateway.state.listing.revision
     gateway.kafka.replicas.clear()
     gateway.poll_for(TOPIC_REMOVED_MS)
-    assert gateway.state.external == set()
-    assert gateway.state.reassigning_revision > listed
+    assert gateway.state.gateway.external == set()
+    assert gateway.state.listing.revision > listed
 
 
 class Unread(dict[TopicPartition, Reassignment]):
@@ -186,7 +190,7 @@ class Unread(dict[TopicPartition, Reassignment]):
 def test_removing_a_topic_does_not_scan_other_reassignments() -> None:
     gateway = Gateway(FOO, ("bar-0", (1, 2)))
     gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
-    gateway.state.reassignments = Unread(gateway.state.reassignments)
+    gateway.state.orders.reassignments = Unread(gateway.state.orders.reassignments)
     del gateway.kafka.replicas[key("bar-0")]
     gateway.poll_for(TOPIC_REMOVED_MS)
     assert (gateway.reassignment_of("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
@@ -200,10 +204,10 @@ def test_at_start_reassignments_of_removed_partitions_end_with_their_job() -> No
     controller.state.delete(Deleted(Partition, key("foo-0")))
     controller.state.delete(Deleted(Topic, "foo"))
     again = controller.restart()
-    assert again.state.finished[1][key("foo-0")].ending is Ending.TOPIC_DELETED
-    assert list(again.state.reassignments) == [key("bar-0")]
+    assert again.state.orders.finished[1][key("foo-0")].ending is Ending.TOPIC_DELETED
+    assert list(again.state.orders.reassignments) == [key("bar-0")]
     again.settle()
-    assert again.state.jobs[1].ended_ms
+    assert again.state.orders.jobs[1].ended_ms
 
 
 def test_the_step_records_of_partitions_that_no_poll_has_shown_are_removed_with_the_topic() -> None:
@@ -220,13 +224,13 @@ def test_the_step_records_of_partitions_that_no_poll_has_shown_are_removed_with_
     gateway = gateway.successor()
     gateway.do(UpstreamPolled(None, [bar._replace(partitions={0: bar.partitions[0]})], {}))
     gateway.poll_for(2 * TOPIC_REMOVED_MS)
-    assert not gateway.state.upstream_steps
+    assert not gateway.state.gateway.steps
 
 
 def test_sizes_of_a_topic_that_was_deleted_meanwhile_are_not_kept() -> None:
     gateway = Gateway(FOO)
     gateway.do(Measured({key("foo-0"): 5, key("gone-0"): 5}, {}))
-    assert gateway.state.sizes == {key("foo-0"): 5}
+    assert gateway.state.cluster.sizes == {key("foo-0"): 5}
 
 
 @pytest.mark.parametrize("down", [False, True])
@@ -261,7 +265,7 @@ def test_a_topic_that_another_controller_has_made_anew_is_not_moved_by_the_plan_
     other.settle()
     assert other.replicas("bar-0") == ((5, 6) if moving else (5, 6, 1))
     assert (other.replicas("foo-0"), other.replicas("baz-0")) == ((3, 4), (5, 6))
-    assert other.state.endings[1] == {Ending.DONE: 1, Ending.TOPIC_DELETED: 1}
+    assert other.state.orders.endings[1] == {Ending.DONE: 1, Ending.TOPIC_DELETED: 1}
 
 
 def _made_anew(record: Record, partition: Partition) -> Record:

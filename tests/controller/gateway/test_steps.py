@@ -12,7 +12,7 @@ from controller.model.errors import DONE, Outcome
 from controller.modes import EMBEDDED, GATEWAY, ZOOKEEPER
 from controller.reassignment.phases import Phase
 from controller.scheduling.limits import Capacity, LimitKind
-from controller.state.gateway import Disk
+from controller.state.cluster import Disk
 from tests.builders import key
 from tests.controller.kraft import Gateway
 
@@ -32,7 +32,7 @@ def test_a_step_is_one_row_of_the_upstream() -> None:
     assert gateway.kafka.replicas[key("foo-0")] == (2, 3)
     assert gateway.phase("foo-0") is Phase.IDLE
     assert submits(gateway) == [(2, 3)]
-    assert gateway.state.upstream_steps == {}
+    assert gateway.state.gateway.steps == {}
 
 
 def test_a_cancel_restores_the_order_that_kafka_alone_loses() -> None:
@@ -120,7 +120,7 @@ def test_a_stop_keeps_the_list_before_the_step_in_flight() -> None:
     gateway.alter({"foo-0": None})
     gateway.settle()
     assert gateway.kafka.replicas[key("foo-0")] == (1, 4)
-    assert gateway.state.upstream_steps == {}
+    assert gateway.state.gateway.steps == {}
 
 
 def test_a_job_that_was_stopped_before_any_replica_arrived_can_be_rolled_back() -> None:

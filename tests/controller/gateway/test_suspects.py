@@ -39,7 +39,7 @@ def run(gateway: Gateway, ms: int) -> None:
 
 
 def blocked(gateway: Gateway) -> str:
-    reassignment = gateway.state.reassignments.get(KEY)
+    reassignment = gateway.state.orders.reassignments.get(KEY)
     return reassignment.blocked if reassignment else ""
 
 
@@ -71,7 +71,7 @@ def test_a_late_row_over_a_later_step_is_answered_by_the_own_row() -> None:
     run(gateway, 1_000)
     gateway.kafka.alter(KEY, OLD)
     run(gateway, 5_000)
-    assert (blocked(gateway), gateway.state.late_rows) == ("", 1)
+    assert (blocked(gateway), gateway.state.gateway.late_rows) == ("", 1)
     assert gateway.settle().kafka.replicas[KEY] == NEW
 
 
@@ -86,7 +86,7 @@ def test_a_late_cancel_of_a_later_step_is_answered_by_the_own_row() -> None:
     run(gateway, 1_000)
     gateway.kafka.alter(KEY, None)
     run(gateway, 15_000)
-    assert (blocked(gateway), gateway.state.late_rows) == ("", 1)
+    assert (blocked(gateway), gateway.state.gateway.late_rows) == ("", 1)
     assert gateway.settle().kafka.replicas[KEY] == NEW
 
 
@@ -119,7 +119,7 @@ def test_a_client_that_insists_is_another_client() -> None:
         run(gateway, 20_000)
         gateway.kafka.alter(KEY, OLD)
     run(gateway, 20_000)
-    assert gateway.state.late_rows == MOST_REPEATS
+    assert gateway.state.gateway.late_rows == MOST_REPEATS
     assert blocked(gateway)
 
 
@@ -157,8 +157,8 @@ def test_whenever_a_late_row_arrives_within_its_time_the_last_order_is_carried_o
         if step % 13 == 5 and orders:
             order = orders.pop(0)
             wanted = order if order is not None else wanted
-            if order is None and KEY in gateway.state.reassignments:
-                wanted = gateway.state.reassignments[KEY].original
+            if order is None and KEY in gateway.state.orders.reassignments:
+                wanted = gateway.state.orders.reassignments[KEY].original
             gateway.alter({"foo-0": order})
         if step == arrives:
             gateway.kafka.alter(KEY, late[-1])

@@ -88,7 +88,7 @@ class Walk:
             yield
 
     def stage(self) -> Stage:
-        step = self.state.upstream_steps.get(FOO)
+        step = self.state.gateway.steps.get(FOO)
         return Stage.SETTLED if step is None else step.stage
 
     def stage_after(self, d: Decision, changes: int) -> Stage:
@@ -111,7 +111,7 @@ class Walk:
         self.reached[step.stage, observation].add(self.stage_after(d, changes))
 
     def outdated(self, seen: UpstreamPartition) -> bool:
-        return self.state.past.may_show(FOO, seen.replicas, self.controller.now_ms)
+        return self.state.gateway.past.may_show(FOO, seen.replicas, self.controller.now_ms)
 
     def follow_settled(
         self, d: Decision, now: Partition, wanted: Reassignment | None, move: UpstreamMove | None
@@ -123,7 +123,7 @@ class Walk:
             self.reached[Stage.SETTLED, observation].add(self.stage())
 
     def submitted(self, d: Decision, event: Submitted) -> None:
-        step = self.state.upstream_steps.get(FOO)
+        step = self.state.gateway.steps.get(FOO)
         ((_, replicas, outcome),) = event.rows
         observation = None if step is None else answer_to(step, replicas, outcome)
         changes = len(d.changes)
@@ -146,11 +146,13 @@ class Walk:
         """Show the same once, or until each threshold of the walk is passed; now and then after a long time."""
         self.controller.now_ms += self.random.choice([0, 0, METADATA_LAG.ms])
         seen, moves = min((self.guess() for _ in range(8)), key=self.times_seen)
-        event = UpstreamPolled(None, [UpstreamTopic("foo", self.state.topics["foo"].id, {0: seen})], moves)
+        event = UpstreamPolled(
+            None, [UpstreamTopic("foo", self.state.cluster.topics["foo"].id, {0: seen})], moves
+        )
         for _ in range(self.random.choice([1, 3])):
             self.controller.now_ms += 1_000
             self.controller.do(event)
-            if self.state.awaits_answer(FOO):
+            if self.state.gateway.awaits_answer(FOO):
                 break
 
     def guess(self) -> tuple[UpstreamPartition, dict[TopicPartition, UpstreamMove]]:
@@ -158,7 +160,7 @@ class Walk:
 
     def times_seen(self, guess: tuple[UpstreamPartition, dict[TopicPartition, UpstreamMove]]) -> int:
         """How often the walk has had this observation: it prefers rare ones."""
-        step, (seen, moves) = self.state.upstream_steps.get(FOO), guess
+        step, (seen, moves) = self.state.gateway.steps.get(FOO), guess
         if step is None or not step.in_flight:
             return 0
         observation = observe(step, self.controller["foo-0"], seen, moves.get(FOO), self.outdated(seen))
@@ -170,7 +172,7 @@ class Walk:
         lists = [now.replicas, now.replicas[:1], now.replicas[1:], self.target()]
         if wanted is not None:
             lists += [wanted.target, wanted.original]
-        step = self.state.upstream_steps.get(FOO)
+        step = self.state.gateway.steps.get(FOO)
         if step is not None:
             lists += [step.base, step.following, step.replaced, step.base[::-1]]
             lists.append(step.following + tuple(r for r in step.base if r not in step.following))

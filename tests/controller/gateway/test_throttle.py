@@ -146,19 +146,19 @@ def test_no_more_steps_start_than_the_throttle_lists_of_their_topic_have_room_fo
     controller = Throttled(gateway=many())
     gateway, done = controller.gateway, 0
     gateway.alter({f"foo-{p}": (4, 2, 3) for p in range(MANY)})
-    while gateway.state.reassignments:
+    while gateway.state.orders.reassignments:
         gateway.deliver()
         controller.settle()
         moving = len(gateway.state.in_flight)
-        if len(gateway.state.reassignments) - moving:
+        if len(gateway.state.orders.reassignments) - moving:
             (reason,) = {
                 waiting_reason(gateway.state, r)
-                for r in gateway.state.reassignments.values()
+                for r in gateway.state.orders.reassignments.values()
                 if r.key not in gateway.state.in_flight
             }
             assert reason.startswith("limit of Kafka: 32")
         leaders = list_items(controller.config(TOPIC, LEADER_REPLICAS))
-        assert (len(leaders), gateway.state.unlisted) == (3 * moving, {})
+        assert (len(leaders), gateway.state.throttle.unlisted) == (3 * moving, {})
         done += 1
         gateway.catch_up()
     assert done > 1
@@ -172,13 +172,13 @@ def test_replicas_in_flight_that_have_no_room_in_the_list_are_counted_and_listed
     assert len(gateway.state.in_flight) == MANY
     controller.rate(5)
     controller.settle()
-    unlisted = gateway.state.unlisted[*TOPIC, LEADER_REPLICAS]
+    unlisted = gateway.state.throttle.unlisted[*TOPIC, LEADER_REPLICAS]
     assert unlisted == 3 * MANY - len(list_items(controller.config(TOPIC, LEADER_REPLICAS))) > 500
     for p in range(unlisted):
         gateway.kafka.catch_up(key(f"foo-{p}"))
     gateway.poll()
     controller.settle()
-    assert gateway.state.unlisted == {}
+    assert gateway.state.throttle.unlisted == {}
 
 
 def test_no_throttle_remains_after_the_reassignment() -> None:
@@ -188,7 +188,10 @@ def test_no_throttle_remains_after_the_reassignment() -> None:
     controller.gateway.settle()
     controller.settle()
     assert [values for values in controller.configs.values.values() if values] == []
-    assert (controller.gateway.state.leases, controller.gateway.state.confirmed_throttles) == ({}, {})
+    assert (
+        controller.gateway.state.throttle.leases,
+        controller.gateway.state.gateway.confirmed_throttles,
+    ) == ({}, {})
 
 
 def test_both_rates_are_owned_until_the_new_one_is_seen() -> None:
@@ -197,10 +200,10 @@ def test_both_rates_are_owned_until_the_new_one_is_seen() -> None:
     controller.settle()
     controller.rate(6)
     controller.read(made=False)
-    assert controller.gateway.state.leases[*BROKERS[0], LEADER_RATE].ours == "5,6"
+    assert controller.gateway.state.throttle.leases[*BROKERS[0], LEADER_RATE].ours == "5,6"
     controller.crash()
     controller.settle()
-    assert controller.gateway.state.leases[*BROKERS[0], LEADER_RATE].ours == "6"
+    assert controller.gateway.state.throttle.leases[*BROKERS[0], LEADER_RATE].ours == "6"
     assert controller.config(BROKERS[0], LEADER_RATE) == "6"
 
 
@@ -211,13 +214,13 @@ def test_imported_leases_are_added_to_existing_leases() -> None:
     imported = [Lease(*TOPIC, LEADER_REPLICAS, "0:1,0:2", None), Lease(*BROKERS[0], LEADER_RATE, "5,7", None)]
     controller.gateway.effects.clear()
     controller.gateway.do(LeasesImported(imported))
-    assert list(state.leases.values()) == imported
+    assert list(state.throttle.leases.values()) == imported
     assert controller.gateway.effects == [ReadThrottle()]
     controller.gateway.do(LeasesImported([imported[0]._replace(ours="0:2,0:3")]))
-    assert state.leases[imported[0].key].ours == "0:1,0:2,0:3"
+    assert state.throttle.leases[imported[0].key].ours == "0:1,0:2,0:3"
     controller.settle()
     assert controller.configs.values == {TOPIC: {LEADER_REPLICAS: "7:7"}, BROKERS[0]: {}}
-    assert state.leases == {}
+    assert state.throttle.leases == {}
 
 
 TARGETS = st.sampled_from([(1, 2), (1, 3), (3, 4), (2, 4)])
@@ -273,4 +276,4 @@ def test_after_any_sequence_of_events_only_values_of_others_remain(
         if value
     }
     assert left == ({LEADER_REPLICAS: theirs} if theirs else {})
-    assert controller.gateway.state.leases == {}
+    assert controller.gateway.state.throttle.leases == {}

@@ -32,7 +32,9 @@ def test_first_orders_in_bulk_have_the_result_of_one_after_the_other(requests: l
             assert one_by_one.do(event).reply == reply
     assert together.changes == one_by_one.changes
     assert together.effects == one_by_one.effects
-    assert list(together.state.reassignments.items()) == list(one_by_one.state.reassignments.items())
+    assert list(together.state.orders.reassignments.items()) == list(
+        one_by_one.state.orders.reassignments.items()
+    )
 
 
 def test_only_orders_of_idle_partitions_are_accepted_in_bulk() -> None:
@@ -41,9 +43,9 @@ def test_only_orders_of_idle_partitions_are_accepted_in_bulk() -> None:
     rows = [AlterRow(0, (5, 6)), AlterRow(1, (5, 6)), AlterRow(2, ORIGINALS[2])]
     with patch("controller.reassignment.orders.accept_all", wraps=accept_all) as accepted:
         busy.decide(AlterReassignments([AlterTopic("foo", rows)]))
-    job = busy.state.last_job
+    job = busy.state.orders.last_job
     assert [call.args[1:3] for call in accepted.call_args_list] == [("foo", job), ("foo", job)]
-    assert busy.state.reassignments[key("foo-1")] == Reassignment("foo", 1, ORIGINALS[1], (5, 6), job)
+    assert busy.state.orders.reassignments[key("foo-1")] == Reassignment("foo", 1, ORIGINALS[1], (5, 6), job)
 
 
 def test_orders_that_are_accepted_are_recorded_enqueued_and_removed() -> None:
@@ -57,4 +59,4 @@ def test_orders_that_are_accepted_are_recorded_enqueued_and_removed() -> None:
 def test_an_order_for_the_current_list_changes_nothing() -> None:
     calm = controller()
     d = calm.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, ORIGINALS[0])])]))
-    assert (d.changes, calm.state.reassignments) == ([], {})
+    assert (d.changes, calm.state.orders.reassignments) == ([], {})

@@ -2,6 +2,7 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller.machine import decide
+from controller.messages.event import Requester
 from controller.messages.events import DeleteTopics
 from controller.messages.job_events import (
     Pause,
@@ -36,8 +37,8 @@ def roll_back(controller: InMemoryController, job: int) -> tuple[int, dict[str, 
 
 def test_an_accepted_request_is_a_job() -> None:
     controller = three()
-    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]}, principal="User:ann", client_id="tool")
-    job = controller.state.jobs[1]
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]}, requester=Requester("User:ann", "tool"))
+    job = controller.state.orders.jobs[1]
     assert (job.kind, job.total, job.principal, job.client_id) == (JobKind.PLAN, 2, "User:ann", "tool")
     assert (job.created_ms, job.ended_ms) == (1_000, 0)
 
@@ -45,32 +46,32 @@ def test_an_accepted_request_is_a_job() -> None:
 def test_a_request_that_changes_nothing_is_no_job() -> None:
     controller = three()
     controller.alter({"foo-0": [1, 2, 3], "nope-0": [1]})
-    assert controller.state.jobs == {}
+    assert controller.state.orders.jobs == {}
 
 
 def test_a_job_ends_with_its_last_partition() -> None:
     controller = three()
     controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
     controller.isr("foo-0", [1, 2, 3, 4, 5, 6])
-    assert controller.state.jobs[1].ended_ms == 0
+    assert controller.state.orders.jobs[1].ended_ms == 0
     controller.now_ms = 2_000
     controller.settle()
-    assert controller.state.jobs[1].ended_ms == 2_000
+    assert controller.state.orders.jobs[1].ended_ms == 2_000
 
 
 def test_a_job_of_reorders_ends_at_once() -> None:
     controller = three()
     controller.alter({"foo-0": [3, 2, 1]})
-    assert controller.state.jobs[1].ended_ms == 1_000
+    assert controller.state.orders.jobs[1].ended_ms == 1_000
 
 
 def test_a_partition_belongs_to_the_newest_job() -> None:
     controller = three()
     controller.alter({"foo-0": [4, 5, 6]})
     controller.alter({"foo-0": [4, 5, 3]})
-    assert controller.state.finished[1][key("foo-0")].ending is Ending.TAKEN
-    assert controller.state.finished[1][key("foo-0")].taken_by == 2
-    assert controller.state.jobs[1].ended_ms
+    assert controller.state.orders.finished[1][key("foo-0")].ending is Ending.TAKEN
+    assert controller.state.orders.finished[1][key("foo-0")].taken_by == 2
+    assert controller.state.orders.jobs[1].ended_ms
 
 
 def test_a_rollback_of_a_job_includes_its_finished_partitions() -> None:
@@ -80,7 +81,7 @@ def test_a_rollback_of_a_job_includes_its_finished_partitions() -> None:
     assert roll_back(controller, 1) == (2, {})
     controller.settle()
     assert [controller.replicas(name) for name in ("foo-0", "foo-1")] == [(1, 2, 3), (1, 2, 3)]
-    assert controller.state.open == {}
+    assert controller.state.orders.open == {}
 
 
 def test_a_rollback_starts_with_the_partition_finished_last() -> None:
@@ -194,12 +195,12 @@ def test_a_higher_priority_starts_first() -> None:
 def test_the_throttle_of_a_running_job_is_changed_and_removed() -> None:
     controller = three()
     controller.alter({"foo-0": [4, 5, 6]}, throttle=1_000)
-    rates = [controller.state.config(ResourceType.BROKER, "4", FOLLOWER_RATE)]
+    rates = [controller.state.settings.config(ResourceType.BROKER, "4", FOLLOWER_RATE)]
     for throttle in (9_000, 0):
         assert controller.do(ThrottleJob(1, throttle)).reply.ok
-        rates.append(controller.state.config(ResourceType.BROKER, "4", FOLLOWER_RATE))
+        rates.append(controller.state.settings.config(ResourceType.BROKER, "4", FOLLOWER_RATE))
     assert rates == ["1000", "9000", None]
-    assert controller.restart().state.jobs[1].throttle == 0
+    assert controller.restart().state.orders.jobs[1].throttle == 0
 
 
 def test_only_a_job_that_runs_has_a_throttle_to_change() -> None:
@@ -207,7 +208,7 @@ def test_only_a_job_that_runs_has_a_throttle_to_change() -> None:
     controller.alter({"foo-0": [3, 2, 1]})
     assert not controller.do(ThrottleJob(1, 5)).reply.ok
     assert not controller.do(ThrottleJob(7, 5)).reply.ok
-    assert controller.state.throttles == {}
+    assert controller.state.throttle.rates == {}
 
 
 def test_old_jobs_are_deleted_by_age() -> None:
@@ -216,8 +217,8 @@ def test_old_jobs_are_deleted_by_age() -> None:
     controller.now_ms = 5_000
     controller.alter({"foo-1": [3, 2, 1]})
     controller.do(Prune(ended_before_ms=5_000, keep=100))
-    assert list(controller.state.jobs) == [2]
-    assert list(controller.state.finished) == [2]
+    assert list(controller.state.orders.jobs) == [2]
+    assert list(controller.state.orders.finished) == [2]
 
 
 def test_old_jobs_are_deleted_by_number_except_the_newest() -> None:
@@ -225,8 +226,8 @@ def test_old_jobs_are_deleted_by_number_except_the_newest() -> None:
     for replicas in ([3, 2, 1], [2, 1, 3], [1, 2, 3]):
         controller.alter({"foo-0": replicas})
     controller.do(Prune(ended_before_ms=0, keep=0))
-    assert list(controller.state.jobs) == [3]
-    assert controller.restart().state.last_job == 3
+    assert list(controller.state.orders.jobs) == [3]
+    assert controller.restart().state.orders.last_job == 3
 
 
 def test_a_job_of_lower_priority_starts_after_the_others() -> None:
@@ -256,7 +257,7 @@ def test_a_job_is_kept_as_long_as_its_rollback() -> None:
     roll_back(controller, 1)
     controller.alter({"foo-1": [3, 2, 1]})
     controller.do(Prune(ended_before_ms=10**9, keep=0))
-    assert list(controller.state.jobs) == [1, 3]
+    assert list(controller.state.orders.jobs) == [1, 3]
 
 
 def test_partitions_of_a_topic_that_is_being_deleted_are_not_rolled_back() -> None:
@@ -268,7 +269,7 @@ def test_partitions_of_a_topic_that_is_being_deleted_are_not_rolled_back() -> No
         {"foo-0": "the topic was deleted", "foo-1": "the topic was deleted"},
     )
     controller.settle()
-    assert controller.state.topics == {}
+    assert controller.state.cluster.topics == {}
 
 
 def test_a_rollback_visits_reassignments_in_slices() -> None:
@@ -356,4 +357,4 @@ def test_old_jobs_are_deleted_by_their_number_of_partitions(partitions: int, lef
         controller.alter({name: list(reversed(controller.replicas(name))) for name in names})
         controller.settle()
     controller.do(Prune(ended_before_ms=0, keep=100, partitions=partitions))
-    assert list(controller.state.jobs) == left
+    assert list(controller.state.orders.jobs) == left

@@ -89,7 +89,7 @@ def test_null_replicas_cancel_one_partition(controller: InMemoryController) -> N
 def test_null_partitions_cancel_all_reassignments_of_the_topic(controller: InMemoryController) -> None:
     controller.alter({"foo-1": (4, 5), "bar-0": (4, 5)})
     assert alter(controller, [AlterTopic("foo", None)]).topics == [TopicOutcomes("foo", [(1, DONE)])]
-    assert list(controller.state.reassigning) == ["bar"]
+    assert list(controller.state.orders.reassigning) == ["bar"]
 
 
 def test_null_partitions_with_nothing_to_cancel_are_one_row_numbered_minus_one(
@@ -108,7 +108,7 @@ def test_null_topics_cancel_everything_and_answer_one_row_each(controller: InMem
         TopicOutcomes("bar", [(0, DONE)]),
         TopicOutcomes("foo", [(0, DONE), (1, DONE)]),
     ]
-    assert controller.state.reassignments == {}
+    assert controller.state.orders.reassignments == {}
 
 
 def test_null_topics_without_reassignments_are_an_error_of_the_request(
@@ -121,7 +121,7 @@ def test_a_topic_that_is_being_deleted_accepts_cancels_only(
     controller: InMemoryController,
 ) -> None:
     controller.alter({"foo-0": (4, 5)})
-    controller.put(controller.state.topics["foo"]._replace(deleting=True))
+    controller.put(controller.state.cluster.topics["foo"]._replace(deleting=True))
     assert controller.alter({"foo-1": (4, 5)})["foo-1"].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert controller.alter({"foo-0": None})["foo-0"] is DONE
 
@@ -142,9 +142,9 @@ def test_a_large_request_is_decided_in_slices() -> None:
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(rows)))
     d = Decision(controller.state)
     event = AlterReassignments([AlterTopic("foo", [AlterRow(n, (3, 4)) for n in range(rows)])])
-    taken = [len(controller.state.reassignments) for _ in decide(d, event)]
+    taken = [len(controller.state.orders.reassignments) for _ in decide(d, event)]
     assert taken == [ROWS_PER_SLICE, 2 * ROWS_PER_SLICE, 3 * ROWS_PER_SLICE]
-    assert len(d.reply.topics[0].rows) == len(controller.state.reassignments) == rows
+    assert len(d.reply.topics[0].rows) == len(controller.state.orders.reassignments) == rows
 
 
 @pytest.mark.parametrize("rows", [None, []])
@@ -182,7 +182,7 @@ def test_the_reply_contains_the_job_or_0_if_nothing_was_ordered(controller: InMe
 
 def test_a_request_may_give_its_job_a_priority_and_a_throttle(controller: InMemoryController) -> None:
     controller.alter({"foo-0": (4, 5, 6)}, priority=7, throttle=1_000)
-    assert (controller.state.jobs[1].priority, controller.state.jobs[1].throttle) == (7, 1_000)
+    assert (controller.state.orders.jobs[1].priority, controller.state.orders.jobs[1].throttle) == (7, 1_000)
 
 
 def test_a_job_may_be_submitted_paused(controller: InMemoryController) -> None:

@@ -52,7 +52,7 @@ def test_no_copy_to_another_broker_starts_until_steps_may_start(stop: str, door:
     assert set(controller.replicas("foo-0")) <= {1, 2, 3, 4}
     end(controller)
     controller.settle()
-    assert not controller.state.reassignments
+    assert not controller.state.orders.reassignments
 
 
 def test_an_order_of_a_paused_job_does_not_start_with_the_step_that_it_turns() -> None:

@@ -121,13 +121,13 @@ class Walk:
     def others(self, picks: Random) -> None:
         """Someone else begins to move the partition, or has ended it."""
         now, state = self.controller["foo-0"], self.controller.state
-        if now.key in state.external:
-            state.discard_external(now.key)
+        if now.key in state.gateway.external:
+            state.gateway.discard_external(now.key)
             self.controller.put(now._replace(replicas=now.current, adding=(), removing=()))
         elif self.controller.phase("foo-0") in {Phase.IDLE, picks.choice([Phase.IDLE] * 9 + [Phase.QUEUED])}:
             adding = tuple(r for r in picks.sample(range(1, 7), 2) if r not in now.replicas)
             if adding:
-                state.add_external(now.key)
+                state.gateway.add_external(now.key)
                 self.controller.put(now._replace(replicas=adding + now.replicas, adding=adding))
 
     def step(self, picks: Random) -> None:
@@ -138,7 +138,7 @@ class Walk:
         elif happening == 1:
             self.order_again()
         elif happening == 2:
-            self.controller.state.live ^= {picks.randint(1, 6)}
+            self.controller.state.cluster.live ^= {picks.randint(1, 6)}
         elif happening == 3:
             self.change_isr(picks)
         elif happening == 4:

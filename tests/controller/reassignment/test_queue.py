@@ -65,7 +65,7 @@ def test_a_rollback_starts_before_queued_entries() -> None:
     queue(controller, {"foo-0": [6, 2, 3]})
     assert queued(controller) == ["foo-0"]
     assert controller.settle().replicas("foo-0") == (6, 2, 3)
-    assert controller.state.jobs[2].ended_ms
+    assert controller.state.orders.jobs[2].ended_ms
 
 
 def test_another_queued_plan_is_refused_while_entries_wait() -> None:
@@ -88,7 +88,7 @@ def test_a_refused_rollback_queues_nothing() -> None:
     controller.isr("foo-0", [1, 4])
     controller.stop(1)
     assert queue(controller, {"foo-0": [1, 2, 5]})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert (queued(controller), controller.state.open) == ([], {1: 1})
+    assert (queued(controller), controller.state.orders.open) == ([], {1: 1})
 
 
 def test_the_queue_survives_a_restart() -> None:
@@ -107,7 +107,7 @@ def test_a_deleted_topic_leaves_the_queue() -> None:
     queue(controller, {"foo-1": [4, 5, 6]})
     controller.do(DeleteTopics(["foo"]))
     controller.settle()
-    assert (queued(controller), controller.state.topics) == ([], {})
+    assert (queued(controller), controller.state.cluster.topics) == ([], {})
 
 
 def test_a_cancel_withdraws_the_queued_target() -> None:
@@ -117,7 +117,7 @@ def test_a_cancel_withdraws_the_queued_target() -> None:
     queue(controller, {"foo-0": [6, 2, 3]})
     assert controller.alter({"foo-0": None})["foo-0"].ok
     assert controller.settle().replicas("foo-0") == (1, 2, 3)
-    assert controller.state.jobs[2].ended_ms
+    assert controller.state.orders.jobs[2].ended_ms
 
 
 def test_a_rollback_of_a_queued_job_withdraws_its_pending_entries() -> None:
@@ -133,7 +133,7 @@ def test_a_queued_plan_has_the_requested_priority_and_throttle() -> None:
     controller = two()
     rows = [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])]
     reply = controller.do(Queue(rows, priority=3, throttle=1_000)).reply
-    job = controller.state.jobs[reply.job]
+    job = controller.state.orders.jobs[reply.job]
     assert (job.priority, job.throttle) == (3, 1_000)
 
 
@@ -152,7 +152,7 @@ def test_an_appended_entry_replaces_an_earlier_one() -> None:
         controller.catch_up()
     queue(controller, {"foo-0": [6, 2, 3]})
     queue(controller, {"foo-0": [5, 2, 3]}, append=True)
-    assert controller.state.jobs[2].ended_ms
+    assert controller.state.orders.jobs[2].ended_ms
     assert controller.settle().replicas("foo-0") == (5, 2, 3)
 
 
@@ -162,7 +162,7 @@ def test_a_later_order_replaces_the_queued_target() -> None:
     controller.catch_up()
     queue(controller, {"foo-0": [6, 2, 3]})
     controller.alter({"foo-0": [5, 2, 3]})
-    row = controller.state.finished[2][key("foo-0")]
+    row = controller.state.orders.finished[2][key("foo-0")]
     assert (row.ending, row.taken_by, row.target) == (Ending.TAKEN, 3, (6, 2, 3))
     assert controller.settle().replicas("foo-0") == (5, 2, 3)
 
@@ -173,7 +173,7 @@ def test_an_order_to_the_original_replaces_the_queued_target() -> None:
     controller.catch_up()
     queue(controller, {"foo-0": [6, 2, 3]})
     controller.alter({"foo-0": [1, 2, 3]})
-    assert controller.state.finished[2][key("foo-0")].taken_by == 3
+    assert controller.state.orders.finished[2][key("foo-0")].taken_by == 3
     assert controller.settle().replicas("foo-0") == (1, 2, 3)
 
 
@@ -202,15 +202,15 @@ def test_a_queued_entry_ends_with_its_topic() -> None:
     queue(controller, {"foo-0": [6, 2, 3]})
     controller.do(DeleteTopics(["foo"]))
     controller.settle()
-    assert controller.state.finished[2][key("foo-0")].ending is Ending.TOPIC_DELETED
+    assert controller.state.orders.finished[2][key("foo-0")].ending is Ending.TOPIC_DELETED
 
 
 def test_a_queued_target_that_is_the_original_is_done_when_the_partition_is_back() -> None:
     controller = two()
     controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
     queue(controller, {"foo-0": [1, 2, 3], "foo-1": [4, 5, 6]})
-    assert controller.state.finished[2][key("foo-0")].ending is Ending.DONE
-    assert (controller.state.jobs[2].total, controller.state.jobs[2].ended_ms) == (2, 0)
+    assert controller.state.orders.finished[2][key("foo-0")].ending is Ending.DONE
+    assert (controller.state.orders.jobs[2].total, controller.state.orders.jobs[2].ended_ms) == (2, 0)
 
 
 def test_a_queued_target_equal_to_the_original_is_done_after_a_rollback_in_steps() -> None:
@@ -220,8 +220,8 @@ def test_a_queued_target_equal_to_the_original_is_done_after_a_rollback_in_steps
         controller.catch_up()
     queue(controller, {"foo-0": [1, 2, 3]})
     controller.settle()
-    assert controller.state.finished[2][key("foo-0")].ending is Ending.DONE
-    assert controller.state.jobs[2].ended_ms
+    assert controller.state.orders.finished[2][key("foo-0")].ending is Ending.DONE
+    assert controller.state.orders.jobs[2].ended_ms
 
 
 def test_a_rollback_of_a_queued_job_names_no_other_job() -> None:

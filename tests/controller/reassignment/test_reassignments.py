@@ -189,14 +189,14 @@ def test_a_rollback_that_waited_is_executed_when_an_original_is_in_sync() -> Non
 
 def test_without_live_replicas_a_rollback_is_executed_if_unclean_elections_are_allowed() -> None:
     controller = orphaned().with_topic_config("unclean.leader.election.enable", "true")
-    controller.state.live.clear()
+    controller.state.cluster.live.clear()
     ordered(controller, None)
     assert (controller.replicas("foo-0"), controller["foo-0"].isr) == ((1, 2), (1,))
 
 
 def test_without_live_replicas_another_order_is_refused() -> None:
     controller = orphaned()
-    controller.state.live.clear()
+    controller.state.cluster.live.clear()
     assert controller.alter({"foo-0": (5, 6)})["foo-0"].message == UNCLEAN
 
 
@@ -305,7 +305,7 @@ def test_a_cancel_in_stop_mode_keeps_replicas_in_sync() -> None:
     controller.alter({"foo-0": None})
     assert controller.replicas("foo-0") == (1, 2, 3, 4)
     assert controller.dropped("foo-0") == [5]
-    assert controller.state.finished[1][controller["foo-0"].key].ending is Ending.STOPPED
+    assert controller.state.orders.finished[1][controller["foo-0"].key].ending is Ending.STOPPED
 
 
 def test_a_cancel_in_stop_mode_before_the_first_step_keeps_the_list() -> None:

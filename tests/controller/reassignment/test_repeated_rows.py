@@ -67,7 +67,7 @@ def test_a_rollback_restores_the_list_before_all_rows(controller: InMemoryContro
     topics = [AlterTopic("foo", [AlterRow(0, target) for target in rows])]
     job = controller.do(Queue(topics) if queued else AlterReassignments(topics)).reply.job
     assert controller.settle().replicas("foo-0") == (5, 6, 7)
-    assert (controller.state.jobs[job].total, len(controller.state.finished[job])) == (1, 1)
+    assert (controller.state.orders.jobs[job].total, len(controller.state.orders.finished[job])) == (1, 1)
     assert controller.do(RollBackJob(job)).reply.skipped == []
     assert controller.settle().replicas("foo-0") == FROM
 

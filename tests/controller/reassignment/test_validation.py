@@ -29,7 +29,7 @@ def test_an_invalid_replica_list_is_refused_with_its_smallest_invalid_id(
 
 def test_a_controller_that_is_not_a_broker_gets_no_replicas() -> None:
     state = InMemoryController().state
-    state.controller_id = 1000
+    state.cluster.controller_id = 1000
     outcome = check_replicas(state, (1, 1000))
     assert (
         outcome.message == f"{PREFIX}broker 1000, which is reassignd, the controller: it holds no replicas."

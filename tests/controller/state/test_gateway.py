@@ -9,9 +9,9 @@ from tests.builders import key
 def test_the_end_of_a_submission_removes_its_sightings() -> None:
     state = State(mode=EMBEDDED)
     state.put(UpstreamStep("foo", 0, (1,), (2,)))
-    state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, 0)
+    state.gateway.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, 0)
     state.delete(Deleted(UpstreamStep, key("foo-0")))
-    assert (state.upstream_steps, state.tracking) == ({}, {})
+    assert (state.gateway.steps, state.gateway.tracking) == ({}, {})
 
 
 def test_consecutive_polls_with_the_same_discrepancy_are_counted() -> None:
@@ -22,25 +22,32 @@ def test_consecutive_polls_with_the_same_discrepancy_are_counted() -> None:
         Discrepancy.EXTERNAL_MOVE,
         Discrepancy.EXTERNAL_CHANGE,
     )
-    counts = [state.sighted(key("foo-0"), each, 0).polls for each in shown]
+    counts = [state.gateway.sighted(key("foo-0"), each, 0).polls for each in shown]
     assert counts == [1, 2, 1, 1]
 
 
 def test_moves_of_others_raise_the_revision_of_what_is_listed_when_they_change() -> None:
     state, revisions = State(mode=EMBEDDED), []
-    for change in (state.add_external, state.add_external, state.discard_external, state.discard_external):
+    for change in (
+        state.gateway.add_external,
+        state.gateway.add_external,
+        state.gateway.discard_external,
+        state.gateway.discard_external,
+    ):
         change(key("foo-0"))
-        revisions.append(state.reassigning_revision)
+        revisions.append(state.listing.revision)
     assert revisions == [1, 1, 2, 2]
 
 
 def test_a_discrepancy_is_confirmed_by_enough_polls_over_enough_time() -> None:
     state, (polls, ms, _) = State(mode=EMBEDDED), EXTERNAL_MOVE
-    too_few = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, 0) for _ in range(polls)]
-    late = state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, 1_000)
-    later = state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, ms)
+    too_few = [state.gateway.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, 0) for _ in range(polls)]
+    late = state.gateway.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, 1_000)
+    later = state.gateway.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, ms)
     assert [each.is_confirmed for each in (*too_few, late, later)] == [False] * (polls + 1) + [True]
-    first = [state.sighted(key("bar-0"), Discrepancy.EXTERNAL_MOVE, now) for now in (0, 1_000, 2_000, ms)]
+    first = [
+        state.gateway.sighted(key("bar-0"), Discrepancy.EXTERNAL_MOVE, now) for now in (0, 1_000, 2_000, ms)
+    ]
     assert not first[-1].is_confirmed
 
 
@@ -51,35 +58,37 @@ def test_an_outage_ends_the_sightings_that_need_little_time() -> None:
         ("foo-1", Discrepancy.NOT_STARTED),
         ("foo-2", Discrepancy.EXTERNAL_CHANGE),
     ):
-        state.sighted(key(name), discrepancy, 0)
-    state.forget_sightings()
-    assert state.sighted_keys() == {key("foo-2")}
+        state.gateway.sighted(key(name), discrepancy, 0)
+    state.gateway.forget_sightings()
+    assert state.gateway.sighted_keys() == {key("foo-2")}
 
 
 def test_a_row_is_outstanding_until_it_is_answered() -> None:
     state, foo = State(mode=EMBEDDED), key("foo-0")
-    state.request_answered(foo)  # the row of a process before a restart
-    state.request_sent(foo)
-    state.request_sent(foo)
-    state.request_answered(foo)
-    assert state.awaits_answer(foo)
-    state.sighted(foo, Discrepancy.NOT_STARTED, 0)
-    state.request_answered(foo)
-    assert not state.awaits_answer(foo)
-    assert state.forget_sighting(foo)
-    assert (state.forget_sighting(foo), state.tracking) == (False, {})
+    state.gateway.request_answered(foo)  # the row of a process before a restart
+    state.gateway.request_sent(foo)
+    state.gateway.request_sent(foo)
+    state.gateway.request_answered(foo)
+    assert state.gateway.awaits_answer(foo)
+    state.gateway.sighted(foo, Discrepancy.NOT_STARTED, 0)
+    state.gateway.request_answered(foo)
+    assert not state.gateway.awaits_answer(foo)
+    assert state.gateway.forget_sighting(foo)
+    assert (state.gateway.forget_sighting(foo), state.gateway.tracking) == (False, {})
 
 
 def test_time_without_polls_counts_for_one_second_at_most() -> None:
     state = State(mode=EMBEDDED)
-    seen = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in (0, 60_000, 60_400)]
+    seen = [
+        state.gateway.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in (0, 60_000, 60_400)
+    ]
     assert [each.lasted_ms for each in seen] == [0, 1_000, 1_400]
 
 
 def test_a_clock_that_is_set_back_costs_one_gap() -> None:
     state = State(mode=EMBEDDED)
     times = (3_600_000, 3_600_500, 0, 500, 1_000)
-    seen = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in times]
+    seen = [state.gateway.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in times]
     assert [each.lasted_ms for each in seen] == [0, 500, 500, 1_000, 1_500]
 
 
@@ -87,7 +96,7 @@ def sent_at(every_ms: int, until_ms: int) -> list[int]:
     """The times at which a row is sent again that is never accepted, with polls at this interval."""
     state, foo = State(mode=EMBEDDED), key("foo-0")
     times = range(0, until_ms + 1, every_ms)
-    return [now for now in times if state.resend_is_due(foo, Discrepancy.NOT_STARTED, now)]
+    return [now for now in times if state.gateway.resend_is_due(foo, Discrepancy.NOT_STARTED, now)]
 
 
 def test_a_row_that_is_not_taken_is_sent_after_twice_as_long_each_time() -> None:
@@ -102,7 +111,7 @@ def test_slow_polls_do_not_make_the_pause_between_two_rows_longer() -> None:
 def test_a_clock_that_is_set_back_does_not_keep_a_row_from_being_sent() -> None:
     state = State(mode=EMBEDDED)
     times = (3_600_000, 3_600_100, 0, 100)
-    assert [state.resend_is_due(key("foo-0"), Discrepancy.NOT_STARTED, now) for now in times] == [
+    assert [state.gateway.resend_is_due(key("foo-0"), Discrepancy.NOT_STARTED, now) for now in times] == [
         True,
         True,
         False,

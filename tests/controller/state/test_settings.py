@@ -26,12 +26,16 @@ def own(key: str, value: str) -> Config:
 
 def test_without_values_the_defaults_of_kafka_are_in_effect() -> None:
     state = State(mode=EMBEDDED)
-    assert (state.min_isr("foo"), state.unclean_allowed("foo"), state.cancel_stops) == (1, False, False)
+    assert (
+        state.settings.min_isr("foo"),
+        state.settings.unclean_allowed("foo"),
+        state.settings.cancel_stops,
+    ) == (1, False, False)
 
 
 def test_the_cluster_default_is_in_effect_for_every_topic() -> None:
     state = having(default("min.insync.replicas", "2"), default("unclean.leader.election.enable", "true"))
-    assert (state.min_isr("foo"), state.unclean_allowed("foo")) == (2, True)
+    assert (state.settings.min_isr("foo"), state.settings.unclean_allowed("foo")) == (2, True)
 
 
 def test_a_topic_value_overrides_the_cluster_default() -> None:
@@ -41,27 +45,27 @@ def test_a_topic_value_overrides_the_cluster_default() -> None:
         own("min.insync.replicas", "3"),
         own("unclean.leader.election.enable", "false"),
     )
-    assert (state.min_isr("foo"), state.unclean_allowed("foo")) == (3, False)
-    assert (state.min_isr("bar"), state.unclean_allowed("bar")) == (2, True)
+    assert (state.settings.min_isr("foo"), state.settings.unclean_allowed("foo")) == (3, False)
+    assert (state.settings.min_isr("bar"), state.settings.unclean_allowed("bar")) == (2, True)
 
 
 def test_config_returns_values_of_the_resource_only() -> None:
     state = having(default("min.insync.replicas", "2"))
-    assert state.config(ResourceType.TOPIC, "foo", "min.insync.replicas") is None
-    assert state.config(ResourceType.BROKER, "", "min.insync.replicas") == "2"
+    assert state.settings.config(ResourceType.TOPIC, "foo", "min.insync.replicas") is None
+    assert state.settings.config(ResourceType.BROKER, "", "min.insync.replicas") == "2"
 
 
 def test_the_cancel_mode_is_cluster_wide() -> None:
-    assert having(default("reassignment.cancel.mode", "stop")).cancel_stops
-    assert not having(default("reassignment.cancel.mode", "rollback")).cancel_stops
+    assert having(default("reassignment.cancel.mode", "stop")).settings.cancel_stops
+    assert not having(default("reassignment.cancel.mode", "rollback")).settings.cancel_stops
 
 
 def test_a_resource_without_values_is_removed() -> None:
     state = having(own("a", "1"), own("b", "2"))
     state.delete(Deleted(Config, (ResourceType.TOPIC, "foo", "a")))
-    assert state.configs == {(ResourceType.TOPIC, "foo"): {"b": "2"}}
+    assert state.settings.configs == {(ResourceType.TOPIC, "foo"): {"b": "2"}}
     state.delete(Deleted(Config, (ResourceType.TOPIC, "foo", "b")))
-    assert state.configs == {}
+    assert state.settings.configs == {}
 
 
 P = PREFIX + "partition.movements"
@@ -113,4 +117,4 @@ def test_the_cluster_wide_default_lists_dynamic_values_only() -> None:
 def test_a_static_throttle_and_schedule_apply() -> None:
     state = cluster(**{THROTTLE: "1000", SCHEDULE: "00:01-00:02"}).state
     assert throttle_rate(state) == 1000
-    assert state.schedule is not None
+    assert state.settings.schedule is not None

@@ -49,11 +49,11 @@ def reason(cluster: InMemoryController, job: int = 1) -> str:
 
 def test_a_job_runs_is_paused_and_ends() -> None:
     cluster = move(controller())
-    seen = [job_state(cluster.state.jobs[1])]
+    seen = [job_state(cluster.state.orders.jobs[1])]
     cluster.do(Pause(1, True))
-    seen.append(job_state(cluster.state.jobs[1]))
+    seen.append(job_state(cluster.state.orders.jobs[1]))
     cluster.settle()
-    seen.append(job_state(cluster.state.jobs[1]))
+    seen.append(job_state(cluster.state.orders.jobs[1]))
     assert seen == [JobState.RUNNING, JobState.PAUSED, JobState.ENDED]
 
 
@@ -143,7 +143,7 @@ def test_a_step_with_capacity_shows_that_it_will_start() -> None:
     cluster = controller()
     cluster.do(Pause(None, True))
     move(cluster)
-    cluster.state.paused = False
+    cluster.state.orders.paused = False
     assert reason(cluster) == "waits for its turn"
 
 
@@ -185,8 +185,8 @@ def test_the_partitions_that_a_rollback_returned_are_counted() -> None:
     cluster.catch_up()
     cluster.do(RollBackJob(1))
     cluster.settle()
-    rows = cluster.state.finished[2].values()
-    assert (len(rows), returned(cluster.state, cluster.state.jobs[2], rows)) == (3, 2)
+    rows = cluster.state.orders.finished[2].values()
+    assert (len(rows), returned(cluster.state, cluster.state.orders.jobs[2], rows)) == (3, 2)
 
 
 def test_the_job_that_took_over_a_partition_is_named() -> None:

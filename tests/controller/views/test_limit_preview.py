@@ -25,7 +25,7 @@ def controller(count: int = 8, /, **limits: int) -> InMemoryController:
 
 
 def preview(subject: InMemoryController, **limits: int) -> LimitPreview:
-    configs = dict(subject.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {}))
+    configs = dict(subject.state.settings.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {}))
     return preview_limits(
         subject.state, configs | {NAMES[field]: str(value) for field, value in limits.items()}
     )

@@ -14,7 +14,7 @@ def cluster(count: int = 2) -> InMemoryController:
 
 
 def kind_of(controller: InMemoryController, name: str) -> str:
-    return reason_kind(waiting_reason(controller.state, controller.state.reassignments[key(name)]))
+    return reason_kind(waiting_reason(controller.state, controller.state.orders.reassignments[key(name)]))
 
 
 def test_a_limit_and_a_pause() -> None:

@@ -72,17 +72,17 @@ def test_a_topic_that_is_deleted_during_the_listing_is_omitted(controller: InMem
     listing = ongoing(controller.state)
     assert next(listing).topic == "foo"
     controller.alter({"bar-0": None})
-    del controller.state.partitions["bar"]
+    del controller.state.cluster.partitions["bar"]
     assert list(listing) == []
 
 
 def test_partitions_that_are_deleted_during_the_listing_are_omitted(controller: InMemoryController) -> None:
     controller.alter({"bar-0": (4, 5), "foo-0": (4, 5), "foo-1": (4, 5)})
-    controller.state.add_external(key("foo-2"))
-    controller.state.add_external(key("ghost-0"))
+    controller.state.gateway.add_external(key("foo-2"))
+    controller.state.gateway.add_external(key("ghost-0"))
     rows = ongoing(controller.state)
     assert next(rows).topic == "bar"
-    controller.state.partitions["foo"].pop()
+    controller.state.cluster.partitions["foo"].pop()
     assert list(rows) == []
 
 

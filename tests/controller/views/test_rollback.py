@@ -14,7 +14,7 @@ def moved(**limits: int) -> InMemoryController:
 
 
 def rows(cluster: InMemoryController, job: int = 1) -> dict[str, RollbackRow]:
-    found = rollback_rows(cluster.state, cluster.state.jobs[job])
+    found = rollback_rows(cluster.state, cluster.state.orders.jobs[job])
     return {str(row.key): row for row in found if row is not None}
 
 
@@ -75,5 +75,7 @@ def test_the_preview_has_the_rows_of_the_rollback() -> None:
     expected = rows(cluster)
     reply = cluster.do(RollBackJob(1)).reply
     assert dict(reply.skipped) == {row.key: row.reason for row in expected.values() if row.reason}
-    moving = {str(each) for each, wanted in cluster.state.reassignments.items() if wanted.job == reply.job}
+    moving = {
+        str(each) for each, wanted in cluster.state.orders.reassignments.items() if wanted.job == reply.job
+    }
     assert moving == {name for name, row in expected.items() if row.replicas}

@@ -80,10 +80,10 @@ async def test_the_first_start_creates_the_demo_topics() -> None:
         await assembly.start()
     async with assembled(store, await loaded(store), demo_topics=True) as assembly:
         await assembly.start()
-        assert not assembly.state.topics
+        assert not assembly.state.cluster.topics
     async with assembled(MemoryStore(), demo_topics=True) as assembly:
         await assembly.start()
-        assert len(assembly.state.topics) == len(embedded_cluster.TOPICS)
+        assert len(assembly.state.cluster.topics) == len(embedded_cluster.TOPICS)
 
 
 async def test_an_acknowledged_topic_is_there_after_a_restart() -> None:
@@ -91,7 +91,7 @@ async def test_an_acknowledged_topic_is_there_after_a_restart() -> None:
     async with assembled(store) as assembly:
         await assembly.start()
         await assembly.submit(TOPIC)
-    assert "orders" in (await loaded(store)).topics
+    assert "orders" in (await loaded(store)).cluster.topics
 
 
 async def test_traffic_is_shown_for_every_broker() -> None:
@@ -148,6 +148,6 @@ async def test_jobs_beyond_their_number_are_deleted_at_the_next_start() -> None:
     async with assembled(store, await loaded(store), kept) as assembly:
         await assembly.start()
         async with asyncio.timeout(30):
-            while 1 in assembly.state.jobs:
+            while 1 in assembly.state.orders.jobs:
                 await asyncio.sleep(0)
-        assert list(assembly.state.jobs) == [2, 3]
+        assert list(assembly.state.orders.jobs) == [2, 3]

@@ -13,12 +13,12 @@ def test_brokers_can_be_stopped_slowed_and_damaged() -> None:
     with BlockingCluster(lambda: EmbeddedCluster(2, clock=ManualClock())) as cluster:
         cluster.create_topic("orders", [[1, 2]])
         cluster.stop_broker(2)
-        assert cluster.read(lambda state: set(state.live)) == {1}
+        assert cluster.read(lambda state: set(state.cluster.live)) == {1}
         cluster.start_broker(2)
         cluster.slow_broker(2, 0.5)
         cluster.fail_log_dir(2, "/embedded/broker-2/logs-0")
         cluster.advance(1)
-        assert cluster.read(lambda state: set(state.live)) == {1, 2}
+        assert cluster.read(lambda state: set(state.cluster.live)) == {1, 2}
 
 
 def test_errors_of_the_cluster_reach_the_test() -> None:
@@ -46,13 +46,13 @@ def test_a_view_cannot_call_the_cluster() -> None:
     with BlockingCluster(lambda: EmbeddedCluster(1)) as cluster:
         with pytest.raises(RuntimeError, match="inside `read` the cluster waits"):
             cluster.read(lambda _: cluster.create_topic("orders", [[1]]))
-        assert cluster.read(lambda state: set(state.live)) == {1}
+        assert cluster.read(lambda state: set(state.cluster.live)) == {1}
 
 
 def test_calls_before_and_after_the_life_of_a_cluster_are_refused() -> None:
     cluster = BlockingCluster(lambda: EmbeddedCluster(1))
     with pytest.raises(RuntimeError, match="use it inside `with`"):
-        cluster.read(lambda state: state.topics)
+        cluster.read(lambda state: state.cluster.topics)
     with cluster:
         cluster.create_topic("orders", [[1]])
     with pytest.raises(RuntimeError, match="use it inside `with`"):

@@ -196,7 +196,7 @@ def test_what_another_client_moves_has_no_spans() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3), adding=(3,), isr=(1, 2)))
     rig = SpansRig(controller)
     controller.settle()
-    assert not controller.state.partitions["foo"][key("foo-0").partition].moving
+    assert not controller.state.cluster.partitions["foo"][key("foo-0").partition].moving
     assert rig.found() == []
 
 

@@ -125,7 +125,7 @@ async def test_steps_that_the_core_gives_too_are_counted_as_the_same() -> None:
     case.submit(target=(1, 4, 5))
     await case.served(case.in_state(SparkState.ORDERED))
     case.cluster.settle()
-    assert case.cluster.state.reassignments == {}
+    assert case.cluster.state.orders.reassignments == {}
     assert case.planning.view().steps == BegunSteps(same=38)
 
 
@@ -138,7 +138,7 @@ async def test_steps_under_another_limit_differ_and_the_core_plans_the_rest() ->
     steps = case.planning.view().steps
     assert steps.differs > 0
     assert steps.replanned > 0
-    assert {tuple(each.replicas) for each in case.cluster.state.all_partitions()} == {(4, 5, 6)}
+    assert {tuple(each.replicas) for each in case.cluster.state.cluster.all_partitions()} == {(4, 5, 6)}
 
 
 async def test_a_partition_with_a_new_target_leaves_its_plan() -> None:
@@ -214,7 +214,7 @@ async def test_steps_that_started_meanwhile_are_not_reordered() -> None:
     assert case.cluster.in_flight() == ["foo-0", "foo-1"]
     await case.served(case.in_state(SparkState.ORDERED))
     state = case.cluster.state
-    left = Counter(len({4, 5} - {*partition.next}) for partition in state.all_partitions())
+    left = Counter(len({4, 5} - {*partition.next}) for partition in state.cluster.all_partitions())
     assert left[1] > 0
     planned = state.backlog.planned
     assert Counter(len(planned.steps_of(each)) for each in planned) == Counter({1: left[1], 2: left[2]})
@@ -235,7 +235,7 @@ async def test_a_missing_package_is_shown_and_jobs_continue() -> None:
     view = case.planning.view()
     assert (view.state, view.reason) == (SparkState.MISSING, "install it")
     case.cluster.settle()
-    assert case.cluster.state.reassignments == {}
+    assert case.cluster.state.orders.reassignments == {}
 
 
 async def test_a_missing_package_may_be_installed_later() -> None:

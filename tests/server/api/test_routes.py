@@ -90,4 +90,4 @@ async def test_no_kept_answer_outlives_a_request_that_may_change_something(metho
     client.controller.stop(3)
     await client.ask(method, path, {"P": 1})
     answer = (await client.raw("GET", "/v1/status", headers=SHARED)).json()
-    assert answer["brokers"]["live"] == len(client.controller.state.live)
+    assert answer["brokers"]["live"] == len(client.controller.state.cluster.live)

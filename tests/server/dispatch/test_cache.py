@@ -155,9 +155,9 @@ def test_moves_of_other_clients_are_shown_while_they_last(controller: InMemoryCo
     kept = KeptListing()
     moving = partition("a-1", (1, 2, 3), isr=(1, 2), adding=(3,))
     controller.put(moving)
-    controller.state.add_external(moving.key)
+    controller.state.gateway.add_external(moving.key)
     assert listed(kept, controller) == ["a-1"]
-    controller.state.discard_external(moving.key)
+    controller.state.gateway.discard_external(moving.key)
     assert kept.build(controller.state).body == KeptListing().build(controller.state).body
 
 
@@ -168,4 +168,4 @@ def test_a_deleted_topic_is_not_kept(controller: InMemoryController) -> None:
     controller.state.delete(Deleted(Reassignment, key("a-0")))
     controller.state.delete(Deleted(Topic, "a"))
     assert listed(kept, controller) == ["b-0"]
-    assert "a" not in controller.state.listed_at
+    assert "a" not in controller.state.listing.by_topic

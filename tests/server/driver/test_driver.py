@@ -55,7 +55,7 @@ async def test_the_next_event_is_decided_while_the_last_commit_runs(rig: Rig) ->
     rig.store.hold()
     replies = [rig.submit(1), rig.submit(2)]
     await settle()
-    assert rig.state.controller_epoch == 2
+    assert rig.state.cluster.controller_epoch == 2
     rig.store.release(2)
     assert await asyncio.gather(*replies) == [1, 2]
     assert rig.log == [BrokerLeft(1), BrokerLeft(2)]
@@ -101,7 +101,7 @@ async def test_other_tasks_run_between_the_slices_of_a_decision(rig: Rig) -> Non
 
     async def watch() -> None:
         for _ in range(6):
-            seen.append(rig.state.controller_epoch)
+            seen.append(rig.state.cluster.controller_epoch)
             await asyncio.sleep(0)
 
     rig.decide = sliced
@@ -306,10 +306,10 @@ async def test_the_number_of_waiting_events_is_limited() -> None:
         rig.store.hold()
         replies = [rig.submit(number) for number in (1, 2, 3)]
         await settle()
-        assert rig.state.controller_epoch == 2
+        assert rig.state.cluster.controller_epoch == 2
         rig.store.release(2)
         await settle()
-        assert rig.state.controller_epoch == 3
+        assert rig.state.cluster.controller_epoch == 3
         rig.store.release(1)
         await asyncio.gather(*replies)
 
@@ -326,7 +326,7 @@ async def test_a_crash_loses_nothing_that_was_acknowledged(survived: int) -> Non
         acknowledged = [reply.result() for reply in replies if reply.done()]
         after = State(mode=EMBEDDED)
         after.apply(MemoryStore(rig.store.commits[:survived]).load())
-        assert after.controller_epoch == max(acknowledged, default=0)
+        assert after.cluster.controller_epoch == max(acknowledged, default=0)
         assert rig.log == [BrokerLeft(number) for number in acknowledged]
 
 

@@ -192,7 +192,7 @@ def test_pauses_are_logged(journal: JournalRig) -> None:
 def test_a_start_logs_ongoing_work_and_missing_brokers(journal: JournalRig) -> None:
     journal.lines(journal.order((3, 6), 0))
     state = journal.controller.state
-    state.live.clear()
+    state.cluster.live.clear()
     assert journal.lines(ControllerStarted([registration(1), registration(2), registration(3)])) == [
         "resuming 1 reassignment, 1 step in flight; 0 waiting",
         "the records know brokers 4, 5, 6 that were not started: 0 partitions offline",
@@ -223,7 +223,7 @@ def test_progress_is_logged_with_the_reasons_of_waiting_partitions(journal: Jour
     assert progress(journal.controller.state) == text
     journal.lines(Pause(None, paused=True))
     assert ", paused, " in progress(journal.controller.state)
-    journal.controller.state.note_unlisted((ResourceType.TOPIC, "foo", "list"), 7)
+    journal.controller.state.throttle.note_unlisted((ResourceType.TOPIC, "foo", "list"), 7)
     assert progress(journal.controller.state).endswith("7 replicas not throttled: full lists of foo")
 
 
@@ -284,7 +284,7 @@ def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture)
     state = State(mode=EMBEDDED)
     journal = UpstreamJournal(state)
     for trouble in ("missing: broker 5", "missing: broker 5", ""):
-        state.health_problem = trouble
+        state.gateway.health_problem = trouble
         journal.trouble()
     assert caplog.messages == [
         "the cluster is unhealthy, only steps that repair it start: missing: broker 5",
@@ -293,7 +293,9 @@ def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture)
 
 
 def test_an_upstream_that_cannot_be_polled_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    state = State(mode=GATEWAY, health_problem="connection refused", unreachable="connection refused")
+    state = State(GATEWAY)
+    state.gateway.lost("connection refused", 0)
+    state.gateway.set_health("connection refused")
     UpstreamJournal(state).trouble()
     assert caplog.messages == ["nothing starts, the upstream cannot be polled: connection refused"]
 

@@ -66,7 +66,7 @@ class Change(Talk):
 
 
 def values(fake: FakeServices) -> dict[str, str]:
-    return fake.state.configs.get((BROKER, ""), {})
+    return fake.state.settings.configs.get((BROKER, ""), {})
 
 
 async def test_own_keys_are_altered_here_and_the_rest_is_relayed(fake: FakeServices) -> None:

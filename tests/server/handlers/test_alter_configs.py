@@ -112,7 +112,7 @@ async def ask(driver: ImmediateDriver, handler: Any, request: Any, version: int)
 
 
 def values(driver: ImmediateDriver) -> dict[str, str]:
-    return driver.controller.state.configs[BROKER, ""]
+    return driver.controller.state.settings.configs[BROKER, ""]
 
 
 async def described(driver: ImmediateDriver, *keys: str) -> dict[str, str]:

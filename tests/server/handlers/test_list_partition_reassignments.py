@@ -107,9 +107,9 @@ async def test_without_reassignments_all_requests_share_one_answer() -> None:
 async def test_a_request_for_one_topic_never_gets_rows_of_another() -> None:
     state = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 2])).state
     asked = context(0, state)
-    state.add_external(key("bar-0"))
+    state.gateway.add_external(key("bar-0"))
     assert list(rows(await ask(everything(), asked))) == ["bar"]
-    state.external.clear()  # without raising the revision
+    state.gateway.external.clear()  # without raising the revision
     assert rows(await ask(only(foo=(0,)), asked)) == {}
 
 
@@ -117,7 +117,7 @@ async def test_external_moves_are_listed_and_removed_immediately() -> None:
     moved = controller()
     asked = context(0, moved.state)
     listed = [list(rows(await ask(everything(), asked)))]
-    for change in (moved.state.add_external, moved.state.discard_external):
+    for change in (moved.state.gateway.add_external, moved.state.gateway.discard_external):
         change(key("foo-0"))
         listed.append([index for row in rows(await ask(everything(), asked)).values() for index, *_ in row])
     assert listed == [["foo", "bar"], [1, 0, 0], [1, 0]]

@@ -65,7 +65,7 @@ async def test_a_partition_is_described() -> None:
 
 async def test_replicas_on_dead_brokers_are_offline_and_dead_brokers_are_not_listed() -> None:
     given = controller(leader=2)
-    given.state.live.discard(1)
+    given.state.cluster.live.discard(1)
     response = await answer(handle, named("foo"), context(12, given.state))
     assert response.topics[0].partitions[0].offline_replicas == (1,)
     assert [broker.node_id for broker in response.brokers] == [2, 3]

@@ -181,19 +181,19 @@ async def test_topics_are_deleted_by_id() -> None:
 
 async def test_the_response_waits_until_the_brokers_have_deleted_the_replicas() -> None:
     state = InMemoryController().with_partitions(partition("foo-0", [1])).state
-    state.dropping["foo"] = {(0, 1)}
+    state.cluster.dropping["foo"] = {(0, 1)}
     request = named("foo")._replace(timeout_ms=60_000)
     asked = context(6, state, FakeDriver([("foo", DONE)]))
     waiting = asyncio.ensure_future(answer(delete_topics.handle, request, asked))
     await asyncio.sleep(3 * POLL_SECONDS)
     assert not waiting.done()
-    del state.dropping["foo"]
+    del state.cluster.dropping["foo"]
     assert [row.error_code for row in (await waiting).responses] == [0]
 
 
 async def test_the_response_waits_for_the_timeout_at_most() -> None:
     state = InMemoryController().with_partitions(partition("foo-0", [1])).state
-    state.dropping["foo"] = {(0, 1)}
+    state.cluster.dropping["foo"] = {(0, 1)}
     asked = context(6, state, FakeDriver([("foo", DONE)]))
     response = await answer(delete_topics.handle, named("foo")._replace(timeout_ms=5), asked)
     assert [row.error_code for row in response.responses] == [0]

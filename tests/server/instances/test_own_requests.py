@@ -65,7 +65,7 @@ async def altered(own: OwnKeys, request: Any) -> tuple[int, str | None]:
 
 
 def values(active: Instance) -> dict[str, str]:
-    return active.own.state.configs.get((BROKER, ""), {})
+    return active.own.state.settings.configs.get((BROKER, ""), {})
 
 
 async def test_changes_are_applied_for_the_client(active: Instance, own: OwnKeys) -> None:

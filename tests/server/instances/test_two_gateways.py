@@ -167,7 +167,7 @@ async def test_own_keys_are_set_at_the_active_instance(site: Site) -> None:
     change = AlterConfigsResource(ResourceType.BROKER, "", [AlterableConfig(MOVEMENTS, 0, "7")])
     response = await site.ask(IncrementalAlterConfigsRequest([change]), 1)
     assert [row.error_code for row in response.responses] == [0]
-    assert site.controller.state.configs[ResourceType.BROKER, ""] == {MOVEMENTS: "7"}
+    assert site.controller.state.settings.configs[ResourceType.BROKER, ""] == {MOVEMENTS: "7"}
 
 
 async def test_other_requests_are_relayed_while_nobody_is_active(site: Site) -> None:
@@ -186,4 +186,4 @@ async def test_an_order_whose_active_instance_ends_is_answered_by_the_next_one(s
     site.second.lead(site.first)
     response = await asked
     assert response.responses[0].partitions[0].error_code == 0
-    assert len(site.controller.state.jobs) == 1, "the same order again is no further job"
+    assert len(site.controller.state.orders.jobs) == 1, "the same order again is no further job"

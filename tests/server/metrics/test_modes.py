@@ -54,7 +54,7 @@ def test_an_instance_shows_its_role_its_lease_and_the_topic() -> None:
     counters = UpstreamCounters()
     counters.held = 6
     state = cluster()
-    state.late_rows = 2
+    state.gateway.late_rows = 2
     samples = scrape(state, instances=NUMBERS, upstream=counters)
     assert value(samples, "reassignd_instance_active") == 1
     assert value(samples, "reassignd_instance_changes_total") == 2

@@ -153,7 +153,7 @@ def test_a_moving_partition_is_not_under_replicated_because_of_adding_replicas()
 
 def test_the_number_of_moving_partitions_with_gauges_is_bounded() -> None:
     state = cluster()
-    moving = state.partitions["t"][2]
+    moving = state.cluster.partitions["t"][2]
     state.put(moving._replace(partition=3))
     names = [name for name, _ in scrape(state, moving_partitions=1)]
     assert names.count("reassignd_moving_partition_under_replicated") == 1

@@ -75,5 +75,5 @@ async def test_endings_are_in_the_order_of_the_glossary() -> None:
     cluster.alter({"foo-2": None})
     cluster.alter({"foo-1": [6, 5, 4]})
     cluster.settle()
-    counted = await JobCounts(cluster.state).endings(cluster.state.jobs[1])
+    counted = await JobCounts(cluster.state).endings(cluster.state.orders.jobs[1])
     assert list(counted.items()) == [("done", 1), ("rolled back", 1), ("taken over", 1)]

@@ -13,7 +13,7 @@ class Slow(ApiClient):
         return self
 
     def arrive(self, more: int) -> None:
-        for partition in self.controller.state.all_partitions():
+        for partition in self.controller.state.cluster.all_partitions():
             for broker in partition.adding:
                 at = (str(partition.key), broker)
                 self.sizes.received_bytes[at] = self.sizes.received_bytes.get(at, 0) + more
@@ -104,17 +104,17 @@ async def test_a_complete_replica_outside_the_isr_is_a_reason() -> None:
 
 async def test_an_offline_target_broker_is_a_reason_at_once() -> None:
     slow = await Slow().begin()
-    slow.controller.state.live.discard(4)
+    slow.controller.state.cluster.live.discard(4)
     await slow.progress.measure()
     assert await slow.why() == {"target broker 4 is down"}
-    slow.controller.state.live.discard(5)
+    slow.controller.state.cluster.live.discard(5)
     await slow.progress.measure()
     assert await slow.why() == {"target brokers 4, 5 are down"}
 
 
 async def test_a_dead_source_is_a_reason_at_once() -> None:
     slow = await Slow().begin()
-    slow.controller.state.live.difference_update({1, 2, 3})
+    slow.controller.state.cluster.live.difference_update({1, 2, 3})
     await slow.progress.measure()
     [reason] = await slow.why()
     assert reason == "offline: broker 1, which leads the partition"

@@ -17,7 +17,7 @@ from tests.server.fakes import FakeDriver, services
 def _state() -> State:
     """Return a state with brokers 1 and 2; the controller's id belongs to no broker."""
     state = InMemoryController((1, 2)).state
-    state.controller_id = 1000
+    state.cluster.controller_id = 1000
     return state
 
 

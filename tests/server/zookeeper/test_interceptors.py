@@ -122,7 +122,7 @@ def test_the_query_for_a_topic_deleted_by_id_names_the_topic(endpoint_rig: Endpo
     by_id, other = bytes(15) + b"\1", bytes(15) + b"\2"
     states = [DeleteTopicState(None, by_id), DeleteTopicState(None, other), DeleteTopicState("bar")]
     assert named(endpoint_rig, 20, DeleteTopicsRequest(states), 6) == ["bar"]
-    endpoint_rig.state.topic_names[by_id] = "foo"
+    endpoint_rig.state.cluster.topic_names[by_id] = "foo"
     endpoint_rig.activate()
     assert named(endpoint_rig, 20, DeleteTopicsRequest(states), 6) == ["foo", "bar"]
 

@@ -153,7 +153,7 @@ async def test_a_deleted_topic_is_removed_from_the_plan(harness: ZookeeperHarnes
     await write(harness, paths.delete_topic("bar"))
     await end(harness)
     assert held(harness) is None
-    assert "bar" not in harness.state.topics
+    assert "bar" not in harness.state.cluster.topics
 
 
 async def test_a_plain_plan_can_be_cancelled(harness: ZookeeperHarness) -> None:
@@ -185,7 +185,7 @@ async def test_a_plan_continues_after_a_change_of_its_format(after: bool) -> Non
     next_controller = await harness.survivor(harness.commits)
     await settle(200)
     assert originals(next_controller) == {"foo-0": None if after else (1, 2, 3)}
-    assert len(next_controller.state.jobs) == 1
+    assert len(next_controller.state.orders.jobs) == 1
     await write(next_controller, paths.CANCEL)
     await end(next_controller)
     assert next_controller["foo-0"].replicas == (1, 2, 3)

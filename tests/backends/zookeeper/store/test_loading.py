@@ -96,7 +96,7 @@ async def test_reassignments_of_a_deleted_topic_are_loaded() -> None:
     await written.commit([Reassignment("foo", 0, (1,), (2,), 1), Reassignment("gone", 0, (1,), (2,), 1)])
     state = State(mode=EMBEDDED)
     state.apply((await load(tree)).records(1))
-    assert state.open == {1: 2}
+    assert state.orders.open == {1: 2}
     await written.close()
 
 

@@ -163,7 +163,7 @@ async def asker(brokers: list[FakeBroker]) -> AsyncIterator[TermBrokerClient]:
     state = State(mode=EMBEDDED)
     for number, each in enumerate(brokers, 1):
         state.put(Broker(number, *each.address, None, 1))
-        state.live.add(number)
+        state.cluster.live.add(number)
     result = TermBrokerClient(state, ClientSettings(), ManualClock())
     yield result
     await result.close()

@@ -40,7 +40,7 @@ async def test_the_controller_has_a_rack_as_brokers_have(harness: ZookeeperHarne
 
 
 async def test_no_replica_is_placed_on_the_controller(harness: ZookeeperHarness) -> None:
-    assert OWN_ID not in harness.state.live
+    assert OWN_ID not in harness.state.cluster.live
 
 
 async def test_replicas_placed_on_the_controller_before_the_term_move_to_a_broker(
@@ -54,7 +54,7 @@ async def test_replicas_placed_on_the_controller_before_the_term_move_to_a_broke
     await settle(200)
     for name in ("new-0", "foo-1", "foo-2"):
         assert OWN_ID not in later.replicas(name)
-        assert later[name].leader in later.state.live
+        assert later[name].leader in later.state.cluster.live
     await later.stop()
 
 

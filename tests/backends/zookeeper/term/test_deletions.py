@@ -66,7 +66,7 @@ async def test_a_broker_that_dies_before_its_stop_replica_deletes_the_log_when_i
     assert await recreated(harness) is ErrorCode.TOPIC_ALREADY_EXISTS
     assert harness.hosts("foo-0") == {2}
     await harness.cluster.start_broker(2)
-    await harness.until(lambda: "foo" not in harness.state.topics)
+    await harness.until(lambda: "foo" not in harness.state.cluster.topics)
     assert harness.hosts("foo-0") == set()
     assert harness.hosts("bar-0") == {1, 2}
 
@@ -90,14 +90,14 @@ async def test_a_new_connection_to_a_broker_gets_the_drops_that_are_left(harness
     await delete_foo_without_broker_2(harness)
     harness.zookeeper_cluster._log_dir_failed(2)  # all its state is sent again
     await arrive(harness)
-    await harness.until(lambda: "foo" not in harness.state.topics)
+    await harness.until(lambda: "foo" not in harness.state.cluster.topics)
     assert harness.hosts("foo-0") == set()
 
 
 async def test_the_next_controller_completes_a_deletion(harness: ZookeeperHarness) -> None:
     await delete_foo_without_broker_2(harness)
     again = await harness.survivor(harness.commits)
-    await again.until(lambda: "foo" not in again.state.topics)
+    await again.until(lambda: "foo" not in again.state.cluster.topics)
     assert paths.topic("foo") not in again.tree.nodes
     await again.stop()
 

@@ -67,7 +67,7 @@ async def test_a_crash_elects_a_leader_from_the_stored_isr(harness: ZookeeperHar
 async def test_a_restart_within_the_session_elects_a_leader_from_the_stored_isr(
     harness: ZookeeperHarness,
 ) -> None:
-    known = harness.state.brokers[1]
+    known = harness.state.cluster.brokers[1]
     again = BrokerRegistration(1, known.host, known.port, None, known.epoch + 1)
     await harness.zookeeper_cluster.submit(BrokerStarted(again))
     assert (harness["foo-0"].leader, harness["foo-0"].isr) == (3, (3,))

@@ -52,7 +52,7 @@ async def test_new_replicas_on_the_controller_go_to_other_brokers(
     harness: ZookeeperHarness,
 ) -> None:
     await put_and_settle(harness, paths.topic("bar"), {"version": 1, "partitions": {"0": [OWN_ID]}})
-    assert harness["bar-0"].leader in harness.state.live
+    assert harness["bar-0"].leader in harness.state.cluster.live
     assert read_json(harness.tree, paths.topic("bar"))["partitions"]["0"] == list(harness["bar-0"].replicas)
 
 
@@ -64,7 +64,7 @@ async def test_a_topic_with_more_replicas_than_brokers_is_rejected(
     harness: ZookeeperHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     await put_and_settle(harness, paths.topic("bar"), WIDE)
-    assert "bar" not in harness.state.topics
+    assert "bar" not in harness.state.cluster.topics
     assert "/brokers/topics/bar is ignored: partition 0 has 7 replicas" in caplog.text
     assert read_json(harness.tree, paths.topic("bar")) == WIDE
 
@@ -79,7 +79,7 @@ async def test_the_name_of_a_rejected_topic_is_in_use_until_it_is_deleted(harnes
         [made] = await harness.driver.submit(CreateTopics([NewTopic("bar", bytes(16), 1, 1)]))
         assert made.outcome.ok
         await harness.delete("bar")
-        await harness.until(lambda: "bar" not in harness.state.topics)
+        await harness.until(lambda: "bar" not in harness.state.cluster.topics)
 
 
 async def test_a_rejected_topic_can_be_deleted(harness: ZookeeperHarness) -> None:
@@ -93,7 +93,7 @@ async def test_a_rejected_topic_is_added_when_there_are_enough_brokers(harness: 
     await harness.stop_broker(6)
     rows = {"0": [1, 2, 3, 4, 5, OWN_ID]}
     await put_and_settle(harness, paths.topic("bar"), {"version": 1, "partitions": rows})
-    assert "bar" not in harness.state.topics
+    assert "bar" not in harness.state.cluster.topics
     await harness.cluster.start_broker(6)
     await settle(200)
     assert harness.replicas("bar-0") == (1, 2, 3, 4, 5, 6)
@@ -102,7 +102,7 @@ async def test_a_rejected_topic_is_added_when_there_are_enough_brokers(harness: 
 async def test_new_partitions_with_more_replicas_than_brokers_are_rejected(harness: ZookeeperHarness) -> None:
     rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [1, 2, 3, 4, 5, 6, OWN_ID]}
     await put_and_settle(harness, paths.topic("foo"), {"version": 1, "partitions": rows})
-    assert len(harness.state.partitions["foo"]) == 2
+    assert len(harness.state.cluster.partitions["foo"]) == 2
     await put_and_settle(harness, paths.topic("foo"), {"version": 1, "partitions": rows | {"2": [1, OWN_ID]}})
     assert OWN_ID not in harness.replicas("foo-2")
 
@@ -119,7 +119,7 @@ async def test_partitions_added_during_a_reassignment_get_leaders_after_it(harne
     rows = {"0": [4, 2, 3, 1], "1": [2, 3, 1], "2": [6, 5]}
     before = {"adding_replicas": {"0": [4]}, "removing_replicas": {"0": [1]}}
     await put_and_settle(harness, paths.topic("foo"), {"version": 3, "partitions": rows, **before})
-    assert len(harness.state.partitions["foo"]) == 2
+    assert len(harness.state.cluster.partitions["foo"]) == 2
     await harness.until_idle()
     assert (harness["foo-2"].leader, harness.replicas("foo-0")) == (6, (4, 2, 3))
 
@@ -139,14 +139,14 @@ async def test_a_topic_with_delayed_partitions_is_deleted(harness: ZookeeperHarn
     before = {"adding_replicas": {"0": [4]}, "removing_replicas": {"0": [1]}}
     await put_and_settle(harness, paths.topic("foo"), {"version": 3, "partitions": rows, **before})
     await harness.delete("foo")
-    await harness.until(lambda: "foo" not in harness.state.topics)
+    await harness.until(lambda: "foo" not in harness.state.cluster.topics)
     await settle(200)
     assert not any("foo" in path for path in harness.tree.nodes)
 
 
 async def test_a_deletion_requested_by_a_tool_is_carried_out(harness: ZookeeperHarness) -> None:
     await put_and_settle(harness, paths.delete_topic("foo"), b"")
-    assert "foo" not in harness.state.topics
+    assert "foo" not in harness.state.cluster.topics
     assert not any("foo" in path for path in harness.tree.nodes)
     assert harness.hosts("foo-0") == set()
 
@@ -171,7 +171,7 @@ async def test_a_merged_config_reaches_the_controller(harness: ZookeeperHarness)
     change = ConfigChange("retention.ms", ConfigOp.SET, "5")
     await harness.driver.submit(AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [change])]))
     await settle(200)
-    assert harness.state.configs[ResourceType.TOPIC, "foo"] == {
+    assert harness.state.settings.configs[ResourceType.TOPIC, "foo"] == {
         "min.insync.replicas": "2",
         "retention.ms": "5",
     }
@@ -183,7 +183,7 @@ async def test_configs_are_read_when_a_notification_names_them(harness: Zookeepe
     await put_and_settle(
         harness, f"{paths.CONFIG_CHANGES}/config_change_0000000007", encode_config_change("brokers/<default>")
     )
-    assert harness.state.config(ResourceType.BROKER, "", limit) == "3"
+    assert harness.state.settings.config(ResourceType.BROKER, "", limit) == "3"
     assert harness.state.backlog.usage.limits.partitions == 3
 
 
@@ -268,8 +268,8 @@ async def test_a_name_with_leading_zeros_is_no_broker(
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9099)
     path = f"{paths.BROKERS}/001"
     await put_and_settle(harness, path, encode_broker(Registration((endpoint,)), 0))
-    assert harness.state.brokers[1].port == 9092
-    assert 1 in harness.state.live
+    assert harness.state.cluster.brokers[1].port == 9092
+    assert 1 in harness.state.cluster.live
     assert f"{path} is ignored: its name is not a broker id" in caplog.text
 
 
@@ -277,7 +277,7 @@ async def test_a_changed_registration_changes_the_address(harness: ZookeeperHarn
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9097)
     harness.network.listening[9097] = harness.network.listening.pop(9092)
     await put_and_settle(harness, paths.broker(1), encode_broker(Registration((endpoint,)), 0))
-    assert harness.state.brokers[1].port == 9097
+    assert harness.state.cluster.brokers[1].port == 9097
     await harness.alter({"foo-0": [1, 2, 4]})
     await harness.until_idle()
     assert harness.hosts("foo-0") == {1, 2, 4}
@@ -299,7 +299,7 @@ async def test_a_broker_without_a_session_gets_no_new_partitions_until_it_regist
 
 async def brokers_of_new_topic(harness: ZookeeperHarness, name: str) -> set[int]:
     await harness.driver.submit(CreateTopics([NewTopic(name, name.encode().ljust(16), 12, 2)]))
-    return {broker for partition in harness.state.partitions[name] for broker in partition.replicas}
+    return {broker for partition in harness.state.cluster.partitions[name] for broker in partition.replicas}
 
 
 async def test_a_log_dir_event_sends_leader_and_isr(harness: ZookeeperHarness) -> None:

@@ -42,7 +42,7 @@ async def test_any_number_of_records_is_loaded() -> None:
     commit: Sequence[Change] = list(topics(2 * RECORDS_PER_SLICE + 1))
     state = State(mode=EMBEDDED)
     await load(MemoryStore([commit]), state)
-    assert len(state.topics) == 2 * RECORDS_PER_SLICE + 1
+    assert len(state.cluster.topics) == 2 * RECORDS_PER_SLICE + 1
 
 
 async def test_damaged_records_are_refused() -> None:

@@ -53,7 +53,7 @@ async def test_a_plan_with_one_wrong_entry_is_refused_as_a_whole() -> None:
     client = ApiClient()
     status, text = await client.refusal("POST", "/v1/jobs", plan(foo_0=[4, 5, 6], nope_0=[1]))
     assert (status, text) == (422, "partitions[1] (nope-0): Unable to find a topic named nope.")
-    assert client.controller.state.jobs == {}
+    assert client.controller.state.orders.jobs == {}
 
 
 async def test_all_wrong_entries_of_a_plan_are_named() -> None:
@@ -68,7 +68,7 @@ async def test_all_wrong_entries_of_a_plan_are_named() -> None:
 async def test_the_query_parameters_are_options_of_the_job() -> None:
     client = ApiClient()
     await client.post("/v1/jobs?throttle=1000&priority=5", MOVE, headers={"user-agent": "tool/1"})
-    job = client.controller.state.jobs[1]
+    job = client.controller.state.orders.jobs[1]
     assert (job.throttle, job.priority, job.principal, job.client_id) == (1000, 5, "Local:unknown", "tool/1")
 
 
@@ -90,7 +90,11 @@ async def test_a_queued_plan_waits_for_the_one_before_it_unless_appended() -> No
         "A queued plan still has partitions that have not started",
     )
     await client.post("/v1/jobs?append=true", plan(foo_2=[4, 5, 6]))
-    assert [job.kind.name for job in client.controller.state.jobs.values()] == ["PLAN", "QUEUE", "QUEUE"]
+    assert [job.kind.name for job in client.controller.state.orders.jobs.values()] == [
+        "PLAN",
+        "QUEUE",
+        "QUEUE",
+    ]
 
 
 async def test_jobs_are_listed_the_newest_first_in_pages() -> None:
@@ -215,7 +219,7 @@ async def test_a_rollback_is_previewed_in_numbers() -> None:
         "waiting_partitions": 0,
         "waiting": [],
     }
-    assert len(client.controller.state.jobs) == 2
+    assert len(client.controller.state.orders.jobs) == 2
 
 
 async def test_the_preview_of_a_rollback_names_what_waits_as_that_of_a_plan_does() -> None:
@@ -261,7 +265,7 @@ async def test_a_priority_is_changed() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", MOVE)
     await client.post("/v1/jobs/1/priority", {"priority": 9})
-    assert client.controller.state.jobs[1].priority == 9
+    assert client.controller.state.orders.jobs[1].priority == 9
 
 
 async def test_a_throttle_is_changed_and_removed() -> None:

@@ -193,7 +193,7 @@ async def test_a_proposal_is_executed_once(client: ProposalClient) -> None:
     await client.post("/v1/proposals", DRAIN)
     status, accepted = await client.ask("POST", "/v1/proposals/1/execute?throttle=5")
     assert (status, accepted["job"], accepted["accepted"]) == (202, 1, 1)
-    assert client.controller.state.jobs[1].throttle == 5
+    assert client.controller.state.orders.jobs[1].throttle == 5
     assert (await client.get("/v1/proposals/1"))["job"] == 1
     refused = await client.refusal("POST", "/v1/proposals/1/execute")
     assert refused == (409, "Proposal 1 is executed by job 1.")

@@ -90,7 +90,7 @@ async def test_a_review_names_what_keeps_steps_from_starting() -> None:
     client = ReviewClient()
     await client.post("/v1/pause")
     state = client.controller.state
-    state.health_problem = "missing: broker 3"
+    state.gateway.health_problem = "missing: broker 3"
     state.backlog.hold(0)
     paused, unhealthy = (await client.review(foo_1=[4, 2, 3]))["obstacles"]
     assert paused == "all reassignments are paused"

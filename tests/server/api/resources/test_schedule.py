@@ -81,7 +81,7 @@ async def test_a_refusal_names_what_is_wrong(path: str, body: dict[str, Any], te
     status, answer = await client.ask("POST" if path.endswith("preview") else "PUT", path, body)
     assert status == 400
     assert text in answer["error"]
-    assert client.controller.state.schedule is None
+    assert client.controller.state.settings.schedule is None
 
 
 async def test_a_preview_changes_nothing() -> None:
@@ -90,4 +90,4 @@ async def test_a_preview_changes_nothing() -> None:
     assert (answer["now"]["open"], answer["now"]["throttle"]) == (True, 1_000_000)
     _, none = await client.ask("POST", "/v1/schedule/preview", {"schedule": " "})
     assert none["schedule"] is None
-    assert client.controller.state.schedule is None
+    assert client.controller.state.settings.schedule is None

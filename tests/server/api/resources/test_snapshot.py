@@ -2,7 +2,7 @@
 
 import json
 
-from controller.state.gateway import Disk
+from controller.state.cluster import Disk
 from server.api.resources.snapshot import SnapshotPartition, rows
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient
@@ -35,8 +35,8 @@ async def test_a_size_that_is_not_known_is_null() -> None:
 
 async def test_the_cluster_has_an_id_and_disks_have_sizes() -> None:
     client = ApiClient()
-    client.controller.state.disks[1] = [Disk("/a", 100, 50, 1), Disk("/b", 200, 50, 1)]
-    client.controller.state.disks[2] = [Disk("/a", -1, -1, 1)]
+    client.controller.state.cluster.disks[1] = [Disk("/a", 100, 50, 1), Disk("/b", 200, 50, 1)]
+    client.controller.state.cluster.disks[2] = [Disk("/a", -1, -1, 1)]
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
     assert json.loads(lines[0]) == {"kind": "cluster", "cluster_id": "cluster-1"}
     assert [json.loads(line)["disk_bytes"] for line in lines[1:3]] == [300, None]
@@ -70,6 +70,6 @@ async def test_a_cluster_that_cannot_be_asked_has_no_snapshot() -> None:
 
 async def test_a_partition_whose_topic_waits_for_its_deletion_ends_without_replicas() -> None:
     client = ApiClient()
-    client.controller.put(client.controller.state.topics["foo"]._replace(deleting=True))
+    client.controller.put(client.controller.state.cluster.topics["foo"]._replace(deleting=True))
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
     assert (json.loads(lines[-1])["replicas"], json.loads(lines[-1])["target"]) == ([1, 2, 3], [])

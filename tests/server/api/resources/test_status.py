@@ -84,8 +84,10 @@ async def test_a_healthy_cluster_has_no_problems() -> None:
 
 async def test_a_cluster_that_does_not_answer_shows_since_when() -> None:
     client = ApiClient()
-    client.controller.state.unreachable = client.controller.state.health_problem = "connection refused"
-    client.controller.state.unreachable_since_ms = 7
+    client.controller.state.gateway.unreachable = client.controller.state.gateway.health_problem = (
+        "connection refused"
+    )
+    client.controller.state.gateway.unreachable_since_ms = 7
     health = (await client.get("/v1/status"))["health"]
     assert (health["trouble"], health["unseen_since_ms"]) == ("connection refused", 7)
 
@@ -93,7 +95,7 @@ async def test_a_cluster_that_does_not_answer_shows_since_when() -> None:
 @pytest.mark.parametrize("steps", [0, 1, None])
 async def test_a_health_guard_shows_how_many_steps_it_allows(steps: int | None) -> None:
     client = ApiClient()
-    client.controller.state.health_problem = "missing: broker 2"
+    client.controller.state.gateway.health_problem = "missing: broker 2"
     client.controller.state.backlog.hold(steps)
     health = (await client.get("/v1/status"))["health"]
     assert (health["trouble"], health["holds"]) == ("missing: broker 2", steps)

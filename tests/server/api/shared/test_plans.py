@@ -116,4 +116,4 @@ async def test_an_entry_with_another_directory_is_named(dirs: Any, fault: str) -
         client.sizes.log_dirs = {2: dirs}
     status, text = await client.refusal("POST", "/v1/jobs", saved("any", "/b", "any"))
     assert (status, text) == (422, f'partitions[0] (foo-0): log_dirs[1] is "/b", {fault}')
-    assert client.controller.state.jobs == {}
+    assert client.controller.state.orders.jobs == {}

@@ -1,0 +1,217 @@
+"""What clients have ordered: jobs, reassignments and queued targets, and how far each of them is."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from typing import TypeVar
+
+from controller.model.cluster import Ending, Finished, Job, Pending, Reassignment, TopicPartition
+
+_topic_of, _job_of, _blocked_of = attrgetter("topic"), attrgetter("job"), attrgetter("blocked")
+
+FinishedRows = Mapping[TopicPartition, Finished]
+
+K = TypeVar("K")
+
+
+@dataclass(eq=False, slots=True)
+class Listing:
+    """When what ListPartitionReassignments shows has changed: keys for caches."""
+
+    revision: int = 0
+    """Grows when what is shown may have changed."""
+    by_topic: dict[str, int] = field(default_factory=dict)
+    """The revision of the last change to what is shown of a topic."""
+
+    def changed(self, topic: str) -> None:
+        """What is shown of the topic may have changed."""
+        self.revision += 1
+        self.by_topic[topic] = self.revision
+
+    def all_changed(self, topics: Iterable[str]) -> None:
+        """As `changed`, in one revision."""
+        self.revision += 1
+        for topic in topics:
+            self.by_topic[topic] = self.revision
+
+    def forget(self, topic: str) -> None:
+        """The topic was deleted."""
+        self.by_topic.pop(topic, None)
+
+
+@dataclass(eq=False, slots=True)
+class Orders:
+    """The records of jobs and reassignments by key, with counters over them."""
+
+    listing: Listing
+    reassignments: dict[TopicPartition, Reassignment] = field(default_factory=dict)
+    """In order of acceptance, as are `jobs`."""
+    reassigning: Counter[str] = field(default_factory=Counter)
+    """Number of a topic's partitions with a reassignment, in flight or not. Topics without one are absent."""
+    pending: dict[TopicPartition, Pending] = field(default_factory=dict)
+    waiting: dict[TopicPartition, str] = field(default_factory=dict)
+    """Reassignments whose next step cannot start, with the reason to show to users."""
+    jobs: dict[int, Job] = field(default_factory=dict)
+    last_job: int = 0
+    """Ids are never used twice, because the newest job is always kept."""
+    open: Counter[int] = field(default_factory=Counter)
+    """Number of a job's partitions that have not ended, pending ones included. Jobs without one are absent."""
+    finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
+    """By job, in the order in which the partitions ended."""
+    endings: dict[int, Counter[Ending]] = field(default_factory=dict)
+    """Number of a job's partitions by ending. Jobs without one are absent."""
+    paused: bool = False
+    deferred: dict[int, list[TopicPartition]] = field(default_factory=dict)
+    """By paused job: its partitions whose step had capacity during the pause."""
+
+    # ---- reassignments ----------------------------------------------------------------------------------------
+
+    def put_reassignment(self, record: Reassignment) -> bool:
+        """Insert or replace the reassignment. Return whether it is the partition's first."""
+        key = record.key
+        before = self.reassignments.get(key)
+        if before is None:
+            self.reassigning[record.topic] += 1
+        else:
+            count_down(self.open, before.job)
+        self.open[record.job] += 1
+        self.reassignments[key] = record
+        self.waiting.pop(key, None)
+        if record.blocked:
+            self.waiting[key] = record.blocked
+        self.listing.changed(record.topic)
+        return before is None
+
+    def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
+        """As `put_reassignment` of each, for partitions of one topic without one that one job orders."""
+        self.reassignments.update(records)
+        self.reassigning[topic] += len(records)
+        self.open[job] += len(records)
+        self.listing.changed(topic)
+
+    def load_reassignments(self, records: Sequence[Reassignment]) -> None:
+        """As `put_reassignment` of each, in less time."""
+        known, new = self.reassignments, tuple.__new__
+        by_key = {new(TopicPartition, (record[0], record[1])): record for record in records}
+        repeated = len(by_key) < len(records) or not known.keys().isdisjoint(by_key)
+        if repeated or any(map(_blocked_of, records)):
+            for record in records:
+                self.put_reassignment(record)
+            return
+        known.update(by_key)
+        topics = Counter(map(_topic_of, records))
+        self.reassigning.update(topics)
+        self.open.update(Counter(map(_job_of, records)))
+        self.listing.all_changed(topics)
+
+    def delete_reassignment(self, key: TopicPartition) -> None:
+        """Remove the reassignment, which exists."""
+        count_down(self.open, self.reassignments.pop(key).job)
+        self.waiting.pop(key, None)
+        count_down(self.reassigning, key.topic)
+        self.listing.changed(key.topic)
+
+    def end_all(self, topic: str, keys: Sequence[TopicPartition], ended: Mapping[int, FinishedRows]) -> None:
+        """As `delete_reassignment` of each, all of this topic, and `put_finished` of their ends by job."""
+        for job, count in Counter(map(_job_of, map(self.reassignments.pop, keys))).items():
+            count_down(self.open, job, count)
+        for key in keys if self.waiting else ():
+            self.waiting.pop(key, None)
+        count_down(self.reassigning, topic, len(keys))
+        self.listing.changed(topic)
+        for job, rows in ended.items():
+            self._put_ends(job, rows)
+
+    def wait(self, key: TopicPartition, reason: str) -> None:
+        """The next step of the partition cannot start."""
+        self.waiting[key] = reason
+
+    def wait_no_more(self, key: TopicPartition) -> None:
+        """The reason to wait may be gone."""
+        self.waiting.pop(key, None)
+
+    def put_pending(self, record: Pending) -> None:
+        """Insert or replace the queued target."""
+        before = self.pending.get(record.key)
+        if before is not None:
+            count_down(self.open, before.job)
+        self.open[record.job] += 1
+        self.pending[record.key] = record
+        self.listing.changed(record.topic)
+
+    def delete_pending(self, key: TopicPartition) -> None:
+        """Remove the queued target, which exists."""
+        count_down(self.open, self.pending.pop(key).job)
+        self.listing.changed(key.topic)
+
+    # ---- jobs -------------------------------------------------------------------------------------------------
+
+    def open_job(self, job: Job) -> None:
+        """Add a job that is no record yet. `put_job` or `drop_job` follows in the same decision."""
+        self.jobs[job.id] = job
+
+    def drop_job(self, number: int) -> None:
+        """Remove a job that is no record: it has no partitions."""
+        del self.jobs[number]
+
+    def put_job(self, record: Job) -> None:
+        """Insert or replace the job."""
+        self.jobs[record.id] = record
+        self.last_job = max(self.last_job, record.id)
+
+    def delete_job(self, number: int) -> None:
+        """Remove the job, which exists."""
+        del self.jobs[number]
+        if number == self.last_job:
+            self.last_job = max(self.jobs, default=0)
+
+    def set_paused(self, paused: bool) -> None:
+        """Pause or resume everything."""
+        self.paused = paused
+
+    def defer(self, job: int, key: TopicPartition) -> None:
+        """Remember a partition of a paused job whose step had capacity."""
+        self.deferred.setdefault(job, []).append(key)
+
+    def take_deferred(self, job: int) -> Sequence[TopicPartition]:
+        """Remove and return the partitions of a job that `defer` has remembered."""
+        return self.deferred.pop(job, ())
+
+    def put_finished(self, record: Finished) -> None:
+        """Insert or replace the ended part of a partition in a job."""
+        job, key = record.job, TopicPartition(record.topic, record.partition)
+        rows, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
+        if key in rows:
+            count_down(counted, rows[key].ending)
+        rows[key] = record
+        counted[record.ending] += 1
+
+    def load_finished(self, records: Iterable[Finished]) -> None:
+        """As `put_finished` of each, in a third of the time."""
+        for job, rows in groupby(records, itemgetter(0)):
+            self._put_ends(job, {tuple.__new__(TopicPartition, row[1:3]): row for row in rows})
+
+    def delete_finished(self, key: tuple[int, TopicPartition]) -> None:
+        """Remove the ended part, which exists."""
+        job, partition = key
+        count_down(self.endings[job], self.finished[job].pop(partition).ending)
+        if not self.finished[job]:
+            del self.finished[job], self.endings[job]
+
+    def _put_ends(self, job: int, rows: FinishedRows) -> None:
+        known, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
+        for key in () if known.keys().isdisjoint(rows) else known.keys() & rows:
+            count_down(counted, known[key].ending)
+        known.update(rows)
+        counted.update([row.ending for row in rows.values()])
+
+
+def count_down(counts: Counter[K], key: K, by: int = 1) -> None:
+    """Subtract from the count of the key, and remove a key whose count is 0."""
+    left = counts[key] - by
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]
