@@ -16,7 +16,7 @@ ERRORS = range(-1, 500)
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class TransferTotals:
     """Bytes by broker since the start of the process. They only grow."""
 
     received: Counter[int] = field(default_factory=Counter)
@@ -48,7 +48,7 @@ class Counters:
         """From the hand-over to the store until the changes are durable."""
         self.audited: Counter[str] = Counter({action.value: 0 for action in AuditAction})
         """Entries of the audit log by action."""
-        self.copied = Totals()
+        self.copied = TransferTotals()
         self.connections = 0
         self.loop_lag_seconds = 0.0
         """The last measured value."""

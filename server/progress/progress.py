@@ -15,7 +15,7 @@ from controller.model.jobs import JobKind
 from controller.model.replicas import TopicPartition
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
-from server.counters import Totals
+from server.counters import TransferTotals
 from server.progress.measurement import Bytes, JobBytes, JobProgress, Measurement, increase
 from server.progress.rates import Meter, Sizes, ThroughputHistory, Transfer, rounded, seconds_left
 
@@ -56,7 +56,7 @@ class Progress:
         sizes: Sizes,
         clock: Clock | None = None,
         now_ms: Callable[[], int] = wall_clock,
-        totals: Totals | None = None,
+        totals: TransferTotals | None = None,
         turns: Turns | None = None,
     ) -> None:
         self._state, self._sizes, self._now_ms, self._turns = state, sizes, now_ms, turns

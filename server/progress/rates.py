@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from controller.model.replicas import TopicPartition
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
-from server.counters import Totals
+from server.counters import TransferTotals
 
 WINDOW_SECONDS = 10.0
 """Shortest time over which a rate is averaged."""
@@ -165,9 +165,9 @@ class ThroughputHistory:
     Times are in seconds of the clock of the measurements. Bytes are added to `totals` too.
     """
 
-    def __init__(self, now_ms: Callable[[], int], totals: Totals | None = None) -> None:
+    def __init__(self, now_ms: Callable[[], int], totals: TransferTotals | None = None) -> None:
         self._now_ms = now_ms
-        self.totals = totals or Totals()
+        self.totals = totals or TransferTotals()
         self._samples: deque[ThroughputSample] = deque(maxlen=int(KEPT_SECONDS / SAMPLE_SECONDS))
         self._seconds = 0.0
         self._received, self._sent = Counter[int](), Counter[int]()

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from server.counters import Totals
+from server.counters import TransferTotals
 from server.progress.rates import (
     KEPT_SECONDS,
     LONGEST_SECONDS,
@@ -120,7 +120,7 @@ def test_a_sample_with_an_unknown_part_is_unknown() -> None:
 
 
 def test_totals_go_on_when_samples_begin_anew() -> None:
-    totals = Totals()
+    totals = TransferTotals()
     for _ in range(2):
         ThroughputHistory(lambda: 7, totals).add(1.0, Transfer(Counter({1: 5}), Counter({2: 5})), None)
     assert (totals.received, totals.sent) == ({1: 10}, {2: 10})
