@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import uvloop
 
-from backends.state_topic.rows import Meta
+from backends.state_topic.state_rows import Meta
 from bench.state_topic import SETTINGS, connected, topic_writer
 from controller.model.cluster import Ending, Finished, Job, JobKind, Record
 from protocol.messages.alter_partition_reassignments_request import (

@@ -27,13 +27,12 @@ from controller.ports import Store
 from controller.state.settings import SettingsState
 from controller.state.state import State
 from reassignd import expectations
-from reassignd.config.parts import embedded_defaults
 from reassignd.config.settings import EMBEDDED
 from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import ConfigError
 from reassignd.runtime.assembly import Assembly
 from reassignd.runtime.background import ProcessParts
-from reassignd.runtime.embedded_cluster import ServedEmbedded
+from reassignd.runtime.embedded_cluster import ServedEmbedded, embedded_defaults
 from reassignd.runtime.served_cluster import Hooks
 from reassignd.runtime.storage.identity import cluster_id, new_id
 from reassignd.runtime.storage.records import load, open_store

@@ -7,7 +7,7 @@ import msgspec
 
 from backends.client.channel import BrokerClient
 from backends.state_topic.log import StateLog
-from backends.state_topic.rows import AUDIT
+from backends.state_topic.state_rows import AUDIT
 from backends.state_topic.topic import CLEANUP, COMPRESSION, create_topic, find_topic
 from common.json.models import decode_foreign
 from controller.model.audit import AuditAction, AuditEntry

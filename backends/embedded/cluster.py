@@ -6,6 +6,7 @@ process, replicas in the ISR have all data, and other replicas have none.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple, Protocol, assert_never
 
@@ -16,7 +17,6 @@ from backends.embedded.controller_requests import IsrReporter, controlled_shutdo
 from backends.embedded.latency import EmbeddedProbes, LatencyModel
 from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replication import Fetch, Replication, Throttles, Traffic, Volume
-from backends.embedded.settings import Settings
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import CHECK_SECONDS, Received, StallWatch
@@ -46,6 +46,34 @@ from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Sizes are in bytes, rates in bytes per second.
+
+    The network's rate applies to each broker and each direction.
+    """
+
+    brokers: int = 6
+    racks: int = 3
+    log_dirs: int = 2
+    partition_bytes: int = 10 * MIB
+    """Size of a partition when this process first uses it."""
+    produce_bytes_per_second: float = 0.0
+    """Rate at which producers write to each partition."""
+    network_bytes_per_second: float = 5.0 * MIB
+    disk_bytes_per_second: float = 50.0 * MIB
+    """Rate of moves between log directories of one broker."""
+    replica_lag_time_seconds: float = 30.0
+    """How long a follower may be behind before it leaves the ISR (Kafka: replica.lag.time.max.ms)."""
+    tick_seconds: float = 0.05
+
+    def rack(self, broker: int) -> str:
+        """Return the broker's rack: `rack-a`, `rack-b`, … in turn."""
+        return f"rack-{chr(ord('a') + (broker - 1) % self.racks)}"
 
 
 class Listener(Protocol):

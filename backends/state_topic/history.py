@@ -15,7 +15,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 
 from backends.state_topic.claim import CLAIM_KEY, Claim, decode_claim
-from backends.state_topic.rows import DecodedRow, LoadedRecord, RowWriter, decode_row, load_order
+from backends.state_topic.state_rows import DecodedRow, LoadedRecord, RowWriter, decode_row, load_order
 from common.clock import Clock
 from controller.model.cluster import Record
 from protocol.errors import DecodeError

@@ -18,7 +18,7 @@ from backends.state_topic.candidate import ClaimedTerm
 from backends.state_topic.claim import CLAIM_KEY, Lease
 from backends.state_topic.history import SEQUENCES, History
 from backends.state_topic.log import FencedError, StateLog, Timings, until_answered
-from backends.state_topic.rows import RowWriter, decode_records
+from backends.state_topic.state_rows import RowWriter, decode_records
 from common.clock import Clock, within
 from controller.model.cluster import Change, Record
 from controller.ports import StoreLostError

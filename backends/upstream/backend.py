@@ -16,8 +16,8 @@ from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import ReplicaSizes, StallWatch
 from backends.upstream.broker_rates import BrokerRates
 from backends.upstream.client import UpstreamPort
+from backends.upstream.outcomes import UpstreamCounters
 from backends.upstream.poller import PollIntervals, UpstreamPoller
-from backends.upstream.rows import UpstreamCounters
 from backends.upstream.submitter import RowSubmitter
 from backends.upstream.throttle_configs import ThrottleConfigs
 from backends.upstream.topic_configs import TopicConfigs

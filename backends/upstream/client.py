@@ -9,7 +9,7 @@ from backends.client.channel import BrokerClient
 from backends.client.connection import BrokerConnection, Link
 from backends.client.errors import BrokerError, HeldError, InDoubtError, UnreachableError, UnsupportedError
 from backends.client.handshake import ClientSettings, open_connection
-from backends.upstream.rows import UpstreamCounters
+from backends.upstream.outcomes import UpstreamCounters
 from common.address import Address
 from common.clock import Clock, RealClock
 from common.error_codes import ErrorCode

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from backends.client.errors import BrokerError
 from backends.upstream.client import UpstreamPort
-from backends.upstream.rows import UpstreamCounters
+from backends.upstream.outcomes import UpstreamCounters
 from backends.upstream.submitter import RowSubmitter
 from backends.upstream.topic_metadata import ask_every_broker, ongoing_moves, polled_topics
 from common.clock import Clock, wall_clock, within

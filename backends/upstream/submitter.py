@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
-from backends.upstream.rows import (
+from backends.upstream.outcomes import (
     Answered,
     UpstreamCounters,
     alter_request,

@@ -9,7 +9,7 @@ from planner.proposals.problem.goal import Problem, Row
 from planner.proposals.problem.layout import Layout
 from planner.proposals.problem.nodes import own_rack
 from planner.proposals.problem.table import IN_SYNC, Table, per_broker
-from planner.proposals.result import BrokerChange, InSyncLoss, Load, Proposal
+from planner.proposals.result import BrokerChange, BrokerLoad, InSyncLoss, Proposal
 from planner.proposals.solver.class_flow import new_replicas
 from planner.proposals.solver.solve import Solution
 
@@ -107,8 +107,8 @@ def _brokers(
     )
 
 
-def _loads(table: Table, lists: Ints) -> list[Load]:
+def _loads(table: Table, lists: Ints) -> list[BrokerLoad]:
     size = len(table.brokers)
     replicas, sizes = per_broker(lists, None, size), per_broker(lists, table.bytes, size)
     leaders = np.bincount(lists[:, 0], minlength=size)
-    return list(map(Load, replicas.tolist(), leaders.tolist(), sizes.tolist()))
+    return list(map(BrokerLoad, replicas.tolist(), leaders.tolist(), sizes.tolist()))

@@ -10,7 +10,7 @@ Lists = Mapping[Row, Replicas]
 """New replica list of each row of a problem."""
 
 
-class Load(NamedTuple):
+class BrokerLoad(NamedTuple):
     """What a broker holds."""
 
     replicas: int
@@ -23,8 +23,8 @@ class BrokerChange(NamedTuple):
 
     broker: int
     rack: str | None
-    before: Load
-    after: Load
+    before: BrokerLoad
+    after: BrokerLoad
     gains: int
     losses: int
     wanted: CountRange | None

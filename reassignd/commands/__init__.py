@@ -1,4 +1,4 @@
 """The subcommands of `reassignd` that need more than a few lines.
 
-`options`, `completion` and `text` are shared by them; the others have the name of their command.
+`options`, `completion` and `output` are shared by them; the others have the name of their command.
 """

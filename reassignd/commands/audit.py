@@ -10,7 +10,7 @@ import click
 from common.wording import as_json, counted
 from planner.units import in_bytes
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.text import by, columns, echo, when
+from reassignd.commands.output import by, columns, echo, when
 
 if TYPE_CHECKING:
     from reassignd.client import Client

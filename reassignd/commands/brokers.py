@@ -7,7 +7,7 @@ import click
 from common.address import Address
 from common.wording import as_json
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.text import columns, echo
+from reassignd.commands.output import columns, echo
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -9,7 +9,7 @@ from common.wording import as_json, counted
 from planner.units import in_bytes
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, with_client
-from reassignd.commands.text import echo, left_out_lines, listed, waiting_lines
+from reassignd.commands.output import echo, left_out_lines, listed, waiting_lines
 
 if TYPE_CHECKING:
     from reassignd.client import Client

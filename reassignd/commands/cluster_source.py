@@ -16,7 +16,7 @@ import click
 
 from planner.snapshot import Broker, Partition, Snapshot, lines, parse_snapshot, read_snapshot
 from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
-from reassignd.commands.text import echo
+from reassignd.commands.output import echo
 from reassignd.config.setting_types import SERVERS
 from reassignd.errors import CommandError
 

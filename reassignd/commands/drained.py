@@ -13,7 +13,7 @@ from planner.proposing import chosen_topics
 from planner.snapshot import TOPIC_PARTITION, Snapshot
 from reassignd.commands.cluster_source import Source, with_source
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.text import echo
+from reassignd.commands.output import echo
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:

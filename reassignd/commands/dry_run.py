@@ -24,7 +24,7 @@ from reassignd.commands.forecast_text import (
     within_schedule,
 )
 from reassignd.commands.options import JSON
-from reassignd.commands.text import echo
+from reassignd.commands.output import echo
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:

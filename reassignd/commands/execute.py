@@ -22,7 +22,7 @@ from reassignd.commands.options import (
     with_client,
     with_plan,
 )
-from reassignd.commands.text import echo, left_out_lines
+from reassignd.commands.output import echo, left_out_lines
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from common.wording import counted, printable
 from planner.units import in_bytes
 from reassignd.client import Client
-from reassignd.commands.text import DONE, copied, duration, echo
+from reassignd.commands.output import DONE, copied, duration, echo
 from reassignd.errors import UnreachableError
 
 Row = dict[str, Any]

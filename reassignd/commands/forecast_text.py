@@ -12,7 +12,7 @@ from controller.scheduling.limits import LETTERS, PlanLimits
 from planner.forecast import NO_RATES, Forecast
 from planner.plan import BANDWIDTH
 from planner.units import in_bytes, in_time
-from reassignd.commands.text import waiting_lines
+from reassignd.commands.output import waiting_lines
 from reassignd.errors import CommandError
 
 ORIGINS = {

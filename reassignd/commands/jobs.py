@@ -11,7 +11,7 @@ from common.wording import as_json, counted
 from controller.model.jobs import PRIORITIES
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, rate_or_none, with_client
-from reassignd.commands.text import DONE, duration, echo, job_lines, part_lines, reason_lines, when
+from reassignd.commands.output import DONE, duration, echo, job_lines, part_lines, reason_lines, when
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -11,7 +11,7 @@ from controller.model.configs import OWN_PREFIX, PACE
 from controller.scheduling.limits import MEANING
 from reassignd.commands.completion import limit_names
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.text import columns, echo
+from reassignd.commands.output import columns, echo
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -8,7 +8,7 @@ import click
 from common.wording import as_json
 from planner.proposing import read_broker_ids
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.text import echo
+from reassignd.commands.output import echo
 
 if TYPE_CHECKING:
     from reassignd.client import Client

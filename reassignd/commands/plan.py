@@ -15,7 +15,7 @@ from planner.snapshot import read_snapshot
 from planner.spark import LOCAL, MAX_INLINE_PARTITIONS, obstacle, running, schedule_of, submitted
 from planner.step_table import schedule
 from reassignd.commands.forecast_text import copy_lines
-from reassignd.commands.text import echo
+from reassignd.commands.output import echo
 from reassignd.errors import CommandError
 
 MAX_WAITING_PRINTED = 5

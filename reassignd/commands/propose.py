@@ -12,8 +12,8 @@ from common.wording import as_json, counted
 from planner.forecast import Forecast
 from planner.plan import BANDWIDTH, forecast
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
+from planner.proposals.proposal_text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.proposals.result import Proposal
-from planner.proposals.text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.proposing import GoalOptions, propose_for, propose_on, read_goal_options
 from planner.snapshot import Snapshot, has_more_rows, read_snapshot
 from planner.spark import MAX_INLINE_PARTITIONS, running
@@ -29,9 +29,9 @@ from reassignd.commands.forecast_text import (
     within_schedule,
 )
 from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, rate, with_client
+from reassignd.commands.output import columns, echo
 from reassignd.commands.plan import Where, with_spark
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
-from reassignd.commands.text import columns, echo
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:

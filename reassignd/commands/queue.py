@@ -27,7 +27,7 @@ from reassignd.commands.options import (
     with_client,
     with_plan,
 )
-from reassignd.commands.text import echo, part_lines
+from reassignd.commands.output import echo, part_lines
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:

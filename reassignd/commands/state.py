@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from reassignd.commands.options import FILE, STDIN
-from reassignd.commands.text import echo
+from reassignd.commands.output import echo
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, read_file, resolve
 from reassignd.errors import CommandError

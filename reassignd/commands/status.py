@@ -12,8 +12,8 @@ import click
 from common.wording import as_json, counted, printable
 from planner.units import in_bytes, in_time
 from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.output import broker_lines, columns, echo, job_lines, reason_lines, when
 from reassignd.commands.schedule import in_words
-from reassignd.commands.text import broker_lines, columns, echo, job_lines, reason_lines, when
 from reassignd.errors import UnreachableError
 
 if TYPE_CHECKING:

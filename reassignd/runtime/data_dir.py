@@ -12,11 +12,10 @@ from controller.modes import EMBEDDED
 from controller.ports import Store
 from controller.state.settings import SettingsState
 from controller.state.state import State
-from reassignd.config.parts import embedded_defaults
 from reassignd.config.settings import Settings
 from reassignd.runtime.assembly import Assembly
 from reassignd.runtime.background import ProcessParts
-from reassignd.runtime.embedded_cluster import ServedEmbedded
+from reassignd.runtime.embedded_cluster import ServedEmbedded, embedded_defaults
 from reassignd.runtime.runtime import HttpContent, Publish
 from reassignd.runtime.served_cluster import Hooks, ServedCluster
 from reassignd.runtime.storage.identity import claim, cluster_id

@@ -19,17 +19,18 @@ from backends.client.handshake import ClientSettings
 from backends.client.security import PLAINTEXT, Security
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import EmbeddedBrokers
+from backends.embedded.cluster import Settings as EmbeddedSettings
 from common.address import Address
 from common.clock import Clock
 from common.tasks import cancel, spawn
 from controller.messages.events import CreateTopics, NewTopic
+from controller.model.configs import PARTITION_BYTES, PRODUCE_RATE
 from controller.ports import SubmitEvent, Submitter
 from controller.state.state import State
 from reassignd import __version__
-from reassignd.config.parts import embedded_settings, limits
 from reassignd.config.settings import Settings
 from reassignd.runtime.listeners.listener_gate import listener_security
-from reassignd.runtime.listeners.sockets import refused
+from reassignd.runtime.listeners.sockets import limits, refused
 from reassignd.runtime.listeners.tls import PinnedCertificate
 from reassignd.runtime.served_cluster import GRACE_SECONDS, Hooks
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
@@ -283,3 +284,26 @@ async def create_demo_topics(controller: Submitter, brokers: int) -> None:
             log.info("created topic %s with %d partitions", row.name, row.partitions)
         else:
             log.warning("topic %s was not created: %s", row.name, row.outcome.error.name)
+
+
+def embedded_settings(settings: Settings) -> EmbeddedSettings:
+    """Return the settings of the embedded cluster."""
+    return EmbeddedSettings(
+        brokers=settings.embedded_brokers,
+        racks=settings.embedded_racks,
+        log_dirs=settings.embedded_log_dirs,
+        partition_bytes=settings.embedded_partition_bytes,
+        produce_bytes_per_second=settings.embedded_produce_bytes_per_second,
+        network_bytes_per_second=settings.embedded_network_bytes_per_second,
+        disk_bytes_per_second=settings.embedded_disk_bytes_per_second,
+        replica_lag_time_seconds=settings.replica_lag_time_max_ms / 1000,
+        tick_seconds=settings.embedded_tick_ms / 1000,
+    )
+
+
+def embedded_defaults(settings: Settings) -> dict[str, str]:
+    """Return the defaults of the topic configs that only the embedded cluster has."""
+    return {
+        PARTITION_BYTES: str(settings.embedded_partition_bytes),
+        PRODUCE_RATE: str(int(settings.embedded_produce_bytes_per_second)),
+    }

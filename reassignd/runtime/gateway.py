@@ -16,8 +16,8 @@ from backends.client.security import PLAINTEXT, Security
 from backends.sqlite.datadir import StoreError
 from backends.upstream.backend import OnBrokers, UpstreamBackend, ignore_brokers
 from backends.upstream.client import UpstreamClient
+from backends.upstream.outcomes import UpstreamCounters
 from backends.upstream.own_records import OwnRecords, import_leases
-from backends.upstream.rows import UpstreamCounters
 from common.address import Address
 from controller.cluster.brokers import holders
 from controller.messages.event import Event, Reply
@@ -32,11 +32,10 @@ from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__
 from reassignd.config import command_config
-from reassignd.config.parts import limits
 from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
 from reassignd.runtime.data_dir import DataDirRuntime
-from reassignd.runtime.listeners.sockets import refused
+from reassignd.runtime.listeners.sockets import limits, refused
 from reassignd.runtime.listeners.tls import listener_tls
 from reassignd.runtime.served_cluster import GRACE_SECONDS, UNTHROTTLED, Hooks
 from reassignd.runtime.storage.identity import claim, keep_files

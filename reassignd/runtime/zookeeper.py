@@ -14,13 +14,8 @@ from backends.client.security import PLAINTEXT
 from backends.zookeeper.session.client import ZookeeperClient
 from backends.zookeeper.session.tree import Tree, ZookeeperError
 from backends.zookeeper.store.store import ElectedTerm
-from backends.zookeeper.term.brokers import LiveBrokers
-from backends.zookeeper.term.election import (
-    Candidate,
-    check_permissions,
-    resign,
-    run_election,
-)
+from backends.zookeeper.term.election import ControllerCandidate, check_permissions, resign, run_election
+from backends.zookeeper.term.registered_brokers import LiveBrokers
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections, ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
@@ -98,7 +93,7 @@ class ZookeeperRuntime:
         self._term_end: asyncio.Future[BaseException] | None = None
         """The reason why the term ends; pending as long as it goes on."""
         self._tasks: list[asyncio.Task[None]] = []
-        self._candidate: Candidate
+        self._candidate: ControllerCandidate
         self._publish: Publish
         self._audit = _audit_dir(settings, off_loop)
         audit = None if self._audit is None else self._audit.log
@@ -127,7 +122,7 @@ class ZookeeperRuntime:
         except ZookeeperError as error:
             raise CommandError(str(error)) from error
         relieve_brokers = self._settings.zookeeper_relieve_brokers
-        self._candidate = Candidate(self._settings.node_id, registration, relieve_brokers)
+        self._candidate = ControllerCandidate(self._settings.node_id, registration, relieve_brokers)
         publish(STANDBY)
         self._tasks = [
             spawn(self._run_elections(), "elections"),

@@ -25,9 +25,9 @@ from backends.zookeeper.store.records import REDO, chunk_parents
 from backends.zookeeper.store.shared_znodes import allocate, alter_scram_user
 from backends.zookeeper.store.store import ElectedTerm, ZkStore
 from backends.zookeeper.term.broker_protocol import BrokerProtocol, detect_protocol
-from backends.zookeeper.term.brokers import BrokerDirectory, TermBrokerClient, TermCanaryClient
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
-from backends.zookeeper.term.election import Candidate, while_controller
+from backends.zookeeper.term.election import ControllerCandidate, while_controller
+from backends.zookeeper.term.registered_brokers import BrokerDirectory, TermBrokerClient, TermCanaryClient
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections
 from common.clock import Clock, wall_clock
@@ -68,7 +68,7 @@ class TermSetup(NamedTuple):
 
 async def load_term(
     setup: TermSetup,
-    candidate: Candidate,
+    candidate: ControllerCandidate,
     term: ElectedTerm,
     stack: AsyncExitStack,
     term_end: asyncio.Future[BaseException],

@@ -15,7 +15,7 @@ from msgspec import structs
 from backends.sqlite.audit import AuditReader
 from backends.sqlite.datadir import DATABASE, StoreError, lock
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.rows import Meta
+from backends.state_topic.state_rows import Meta
 from backends.upstream import own_records
 from common.durable_file import replace_file
 from common.wording import counted
@@ -23,8 +23,8 @@ from controller.model.audit import AuditEntry, AuditFilter
 from reassignd.config.settings import UPSTREAM
 from reassignd.errors import CommandError
 from reassignd.runtime.storage import identity
-from reassignd.transfer.rows import Contents, from_lines, same, to_lines
 from reassignd.transfer.topic import Topic
+from reassignd.transfer.topic_rows import Contents, from_lines, same, to_lines
 from server.gateway import port_assignments
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments
 

@@ -36,7 +36,7 @@ from reassignd import __version__
 from reassignd.config import command_config
 from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
-from reassignd.transfer.rows import Contents, Rows, changes_between, decode
+from reassignd.transfer.topic_rows import Contents, Rows, changes_between, decode
 
 ANSWER_SECONDS = 60.0
 """Limit for reading, and for a commit."""

@@ -14,8 +14,8 @@ from common.plan_errors import PlanError
 from controller.scheduling.limits import PlanLimits
 from planner.plan import forecast
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
+from planner.proposals.proposal_text import as_dict, plan_json, rollback_json, summary
 from planner.proposals.result import Proposal
-from planner.proposals.text import as_dict, plan_json, rollback_json, summary
 from planner.proposing import propose_for, read_goal_options
 from planner.snapshot import Snapshot, parse_snapshot
 from reassignd.workers.processes import serve, until_end

@@ -5,8 +5,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from backends.embedded.cluster import EmbeddedBrokers
-from backends.embedded.settings import Settings
+from backends.embedded.cluster import EmbeddedBrokers, Settings
 from backends.memory import MemoryStore
 from common.clock import ManualClock, settle
 from controller.machine import decide

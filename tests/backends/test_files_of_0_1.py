@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from backends.sqlite.store import SqliteStore
-from backends.state_topic.rows import decode_records
+from backends.state_topic.state_rows import decode_records
 from controller.model.audit import AuditFilter
 from tests.backends.records import EVERY_KIND
 

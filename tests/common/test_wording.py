@@ -7,7 +7,7 @@ import pytest
 
 from common.wording import as_json, counted, missing, printable, some
 from reassignd.cli import main
-from reassignd.commands.text import columns, echo, left_out_lines, reason_lines
+from reassignd.commands.output import columns, echo, left_out_lines, reason_lines
 from reassignd.runtime.process import JsonFormatter, PlainFormatter
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from backends.embedded.settings import Settings
+from backends.embedded.cluster import Settings
 from common.error_codes import ErrorCode
 from common.off_loop import WorkerThread
 from protocol.apis import find_api

@@ -21,7 +21,7 @@ from kafka.admin import (
 from backends.client.handshake import ClientSettings
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.state_topic.log import TopicReplacedError
-from backends.state_topic.rows import decode_records
+from backends.state_topic.state_rows import decode_records
 from backends.state_topic.topic import StateTopicError, open_topic
 from backends.upstream.client import UpstreamClient
 from common.address import Address

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from backends.broker_commands.requests import Versions
 from backends.client.channel import Connect, ask_once, connect
 from backends.zookeeper.session.tree import Tree, Znode, ZookeeperError
-from backends.zookeeper.term.brokers import BrokerDirectory
+from backends.zookeeper.term.registered_brokers import BrokerDirectory
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, numbered
 from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_broker

@@ -25,9 +25,9 @@ from backends.zookeeper.admin.watcher import AdminWatcher, PlanFormat
 from backends.zookeeper.session.tree import Tree, Watch, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, ZkStore
 from backends.zookeeper.term.broker_protocol import BrokerProtocol
-from backends.zookeeper.term.brokers import BrokerDirectory, metadata_broker
-from backends.zookeeper.term.election import Candidate, is_controller
+from backends.zookeeper.term.election import ControllerCandidate, is_controller
 from backends.zookeeper.term.observer import Observer
+from backends.zookeeper.term.registered_brokers import BrokerDirectory, metadata_broker
 from backends.zookeeper.term.registrar import Registrar
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections
@@ -72,7 +72,7 @@ class TermContext(NamedTuple):
 
     tree: Tree
     store: ZkStore
-    candidate: Candidate
+    candidate: ControllerCandidate
     protocol: BrokerProtocol
     rejections: Rejections
     refused: set[str]

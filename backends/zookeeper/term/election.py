@@ -44,7 +44,7 @@ IMPOSSIBLE_VERSION = -2
 """A version that no znode has."""
 
 
-class Candidate(NamedTuple):
+class ControllerCandidate(NamedTuple):
     """Our id in elections, and the listeners at which brokers and clients connect to us."""
 
     id: int
@@ -63,7 +63,9 @@ async def check_permissions(tree: Tree) -> None:
             await tree.multi([write])
 
 
-async def run_election(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> ElectedTerm | None:
+async def run_election(
+    tree: Tree, candidate: ControllerCandidate, now_ms: int, watch: Watch
+) -> ElectedTerm | None:
     """Try to become the controller. Return the term that was won, or None if there is another controller.
 
     `watch` fires when `/controller` changes. Raises ZookeeperError.
@@ -94,7 +96,7 @@ async def run_election(tree: Tree, candidate: Candidate, now_ms: int, watch: Wat
     )
 
 
-async def resign(tree: Tree, candidate: Candidate, term: ElectedTerm) -> None:
+async def resign(tree: Tree, candidate: ControllerCandidate, term: ElectedTerm) -> None:
     """Delete our `/controller` and our registration (see `registrar`), if they still exist."""
     for path in (paths.CONTROLLER, paths.broker(candidate.id)):
         znode = await tree.get(path)
@@ -139,7 +141,7 @@ async def _until_deposed(tree: Tree) -> None:
         changed.clear()
 
 
-def _can_replace(tree: Tree, candidate: Candidate, holder: Znode) -> bool:
+def _can_replace(tree: Tree, candidate: ControllerCandidate, holder: Znode) -> bool:
     """Return whether the election may delete this `/controller`.
 
     Our own from an earlier term, or a Kafka broker's.

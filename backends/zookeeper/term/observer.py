@@ -15,8 +15,8 @@ from backends.zookeeper.store.loading import complete_topic, read_new_topic
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.store.transaction import resource_of
 from backends.zookeeper.store.znode_cache import NO_STATE
-from backends.zookeeper.term.brokers import BrokerDirectory, RegisteredBroker
-from backends.zookeeper.term.election import Candidate
+from backends.zookeeper.term.election import ControllerCandidate
+from backends.zookeeper.term.registered_brokers import BrokerDirectory, RegisteredBroker
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections, ZnodeError, decode_object, named_partitions, numbered
 from backends.zookeeper.znodes.formats import (
@@ -52,7 +52,7 @@ class Observer:
         tree: Tree,
         store: ZkStore,
         directory: BrokerDirectory,
-        candidate: Candidate,
+        candidate: ControllerCandidate,
         state: State,
         submit: SubmitEvent,
         rejections: Rejections,

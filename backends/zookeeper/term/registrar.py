@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from backends.client.channel import Connect, ask_once
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Operation, Set, Tree, Znode
 from backends.zookeeper.store.store import ZkStore
-from backends.zookeeper.term.brokers import BrokerDirectory, RegisteredBroker
-from backends.zookeeper.term.election import Candidate
+from backends.zookeeper.term.election import ControllerCandidate
+from backends.zookeeper.term.registered_brokers import BrokerDirectory, RegisteredBroker
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import decode_broker, encode_broker
@@ -42,7 +42,7 @@ class Registrar:
         self,
         tree: Tree,
         store: ZkStore,
-        candidate: Candidate,
+        candidate: ControllerCandidate,
         directory: BrokerDirectory,
         connect: Connect,
         clock: Clock | None = None,

@@ -12,6 +12,7 @@ from planner.proposals.problem.layout import layout_of
 from planner.proposals.problem.nodes import RackRule
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.byte_balance import Budget, arriving_bytes, even_bytes, within_disks
+from planner.proposals.solver.changed_plan import ordered
 from planner.proposals.solver.class_flow import (
     Input,
     Ranges,
@@ -33,7 +34,6 @@ from planner.proposals.solver.notes import (
     rack_notes,
     share_notes,
 )
-from planner.proposals.solver.placement import ordered
 from planner.proposals.solver.quotas import QuotaPlan, by_quotas, count_bound
 from planner.proposals.solver.remainder import Shares
 from planner.proposals.solver.topic_spread import Topics, spread_topics, unbounded

@@ -12,7 +12,7 @@ from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import ClientSettings
 from backends.state_topic.history import History
 from backends.state_topic.kafka_log import KafkaStateLog
-from backends.state_topic.rows import PORTS_KEY, encode_ports, read_ports
+from backends.state_topic.state_rows import PORTS_KEY, encode_ports, read_ports
 from backends.state_topic.topic import StateTopicError, open_topic, watch_configs
 from backends.upstream.client import UpstreamClient
 from common.address import Address

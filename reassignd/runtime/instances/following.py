@@ -12,7 +12,7 @@ from backends.state_topic.candidate import Candidate, ClaimedTerm
 from backends.state_topic.claim import Claim
 from backends.state_topic.history import DecodedRows, History
 from backends.state_topic.log import FencedError, Timings
-from backends.state_topic.rows import META_KEY, read_meta
+from backends.state_topic.state_rows import META_KEY, read_meta
 from backends.state_topic.topic import StateTopicError
 from common.clock import Clock
 from common.tasks import cancel, spawn

@@ -19,7 +19,7 @@ from backends.state_topic.candidate import ClaimedTerm
 from backends.state_topic.claim import Claim
 from backends.state_topic.log import FencedError, Timings, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
-from backends.upstream.rows import UpstreamCounters
+from backends.upstream.outcomes import UpstreamCounters
 from common.address import Address
 from common.backoff import Backoff
 from common.clock import BootClock, Clock, within
@@ -32,18 +32,17 @@ from controller.state.state import State
 from protocol.errors import DecodeError
 from protocol.record_batch import Producer
 from reassignd import __version__
-from reassignd.config.parts import limits
 from reassignd.config.settings import Settings
 from reassignd.errors import CommandError
 from reassignd.runtime.assembly import Assembly
 from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security
-from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection, TopicPorts
 from reassignd.runtime.instances.following import Follower
+from reassignd.runtime.instances.mirrored_audit import TopicAudit
 from reassignd.runtime.instances.network import InstanceNetwork, claimed_address, http_url
 from reassignd.runtime.instances.term import ActiveTerm, TermContext, TermCounters
-from reassignd.runtime.listeners.sockets import refused
+from reassignd.runtime.listeners.sockets import limits, refused
 from reassignd.runtime.presence import Presence
 from reassignd.runtime.runtime import HttpContent, Publication, Publish
 from reassignd.runtime.served_cluster import GRACE_SECONDS

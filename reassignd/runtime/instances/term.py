@@ -18,10 +18,10 @@ from backends.state_topic.candidate import ClaimedTerm, read_during_term
 from backends.state_topic.claim import Lease, StepPermit
 from backends.state_topic.history import DecodedRows, History
 from backends.state_topic.log import StateLog, Timings
-from backends.state_topic.rows import Meta, read_meta
+from backends.state_topic.state_rows import Meta, read_meta
 from backends.state_topic.writer import StateTopicStore, TermWriter
+from backends.upstream.outcomes import UpstreamCounters
 from backends.upstream.own_records import OwnRecords
-from backends.upstream.rows import UpstreamCounters
 from common.clock import Clock, wall_clock
 from common.garbage_collector import gc_paused
 from common.tasks import cancel
@@ -35,8 +35,8 @@ from reassignd.config.settings import Settings
 from reassignd.runtime.assembly import Assembly
 from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.gateway import ServedUpstream
-from reassignd.runtime.instances.audit import TopicAudit
 from reassignd.runtime.instances.connection import TopicPorts
+from reassignd.runtime.instances.mirrored_audit import TopicAudit
 from reassignd.runtime.presence import Presence
 from reassignd.runtime.served_cluster import Hooks
 from reassignd.runtime.storage.identity import new_id

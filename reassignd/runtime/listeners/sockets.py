@@ -1,4 +1,4 @@
-"""Listening sockets, why one cannot be opened, and the limit of open files."""
+"""Listening sockets, why one cannot be opened, and the limits of connections and open files."""
 
 import errno
 import logging
@@ -11,6 +11,7 @@ from common.address import Address
 from reassignd.config.setting_types import SocketPath
 from reassignd.config.settings import EMBEDDED, Settings, key_and_option
 from reassignd.errors import CommandError
+from server.connections.client_connection import ConnectionLimits
 
 log = logging.getLogger(__name__)
 
@@ -129,3 +130,16 @@ def share(settings: Settings) -> Settings:
         http,
     )
     return Settings({**settings.values, "max.connections": clients, "http.max.connections": http})
+
+
+def limits(settings: Settings) -> ConnectionLimits:
+    """Return the limits of client connections."""
+    return ConnectionLimits(
+        max_connections=settings.max_connections,
+        idle=settings.connections_max_idle_ms / 1000,
+        handshake=settings.tls_handshake_timeout_ms / 1000,
+        frame=settings.frame_timeout_ms / 1000,
+        max_frame=settings.socket_request_max_bytes,
+        login_frame=settings.sasl_server_max_receive_size,
+        held_bytes=settings.connections_max_held_bytes,
+    )

@@ -9,16 +9,15 @@ import ssl
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from backends.zookeeper.term.brokers import listener_addresses
+from backends.zookeeper.term.registered_brokers import listener_addresses
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 from common.address import Address
 from common.tls import client_context_from_files
 from reassignd.config import command_config
-from reassignd.config.parts import limits
 from reassignd.config.setting_types import WILDCARDS, Listener
 from reassignd.config.settings import Settings
 from reassignd.errors import SettingError
-from reassignd.runtime.listeners.sockets import refused
+from reassignd.runtime.listeners.sockets import limits, refused
 from reassignd.runtime.listeners.tls import listener_tls
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry

@@ -11,7 +11,7 @@ from backends.audit_topic.entries import (
     entries_in_rows,
     open_audit_topic,
 )
-from backends.state_topic.rows import RowWriter
+from backends.state_topic.state_rows import RowWriter
 from controller.model.audit import AuditAction
 from protocol.errors import DecodeError
 from protocol.messages.create_topics_request import CreateTopicsRequest

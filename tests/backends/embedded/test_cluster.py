@@ -3,8 +3,7 @@ from dataclasses import astuple, replace
 
 import pytest
 
-from backends.embedded.cluster import Listener
-from backends.embedded.settings import Settings
+from backends.embedded.cluster import Listener, Settings
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from backends.state_topic.claim import CLAIM_KEY
 from backends.state_topic.history import RETRY_SECONDS, DecodedRows, History
-from backends.state_topic.rows import RowWriter, decode_records
+from backends.state_topic.state_rows import RowWriter, decode_records
 from common.clock import ManualClock, settle
 from common.tasks import cancel
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim

@@ -6,7 +6,7 @@ import pytest
 
 from backends.client.errors import RequestLostError
 from backends.upstream.client import WRITE_SECONDS
-from backends.upstream.rows import UpstreamCounters
+from backends.upstream.outcomes import UpstreamCounters
 from backends.upstream.submitter import CHUNK, RowSubmitter
 from common.clock import settle
 from common.error_codes import ErrorCode

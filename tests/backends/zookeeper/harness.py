@@ -9,8 +9,7 @@ protocol 2.7.
 import asyncio
 from typing import Any
 
-from backends.embedded.cluster import EmbeddedBrokers
-from backends.embedded.settings import Settings
+from backends.embedded.cluster import EmbeddedBrokers, Settings
 from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Set, ensure
 from backends.zookeeper.store.loading import load
@@ -19,7 +18,7 @@ from backends.zookeeper.store.records import REDO, chunk_parents
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.term.broker_protocol import parse_protocol
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
-from backends.zookeeper.term.election import Candidate, run_election
+from backends.zookeeper.term.election import ControllerCandidate, run_election
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections, encode
 from backends.zookeeper.znodes.formats import (
@@ -49,7 +48,9 @@ from tests.backends.zookeeper.memory_tree import MemoryTree
 
 OWN_ID = 1000
 PORT = 9000
-CANDIDATE = Candidate(OWN_ID, Registration((Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", PORT),)))
+CANDIDATE = ControllerCandidate(
+    OWN_ID, Registration((Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", PORT),))
+)
 NEW = "2.7"
 OLD = "2.6"
 BASE = ("/brokers/ids", "/brokers/topics", "/config/changes", "/config/topics", "/config/brokers",

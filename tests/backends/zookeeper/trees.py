@@ -7,12 +7,12 @@ from backends.zookeeper.session.tree import Create, Set, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.records import REDO, chunk_parents
 from backends.zookeeper.store.store import ElectedTerm, ZkStore
-from backends.zookeeper.term.election import Candidate, run_election
+from backends.zookeeper.term.election import ControllerCandidate, run_election
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
-CANDIDATE = Candidate(1000, Registration((Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9000),)))
+CANDIDATE = ControllerCandidate(1000, Registration((Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9000),)))
 
 BASE = (
     "/brokers/ids",

@@ -1,6 +1,6 @@
 from planner.proposals.outcome import outcome
 from planner.proposals.problem.goal import CountRange, Goal, problem_of
-from planner.proposals.result import BrokerChange, Load, Proposal
+from planner.proposals.result import BrokerChange, BrokerLoad, Proposal
 from planner.proposals.solver.solve import solve
 from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
@@ -13,8 +13,8 @@ def drained(snapshot: Snapshot) -> Proposal:
 
 def test_the_effect_on_each_broker_is_summed() -> None:
     first, _, third = drained(cluster("---", (1, 2), (2, 3), sizes={0: 5, 1: 7})).brokers
-    assert (first.before, first.after, first.losses) == (Load(1, 1, 5), Load(0, 0, 0), 1)
-    assert (third.before, third.after, third.gains) == (Load(1, 0, 7), Load(2, 0, 12), 1)
+    assert (first.before, first.after, first.losses) == (BrokerLoad(1, 1, 5), BrokerLoad(0, 0, 0), 1)
+    assert (third.before, third.after, third.gains) == (BrokerLoad(1, 0, 7), BrokerLoad(2, 0, 12), 1)
 
 
 def test_only_changed_partitions_are_listed() -> None:
@@ -33,7 +33,7 @@ def proposal(moves: int, bound: int, *brokers: BrokerChange) -> Proposal:
 
 
 def broker(replicas: int, wanted: CountRange | None) -> BrokerChange:
-    return BrokerChange(1, None, Load(0, 0, 0), Load(replicas, 0, 0), 0, 0, wanted)
+    return BrokerChange(1, None, BrokerLoad(0, 0, 0), BrokerLoad(replicas, 0, 0), 0, 0, wanted)
 
 
 def test_moves_are_proven_if_they_equal_the_bound() -> None:

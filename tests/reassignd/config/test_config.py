@@ -2,9 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.embedded.settings import Settings as EmbeddedSettings
+from backends.embedded.cluster import Settings as EmbeddedSettings
 from reassignd.config.keys import LISTENER_KEYS
-from reassignd.config.parts import embedded_defaults, embedded_settings, limits
 from reassignd.config.settings import INITIAL, KEYS, Settings, checked, config_of, key_and_option
 from reassignd.config.sources import (
     VARIABLES,
@@ -16,6 +15,8 @@ from reassignd.config.sources import (
     variable,
 )
 from reassignd.errors import ConfigError
+from reassignd.runtime.embedded_cluster import embedded_defaults, embedded_settings
+from reassignd.runtime.listeners.sockets import limits
 from server.connections.client_connection import ConnectionLimits
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from backends.sqlite.store import SqliteStore
 from backends.state_topic.history import DECODED_PER_SLICE
-from backends.state_topic.rows import META_KEY
+from backends.state_topic.state_rows import META_KEY
 from common.json.models import decode_foreign
 from common.tasks import cancel
 from controller.model.audit import AuditFilter
@@ -119,7 +119,7 @@ async def test_beats_go_on_while_many_records_are_decoded_once(
 
     cluster = Cluster()
     await moves.import_directory(cluster.topic(), await a_directory(tmp_path / "d", records=many))
-    monkeypatch.setattr("backends.state_topic.rows.decode_foreign", counted)
+    monkeypatch.setattr("backends.state_topic.state_rows.decode_foreign", counted)
     beside = asyncio.create_task(count_turns(turns))
     await moves.export_to_directory(cluster.topic(), tmp_path / "back")
     await cancel(beside)

@@ -1,7 +1,7 @@
 from types import SimpleNamespace
 
 from backends.client.errors import RequestTimedOutError
-from backends.upstream.rows import UpstreamCounters
+from backends.upstream.outcomes import UpstreamCounters
 from server.metrics.modes import INSTANCE_METRICS, UPSTREAM_METRICS
 from server.metrics.sources import Znodes
 from tests.server.scraping import cluster, scrape, value

@@ -21,7 +21,7 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResult,
 )
 from tests.backends.zookeeper.memory_tree import MemoryTree
-from tests.backends.zookeeper.term.test_brokers import registration
+from tests.backends.zookeeper.term.test_registered_brokers import registration
 from tests.backends.zookeeper.trees import tree_with
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from backends.client.channel import Channel
 from backends.zookeeper.session.tree import Create, Delete
-from backends.zookeeper.term.brokers import BrokerDirectory, RegisteredBroker
+from backends.zookeeper.term.registered_brokers import BrokerDirectory, RegisteredBroker
 from backends.zookeeper.term.registrar import RETRY_SECONDS, Registrar
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import encode_broker
@@ -15,7 +15,7 @@ from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from tests.backends.zookeeper.memory_tree import MemoryTree
-from tests.backends.zookeeper.term.test_brokers import registered, registration
+from tests.backends.zookeeper.term.test_registered_brokers import registered, registration
 from tests.backends.zookeeper.trees import CANDIDATE, open_store, read_json, tree_with
 
 OURS = paths.broker(CANDIDATE.id)

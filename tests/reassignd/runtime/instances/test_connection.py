@@ -3,7 +3,7 @@
 import pytest
 
 from backends.state_topic.history import History
-from backends.state_topic.rows import PORTS_KEY, encode_ports
+from backends.state_topic.state_rows import PORTS_KEY, encode_ports
 from protocol.record_batch import BatchRecord
 from reassignd.runtime.instances.connection import TopicPorts
 from server.gateway.port_assignments import Claim, PortAssignmentError, PortPendingError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.state_topic.rows import META_KEY, PORTS_KEY
+from backends.state_topic.state_rows import META_KEY, PORTS_KEY
 from protocol.record_batch import BatchRecord
 from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import CommandError

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.record_forms import FORMS
-from backends.state_topic.rows import (
+from backends.state_topic.state_rows import (
     FORMAT,
     META_KEY,
     PORTS_KEY,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from common.wording import counted
-from reassignd.commands.text import (
+from reassignd.commands.output import (
     bar,
     broker_lines,
     by,

@@ -7,7 +7,7 @@ import pytest
 from backends.client.errors import UnreachableError
 from backends.client.handshake import ClientSettings
 from backends.zookeeper.session.tree import Create, Delete, ensure
-from backends.zookeeper.term.brokers import (
+from backends.zookeeper.term.registered_brokers import (
     BrokerDirectory,
     LiveBrokers,
     RegisteredBroker,

@@ -1,7 +1,7 @@
 import pytest
 
 from backends.client.errors import BrokerError, RequestLostError, UnreachableError
-from backends.upstream.rows import (
+from backends.upstream.outcomes import (
     UpstreamCounters,
     alter_request,
     answers,

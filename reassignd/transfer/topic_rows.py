@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from backends.state_topic.history import DecodedRows, History
-from backends.state_topic.rows import (
+from backends.state_topic.state_rows import (
     META_KEY,
     Meta,
     RowWriter,

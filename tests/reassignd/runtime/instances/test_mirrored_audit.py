@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from backends.state_topic.log import TopicReplacedError
-from backends.state_topic.rows import RowWriter
+from backends.state_topic.state_rows import RowWriter
 from backends.state_topic.topic import StateTopicError
 from common.clock import ManualClock
 from common.off_loop import WorkerThread
 from common.tasks import cancel
 from controller.model.audit import AuditFilter
 from protocol.record_batch import Producer
-from reassignd.runtime.instances.audit import RETRY_SECONDS, TopicAudit
+from reassignd.runtime.instances.mirrored_audit import RETRY_SECONDS, TopicAudit
 from reassignd.runtime.storage.retention import AuditRetention
 from tests.backends.audit_topic.builders import RecordedStore, an_entry
 from tests.reassignd.transfer.builders import MemoryLog

@@ -1,7 +1,7 @@
 import numpy as np
 
 from planner.proposals.problem.goal import Goal, problem_of
-from planner.proposals.solver.placement import Placement, ordered
+from planner.proposals.solver.changed_plan import Placement, ordered
 from planner.proposals.solver.solve import input_of
 from tests.planner.proposals.builders import cluster, padded
 
