@@ -1,8 +1,8 @@
 """The entry point of the controller: `decide` turns an event into records, effects and a reply.
 
-Every decision ends by starting the steps that the limits allow: steps that ended in it have freed capacity for
-others (KIP-435's rolling window). A handler that may take long is a generator. Between two of its slices other tasks may read the state, but no other
-event is decided.
+Every decision ends by starting the steps that the limits allow: steps that ended in it have freed capacity
+for others (KIP-435's rolling window). A handler that may take long is a generator. Between two of its slices
+other tasks may read the state, but no other event is decided.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,7 @@
-"""The modes in which reassignd runs: who carries out the steps, and what a cluster of that kind does by itself."""
+"""The modes in which reassignd runs.
+
+Who carries out the steps, and what a cluster of that kind does by itself.
+"""
 
 from controller.execution import direct_steps
 from controller.gateway import steps

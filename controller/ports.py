@@ -27,8 +27,8 @@ class Store(Protocol):
     def prepare(self, changes: Sequence[Change]) -> None:
         """Take the first changes of a commit to come, while the caller appends others to the same list.
 
-        A store may write them already, but they have no effect until `commit` gets that list. The caller makes no other
-        commits meanwhile. Others may, if their changes do not depend on the order.
+        A store may write them already, but they have no effect until `commit` gets that list. The caller
+        makes no other commits meanwhile. Others may, if their changes do not depend on the order.
         """
         ...
 

@@ -1,1 +1,1 @@
-"""Listeners, sessions, router, one handler file for each API key, the JSON API, and the driver that owns the state."""
+"""Listeners, sessions, router, one handler file for each API key, the JSON API, and the driver."""

@@ -76,8 +76,8 @@ class Counters:
 
 
 COUNTED = range(256)
-"""API keys that are counted one by one: Kafka's, and room for further ones. Clients can send any number before they
-log in, and what is counted once is in every scrape from then on."""
+"""API keys that are counted one by one: Kafka's, and room for further ones. Clients can send any number
+before they log in, and what is counted once is in every scrape from then on."""
 
 
 class RelayCounters:
@@ -93,7 +93,8 @@ class RelayCounters:
         self.bytes_out: Counter[int] = Counter()
         """Bytes of the brokers' answers, before they are changed."""
         self.hidden_brokers: set[int] = set()
-        """Brokers that clients do not see at present, because their ports cannot be opened. Each was logged."""
+        """Brokers that clients do not see at present, because their ports cannot be opened. Each was
+        logged."""
 
     def request(self, api_key: int, size: int) -> None:
         """Count a request of `size` bytes."""

@@ -56,8 +56,8 @@ def _obstacle(acl: Acl) -> str | None:
         return f"Invalid permissionType {acl.permission.name}"
     if ":" not in acl.principal:
         return (
-            f"Could not parse principal from `{display_name(acl.principal)}` (no colon is present separating the"
-            " principal type from the principal name)"
+            f"Could not parse principal from `{display_name(acl.principal)}` (no colon is present separating"
+            " the principal type from the principal name)"
         )
     return None
 

@@ -376,8 +376,8 @@ _CLUSTER_WIDE = [
         PACE,
         ConfigType.STRING,
         "off",
-        "Move as fast as producers permit, and no faster (auto): the window of each broker, and its throttle if "
-        "that is needed, follow the latency of produces. Other limits stay in force.",
+        "Move as fast as producers permit, and no faster (auto): the window of each broker, and its throttle"
+        " if that is needed, follow the latency of produces. Other limits stay in force.",
         one_of("auto", "off"),
     ),
     ConfigKey(
@@ -391,23 +391,24 @@ _CLUSTER_WIDE = [
         PACE_FACTOR,
         ConfigType.DOUBLE,
         "1.5",
-        "Pace: the latency that producers may see while partitions move, as a multiple of the latency without a move.",
+        "Pace: the latency that producers may see while partitions move, as a multiple of the latency"
+        " without a move.",
         number(1.05, 100),
     ),
     ConfigKey(
         PACE_UNREACHABLE,
         ConfigType.STRING,
         "continue",
-        "Pace: while the latency cannot be kept even at the least speed, continue at that speed (continue), or "
-        "start no steps (hold).",
+        "Pace: while the latency cannot be kept even at the least speed, continue at that speed (continue),"
+        " or start no steps (hold).",
         one_of("continue", "hold"),
     ),
     ConfigKey(
         PACE_TOPIC,
         ConfigType.STRING,
         "__reassignd_canary",
-        "Pace: the topic of the canary, which reassignd creates with one partition for each broker. Not in the "
-        "embedded cluster.",
+        "Pace: the topic of the canary, which reassignd creates with one partition for each broker. Not in"
+        " the embedded cluster.",
         topic_name,
     ),
     _int(NUM_PARTITIONS, 1, "Default number of partitions of a new topic.", 1),

@@ -135,7 +135,7 @@ def _remove(d: Decision, name: str) -> Iterator[None]:
 
 
 def drop_lost_reassignments(d: Decision) -> Iterator[None]:
-    """At start, end the reassignments of partitions that were deleted under another controller, or made anew."""
+    """At start, end reassignments of partitions that were deleted or recreated under another controller."""
     state = d.state
     sizes = {topic: len(partitions) for topic, partitions in state.cluster.partitions.items()}
     ids = {topic: state.topic_id(topic) for topic in sizes}

@@ -90,7 +90,7 @@ class End(NamedTuple):
 
 
 def undone(state: State, partition: Partition, back: Replicas) -> End:
-    """Return the end of the step in flight when it is turned to `back`, which has the members of `current`."""
+    """Return the end of the step in flight when it is turned to `back`, with the members of `current`."""
     step, dropped = _turned(state, partition, back)
     return _end(state, partition, step, dropped, NO_LEADER)
 
@@ -120,7 +120,7 @@ def _survivor(current: Replicas, state: State) -> Replicas:
 
 
 def _complete(state: State, step: Partition, target: Replicas) -> bool:
-    """Whether the added replicas are in sync, and the replicas to drop `may_drop`, with a leader for the others."""
+    """Whether added replicas are in sync, and those to drop `may_drop`, with a leader for the others."""
     if any(r not in step.isr for r in step.adding):
         return False
     following = step.next

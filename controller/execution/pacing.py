@@ -1,8 +1,10 @@
-"""The decision on a reading of pace: windows and throttles of brokers. It has no records, so it costs no disk flush.
+"""The decision on a reading of pace: windows and throttles of brokers.
 
-The config that switches pace on is a record. What pace has learnt is not: after a restart or a take-over it learns the
-idle level in a comparison and begins with small efforts. The throttle is a lease like any other, whose records say what
-to remove after a crash.
+It has no records, so it costs no disk flush.
+
+The config that switches pace on is a record. What pace has learnt is not: after a restart or a take-over it
+learns the idle level in a comparison and begins with small efforts. The throttle is a lease like any other,
+whose records say what to remove after a crash.
 """
 
 from collections.abc import Set
@@ -15,7 +17,8 @@ from controller.scheduling.steps import UNLIMITED
 from controller.state.state import Decision, State
 
 MOST_SHRUNK = 10_000
-"""Partitions out of sync that are examined in a decision. With more of them the health guard holds the move anyway."""
+"""Partitions out of sync that are examined in a decision. With more of them the health guard holds the move
+anyway."""
 
 
 def pace_measured(d: Decision, event: PaceMeasured) -> None:
@@ -50,7 +53,7 @@ def loads(state: State) -> dict[int, Load]:
 
 
 def shrunk_brokers(state: State) -> Set[int]:
-    """Return the live brokers that are not in the ISR of a partition that does not move, or that lead such a partition.
+    """Return live brokers out of the ISR of a partition that does not move, or that lead such a one.
 
     Replicas on brokers that are not alive say nothing about the load.
     """

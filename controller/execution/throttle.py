@@ -84,7 +84,10 @@ def broker_rate(state: State, broker: int) -> int | None:
 
 
 def throttle_rate(state: State) -> int | None:
-    """Return the lowest rate of the cluster, the open jobs and the schedule in bytes per second; None for no throttle."""
+    """Return the lowest rate of the cluster, the open jobs and the schedule in bytes per second.
+
+    None for no throttle.
+    """
     rates = list(state.throttle.rates.values())
     if state.settings.opening.throttle is not None:
         rates.append(state.settings.opening.throttle)
@@ -92,7 +95,10 @@ def throttle_rate(state: State) -> int | None:
 
 
 def throttle_source(state: State) -> str:
-    """Return which of the rates is the lowest, and so the one in force: of the cluster, a job or the schedule."""
+    """Return which of the rates is the lowest, and so the one in force.
+
+    Of the cluster, a job or the schedule.
+    """
     rates = [
         (rate, f"job {job}" if job else "the cluster") for job, rate in sorted(state.throttle.rates.items())
     ]
@@ -168,8 +174,8 @@ def change_list(
     Desired entries that someone else has set are not owned, so they remain when the lease ends. Owned entries
     that are no longer desired are subtracted even if the value does not contain them: the value may have been
     read before they were appended. An entry is no longer owned when its subtraction was acknowledged
-    (`subtracted`) and the value does not contain it. Entries are appended before others are subtracted, so those
-    that do not fit yet are appended when the value is read again.
+    (`subtracted`) and the value does not contain it. Entries are appended before others are subtracted, so
+    those that do not fit yet are appended when the value is read again.
     """
     current, wanted = set(list_items(value)), list_items(desired)
     missing = [] if EVERY_REPLICA in current else [entry for entry in wanted if entry not in current]
@@ -299,7 +305,10 @@ def rates_of_others(state: State) -> dict[int, int]:
 
 
 def rate_of_others(state: State, broker: int) -> int | None:
-    """Return the lowest rate of others at the broker; None for none. With an upstream, the one that was seen last."""
+    """Return the lowest rate of others at the broker; None for none.
+
+    With an upstream, the one that was seen last.
+    """
     if state.mode.is_gateway:
         return state.gateway.others_rates.get(broker)
     values = {rate: _configured(state, str(broker), rate) for rate in RATES}

@@ -114,7 +114,9 @@ class ThrottleRead(Event[None]):
 
 @dataclass(frozen=True, slots=True)
 class BrokerRatesSeen(Event[None]):
-    """Replication throttles that are set at brokers, by broker and config; without those that leases owned before.
+    """Replication throttles that are set at brokers, by broker and config.
+
+    Without those that leases owned before.
 
     A broker without a rate is absent, and so is one that could not be asked. Empty: nothing moves any more.
     """

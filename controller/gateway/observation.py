@@ -1,8 +1,8 @@
 """What one poll of the upstream says about a step: pure functions from the poll to an `Observation`.
 
-The list of reassignments and the answers to rows come from the upstream's controller and are up to date. Metadata
-comes from a broker, which applies the controller's records later. So a look at it may be `outdated`: it shows a list
-that the partition has had lately (`controller.state.gateway`).
+The list of reassignments and the answers to rows come from the upstream's controller and are up to date.
+Metadata comes from a broker, which applies the controller's records later. So a look at it may be `outdated`:
+it shows a list that the partition has had lately (`controller.state.gateway`).
 """
 
 from common.error_codes import ErrorCode
@@ -35,8 +35,8 @@ def observe(
 ) -> Observation:
     """Return what the poll shows of a step in flight.
 
-    `partition` is the partition as the step changes it, `move` its row in the list of reassignments. `outdated`: a
-    broker that lags may show these replicas.
+    `partition` is the partition as the step changes it, `move` its row in the list of reassignments.
+    `outdated`: a broker that lags may show these replicas.
     """
     if move is not None:
         return _observe_move(step, move)
@@ -102,7 +102,10 @@ def _observe_move(step: UpstreamStep, move: UpstreamMove) -> Observation:
 
 
 def _at_base(step: UpstreamStep, polled: UpstreamPartition) -> bool:
-    """Whether the replicas are those from which the step starts. A cancel before it may have left any order."""
+    """Whether the replicas are those from which the step starts.
+
+    A cancel before it may have left any order.
+    """
     return set(polled.replicas) == set(step.base) if step.restores else polled.replicas == step.base
 
 

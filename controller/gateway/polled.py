@@ -97,7 +97,7 @@ def unreachable(d: Decision, event: Unreachable) -> None:
 
 
 def measured(d: Decision, event: Measured) -> None:
-    """Store sizes and disks, for the steps that are planned from now on, and count steps in flight by their sizes."""
+    """Store sizes and disks for steps that are planned later, and count steps in flight by their sizes."""
     state, awaited = d.state, d.state.awaits_sizes
     new = [key for key in state.backlog.costs if key in event.sizes and key not in state.cluster.sizes]
     state.cluster.measure(event.sizes, event.disks)
@@ -330,7 +330,10 @@ def _without_reassignment(
 
 
 def _is_outdated(d: Decision, before: Partition, seen: UpstreamPartition) -> bool:
-    """Whether a broker that lags may show this: the partition before its last change is not taken for its state."""
+    """Whether a broker that lags may show this.
+
+    The partition before its last change is not taken for its state.
+    """
     past, key = d.state.gateway.past, before.key
     if not before.moving:
         return seen.replicas != before.replicas and past.may_show(key, seen.replicas, d.now_ms)
@@ -375,8 +378,8 @@ def _in_step(before: Partition | None, step: UpstreamStep, seen: UpstreamPartiti
 def _is_over(step: UpstreamStep, seen: UpstreamPartition) -> bool:
     """Whether Metadata shows the partition after a step that drops replicas.
 
-    Its ISR has none of them, so that it does not fit the partition in the step: a rollback of a step that has just ended
-    would seem to lose all data. A poll that proves the end ends the step.
+    Its ISR has none of them, so that it does not fit the partition in the step: a rollback of a step that has
+    just ended would seem to lose all data. A poll that proves the end ends the step.
     """
     return seen.replicas == step.following and not set(step.base) <= set(step.following)
 

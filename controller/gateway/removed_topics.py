@@ -32,7 +32,7 @@ def topic_removed(d: Decision, name: str) -> Iterator[None]:
 
 
 def _keys(state: State, topic: str) -> list[TopicPartition]:
-    """Return the topic's partitions, and those that records name, if no poll has shown all of them since the start."""
+    """Return the topic's partitions, and those of records if no poll has shown all since the start."""
     known = [partition.key for partition in state.cluster.partitions.get(topic, ())]
     if known and topic not in state.gateway.shown_in_part:
         return known

@@ -1,18 +1,19 @@
-"""The steps of a gateway: an upstream Kafka carries out a step as one row of AlterPartitionReassignments (KIP-455).
+"""The steps of a gateway: each is one row of AlterPartitionReassignments for the upstream (KIP-455).
 
 The `Partition` record shows the step as soon as it is decided. The `UpstreamStep` record holds how far the
-step is; it is durable before the request is sent. The result comes from polls only (`controller.gateway.polled`). A
-step that a new order changes is undone first, and the next step is planned from the result.
+step is; it is durable before the request is sent. The result comes from polls only
+(`controller.gateway.polled`). A step that a new order changes is undone first, and the next step is planned
+from the result.
 
-Rows of an earlier active instance may arrive late. Kafka does not know which instance has sent a row. An instance
-checks its lease right before it writes a row to the socket. Yet a row can wait in a socket or in a broker while the
-next instance takes over. So the partitions whose rows were not answered are *suspects* of the new term. Such a row
-need not be the newest: a cancel can wait behind the row that it cancels.
+Rows of an earlier active instance may arrive late. Kafka does not know which instance has sent a row. An
+instance checks its lease right before it writes a row to the socket. Yet a row can wait in a socket or in a
+broker while the next instance takes over. So the partitions whose rows were not answered are *suspects* of
+the new term. Such a row need not be the newest: a cancel can wait behind the row that it cancels.
 
-* For HELD_MS no other row of the partition is sent than the newest late one. Afterwards the broker has executed or
-  dropped it, unless it was suspended.
-* Later, a move to the target of the late row is taken as its effect, not as that of another client: the own row is sent
-  again, MOST_REPEATS times. Without an own row the move is cancelled, within LATEST_MS.
+* For HELD_MS no other row of the partition is sent than the newest late one. Afterwards the broker has
+  executed or dropped it, unless it was suspended.
+* Later, a move to the target of the late row is taken as its effect, not as that of another client: the own
+  row is sent again, MOST_REPEATS times. Without an own row the move is cancelled, within LATEST_MS.
 """
 
 from collections.abc import Iterable
@@ -35,9 +36,10 @@ ELECTS = False
 def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
     """Request the step, or undo the one in flight; True when there is nothing to do.
 
-    A step in flight that adds or removes replicas is never replaced by another row. Kafka 4.3 waits for each replica
-    that the earlier row adds, also when the new row removes it (KAFKA-19975): such a move does not end. A row that
-    adds other replicas would leak some: Kafka's cancel drops only what the last such row added.
+    A step in flight that adds or removes replicas is never replaced by another row. Kafka 4.3 waits for each
+    replica that the earlier row adds, also when the new row removes it (KAFKA-19975): such a move does not
+    end. A row that adds other replicas would leak some: Kafka's cancel drops only what the last such row
+    added.
     """
     if partition.key in d.state.in_flight:
         known = d.state.gateway.steps.get(partition.key)
@@ -71,7 +73,10 @@ def advance(
 
 
 def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:
-    """Whether Kafka can end the step in flight at `kept`: only where a cancel leads, at the list before it."""
+    """Whether Kafka can end the step in flight at `kept`.
+
+    Only where a cancel leads, at the list before it.
+    """
     known = state.gateway.steps.get(partition.key)
     requested = known is not None and known.stage in {Stage.SUBMITTING, Stage.ACTIVE}
     return requested and set(kept) == set(partition.current)
@@ -103,7 +108,7 @@ def ended(d: Decision, key: TopicPartition) -> None:
 
 
 def place(d: Decision, now: Partition) -> None:
-    """Store the partition, and remember the lists that it leaves as long as brokers that lag may show them."""
+    """Store the partition, and remember the lists that it leaves while lagging brokers may show them."""
     before = d.state.cluster.partition(*now.key)
     if before is not None and (before.replicas != now.replicas or before.moving):
         leave(d, before)
@@ -121,7 +126,10 @@ def leave(d: Decision, before: Partition, *, moving: bool = False) -> None:
 
 
 def leave_step(d: Decision, step: UpstreamStep, *more: Replicas, moving: bool = False) -> None:
-    """Remember the lists from which the step starts, and its middle: the upstream may have carried it out now."""
+    """Remember the lists from which the step starts, and its middle.
+
+    The upstream may have carried it out now.
+    """
     d.state.gateway.past.leave(step.key, d.now_ms, [*step.lists_before, *more], step.middles, moving=moving)
 
 
@@ -160,7 +168,10 @@ def undo(d: Decision, partition: Partition) -> None:
 
 
 def _turn(d: Decision, partition: Partition, following: Replicas) -> None:
-    """Let the step in flight go on if it leads to `following`; else undo it, or change the order that it gives."""
+    """Let the step in flight go on if it leads to `following`.
+
+    Else undo it, or change the order that it gives.
+    """
     known = d.state.gateway.steps.get(partition.key)
     if known is None or not known.in_flight:
         if following == partition.next and not never_ends(partition.adding, partition.removing):
@@ -241,7 +252,10 @@ _UNANSWERED = {Stage.SUBMITTING, Stage.UNDOING}
 
 
 def name_suspects(state: State, claimed_ms: int) -> None:
-    """Take the steps without an answer as suspects. Called once, with the state that a new term has loaded."""
+    """Take the steps without an answer as suspects.
+
+    Called once, with the state that a new term has loaded.
+    """
     for key, step in state.gateway.steps.items():
         if step.stage in _UNANSWERED:
             state.gateway.suspect(key, Suspect(_rows_of(step), claimed_ms))

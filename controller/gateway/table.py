@@ -121,7 +121,8 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.MOVES_TO_NEXT): _rule(Action.ACTIVATE, ACTIVE),
     (ACTIVE, _Seen.MOVES_TO_NEXT): _rule(Action.CONTINUE, ACTIVE),
     (UNDOING, _Seen.MOVES_TO_NEXT): _rule(Action.RESEND, UNDOING, after=_Not.NOT_UNDONE),
-    # The row of the step met a move that a late row or another client had begun, and drops what that one adds.
+    # The row of the step met a move that a late row or another client had begun, and drops what that one
+    # adds.
     (SUBMITTING, _Seen.NEVER_ENDS): _rule(Action.UNDO, UNDOING),
     (ACTIVE, _Seen.NEVER_ENDS): _rule(Action.UNDO, UNDOING),
     # A late row has requested the cancelled step again, and the row that restores its base comes after that.
@@ -137,8 +138,8 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.AT_NEXT_LAGGING): _rule(Action.END, ENDED, after=_Not.NOT_IN_SYNC),
     (ACTIVE, _Seen.AT_NEXT_LAGGING): _rule(Action.END, ENDED, after=_Not.NOT_IN_SYNC),
     (UNDOING, _Seen.AT_NEXT_LAGGING): _rule(Action.END, ENDED, after=_Not.NOT_IN_SYNC),
-    # A broker that lags shows lists from before the row or from its middle. If the row may be lost, it is sent
-    # again: that changes nothing if it is not, and the answer is a proof.
+    # A broker that lags shows lists from before the row or from its middle. If the row may be lost, it is
+    # sent again: that changes nothing if it is not, and the answer is a proof.
     (SUBMITTING, _Seen.OUTDATED): _rule(Action.RESEND, SUBMITTING, after=_Not.NOT_STARTED),
     (ACTIVE, _Seen.OUTDATED): _rule(Action.IGNORE, ACTIVE),
     (UNDOING, _Seen.OUTDATED): _rule(Action.IGNORE, UNDOING),
@@ -184,5 +185,5 @@ COMMANDS: dict[tuple[Stage, Command], Stage] = {
     (ACTIVE, Command.UNDO): UNDOING,
     (ENDED, Command.TAKE_OVER): SETTLED,
 }
-"""A request while a step is in flight changes the order that it gives; an undo without a step of ours cancels another
-client's."""
+"""A request while a step is in flight changes the order that it gives; an undo without a step of ours cancels
+another client's."""

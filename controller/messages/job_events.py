@@ -103,7 +103,10 @@ class ThrottleJob(Event[Outcome]):
 
 
 class PlannedSteps(NamedTuple):
-    """The steps of a partition that begin at `replicas`, without the step in flight. There is at least one."""
+    """The steps of a partition that begin at `replicas`, without the step in flight.
+
+    There is at least one.
+    """
 
     key: TopicPartition
     replicas: Replicas

@@ -70,7 +70,7 @@ class Permission(IntEnum):
 
 
 class Acl(NamedTuple):
-    """One ACL: a principal may, or may not, perform an operation from a host on resources of a name or prefix."""
+    """One ACL: a principal may, or may not, do an operation from a host on resources by name or prefix."""
 
     kind: ResourceKind
     name: str
@@ -112,8 +112,8 @@ class ScramCredential(NamedTuple):
 class AclFilter(NamedTuple):
     """Conditions on an ACL. None and ANY match everything.
 
-    With the pattern MATCH, `name` is the name of a resource: ACLs match that apply to it. With ANY, the name of
-    the ACL must be equal, whatever its pattern.
+    With the pattern MATCH, `name` is the name of a resource: ACLs match that apply to it. With ANY, the name
+    of the ACL must be equal, whatever its pattern.
     """
 
     kind: ResourceKind = ResourceKind.ANY

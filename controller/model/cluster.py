@@ -149,8 +149,8 @@ class Reassignment(NamedTuple):
     blocked: str = ""
     """Why it waits for a decision of an operator; empty if it does not."""
     topic_id: str = ""
-    """The topic's id in hexadecimal digits where topics are not records of reassignd (`Mode.keeps_topics`), and
-    another controller may have made another topic of that name; else empty."""
+    """The topic's id in hexadecimal digits where topics are not records of reassignd (`Mode.keeps_topics`),
+    and another controller may have made another topic of that name; else empty."""
 
     @property
     def key(self) -> TopicPartition:

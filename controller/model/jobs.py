@@ -54,7 +54,8 @@ class Ending(IntEnum):
 
 
 TOPIC_GONE = -1
-"""In `Finished.taken_by`: the row is about a topic that does not exist any more. Another one may have its name."""
+"""In `Finished.taken_by`: the row is about a topic that does not exist any more. Another one may have its
+name."""
 
 
 class Finished(NamedTuple):
@@ -67,7 +68,8 @@ class Finished(NamedTuple):
     target: Replicas
     ending: Ending
     taken_by: int = 0
-    """The job that took the partition over, when `ending` is TAKEN; TOPIC_GONE when the topic was deleted later."""
+    """The job that took the partition over, when `ending` is TAKEN; TOPIC_GONE when the topic was deleted
+    later."""
 
     @property
     def key(self) -> tuple[int, TopicPartition]:

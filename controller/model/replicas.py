@@ -68,5 +68,8 @@ def without(replicas: Replicas, others: Replicas) -> Replicas:
 
 
 def never_ends(adding: Replicas, removing: Replicas) -> bool:
-    """Whether a listed move drops a replica that an earlier row adds. Kafka 4.3 waits for that replica for ever."""
+    """Whether a listed move drops a replica that an earlier row adds.
+
+    Kafka 4.3 waits for that replica for ever.
+    """
     return not set(adding).isdisjoint(removing)

@@ -53,7 +53,9 @@ class UpstreamStep(NamedTuple):
 
     @property
     def restores(self) -> bool:
-        """Whether the step follows a cancel that the upstream has confirmed: it restores the list from before.
+        """Whether the step follows a cancel that the upstream has confirmed.
+
+        It restores the list from before.
 
         Kafka's cancel can change the order, and the list from which the cancelled step started may have been
         another one. The upstream's answer to this row is the proof of where the partition is.
@@ -62,7 +64,10 @@ class UpstreamStep(NamedTuple):
 
     @property
     def moves_nothing(self) -> bool:
-        """Whether the row only gives an order to the replicas. It is complete when the upstream accepts it."""
+        """Whether the row only gives an order to the replicas.
+
+        It is complete when the upstream accepts it.
+        """
         return set(self.base) == set(self.following)
 
     @property

@@ -1,1 +1,1 @@
-"""Pace: how much each broker moves at once, so that producers keep their latency (`reassignment.pace=auto`)."""
+"""Pace: how much each broker moves, so that producers keep their latency (`reassignment.pace=auto`)."""

@@ -1,10 +1,10 @@
 """How much one broker may move: what a model of a queue permits, with a memory of the last limit.
 
-The *effort* is the number of replicas that move to the broker, and from it, at once. Below 1 it is the share of the
-time in which one may move (`turns`), or that of its speed (`rates`). After a back-off the effort returns quickly to
-80 % of where the broker was slow, and stays there. It goes further in probes: slowly at first, then ever faster while
-latencies are almost idle. Their pauses double as long as they find the same limit. So a constant load causes ever fewer
-changes of direction.
+The *effort* is the number of replicas that move to the broker, and from it, at once. Below 1 it is the share
+of the time in which one may move (`turns`), or that of its speed (`rates`). After a back-off the effort
+returns quickly to 80 % of where the broker was slow, and stays there. It goes further in probes: slowly at
+first, then ever faster while latencies are almost idle. Their pauses double as long as they find the same
+limit. So a constant load causes ever fewer changes of direction.
 """
 
 from enum import StrEnum
@@ -20,14 +20,16 @@ MOST_GROWTH, LEAST_GROWTH = 1.5, 1.25
 LEAST_CUT, MOST_CUT = 0.6, 0.3
 LEAST_RATIO = 1e-6
 UNKNOWN_IDLE, HIGHEST_IDLE = 0.5, 0.9
-"""As shares of the target: what an unknown idle latency is taken for, and how high a known one counts at most."""
+"""As shares of the target: what an unknown idle latency is taken for, and how high a known one counts at
+most."""
 PROBE_GROWTH = 1.1
 """The first step of a probe. While latencies are almost idle, each further one grows by twice as much."""
 CALM_LIMIT = 0.8
 """After a back-off the effort returns to this share of where the broker was slow."""
 VERY_SLOW = 1.5
 SLOW_TICKS = 2
-"""Consecutive slow seconds after which the effort is reduced, if the target is missed by less than VERY_SLOW."""
+"""Consecutive slow seconds after which the effort is reduced, if the target is missed by less than
+VERY_SLOW."""
 DOUBTED = 0.6
 """A broker that is slow for the first time, at this effort or less, may be so by chance."""
 SETTLE_SECONDS = 3.0
@@ -92,8 +94,9 @@ class Effort:
     ) -> bool:
         """Adjust the effort to the latency, as a multiple of the target. Return whether it was reduced.
 
-        `idle` is the latency without a move, as a multiple of the target. The effort does not grow unless it is what
-        limits the broker. Where latencies need `slowness` times as long as usual to show a change, changes are as rare.
+        `idle` is the latency without a move, as a multiple of the target. The effort does not grow unless it
+        is what limits the broker. Where latencies need `slowness` times as long as usual to show a change,
+        changes are as rare.
         """
         self._slowness = slowness
         factor = permitted(ratio, idle)
@@ -101,7 +104,8 @@ class Effort:
             self._slow_ticks += 1
             return self._back_off(now, ratio, factor, in_flight)
         self._slow_ticks = 0
-        # Where latencies are almost idle, the limit may be gone. Or it is a steep one: then do not try it too often.
+        # Where latencies are almost idle, the limit may be gone. Or it is a steep one: then do not try it too
+        # often.
         wait = self._probe_pause if factor < MOST_GROWTH else min(self._probe_pause, CALM_PROBE_SECONDS)
         rests = now < self._returned_at + wait
         if not limited:
@@ -170,9 +174,10 @@ class Effort:
 
 
 def permitted(ratio: float, idle: float) -> float:
-    """Return by which factor the target permits to change the effort, at this latency and this one without a move.
+    """Return by which factor the target permits to change the effort, at this and the idle latency.
 
-    In a queue the latency is `idle / (1 - used)`, where `used` is the share of the free capacity that the move takes.
+    In a queue the latency is `idle / (1 - used)`, where `used` is the share of the free capacity that the
+    move takes.
     """
     used = 1 - min(idle, HIGHEST_IDLE) / max(ratio, LEAST_RATIO)
     aim = MARGIN * (1 - min(idle, HIGHEST_IDLE))
@@ -184,12 +189,18 @@ MOST_DEBT = 2.0
 
 
 class Turns:
-    """The turns of one broker. It has saved the seconds in which it might have moved a replica, at most its effort."""
+    """The turns of one broker.
+
+    It has saved the seconds in which it might have moved a replica, at most its effort.
+    """
 
     def __init__(self) -> None:
         self._saved = 0.0
 
     def follow(self, effort: float, *, moving: bool) -> bool:
-        """Return whether a replica may start in the next second. `moving`: something moved at the end of the last one."""
+        """Return whether a replica may start in the next second.
+
+        `moving`: something moved at the end of the last one.
+        """
         self._saved = max(-MOST_DEBT, min(effort, self._saved + effort - moving))
         return effort >= 1 or self._saved > 0

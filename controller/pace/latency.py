@@ -1,7 +1,8 @@
 """Latencies of one probe: those of the last seconds, and those without a move (the idle level).
 
-The mean of the last few seconds shows a slow broker soon, also one that delays few requests by much, because it copies in
-bursts. A high quantile of a longer time shows rare slow requests, of which there are too few in a few seconds.
+The mean of the last few seconds shows a slow broker soon, also one that delays few requests by much, because
+it copies in bursts. A high quantile of a longer time shows rare slow requests, of which there are too few in
+a few seconds.
 """
 
 from collections import deque
@@ -12,7 +13,8 @@ from typing import NamedTuple
 
 SHORT_SECONDS = 3.0
 MOST_TIMES = 5.0
-"""A latency counts as this multiple of the idle mean at most in a mean, so that a single request decides nothing."""
+"""A latency counts as this multiple of the idle mean at most in a mean, so that a single request decides
+nothing."""
 LONG_SECONDS = 30.0
 LONG_QUANTILE = 0.98
 ENOUGH_SHORT = 6
@@ -83,7 +85,10 @@ class LatencyWindow:
             self._idle_levels = None
 
     def follow_falling_idle(self) -> None:
-        """Take the recent latencies as those without a move if they are lower: a move makes no request faster."""
+        """Take the recent latencies as those without a move if they are lower.
+
+        A move makes no request faster.
+        """
         values = list(chain.from_iterable(row for _, row in self._recent))
         idle = self.idle
         if idle is not None and len(values) >= ENOUGH_LONG and self._mean(values) * FALLEN < idle.short:
@@ -143,7 +148,8 @@ def _drop(rows: Rows, before: float) -> None:
 
 
 COMPARE_SECONDS, MOST_SECONDS = 5.0, 20.0
-"""A comparison lasts longer than usual if too few latencies were measured: in large clusters each broker has fewer probes."""
+"""A comparison lasts longer than usual if too few latencies were measured: in large clusters each broker has
+fewer probes."""
 SETTLE_SECONDS = 2.0
 """The part of a comparison in which the move slows down, and which is not measured."""
 FIRST_PAUSE, LAST_PAUSE = 60.0, 600.0

@@ -1,7 +1,7 @@
 """Pace for all brokers: from a reading, how much each broker may move, and why.
 
-It learns the latency without a move (the *idle level*) while nothing moves, and during a move in comparisons. It has no
-clock: times are those of the readings.
+It learns the latency without a move (the *idle level*) while nothing moves, and during a move in comparisons.
+It has no clock: times are those of the readings.
 """
 
 from collections.abc import Mapping, Set
@@ -31,7 +31,8 @@ QUIET_SECONDS = 3.0
 ENDED_SECONDS = 30.0
 """After this time without a move, the next one begins with small efforts."""
 FREE_SECONDS = 8.0
-"""So long after the last throttle, what brokers copy shows how fast they are. Sizes are measured every 3 s."""
+"""So long after the last throttle, what brokers copy shows how fast they are. Sizes are measured every 3
+s."""
 JUMP_SECONDS = 10.0
 """A longer gap between readings, or time that goes back, makes old latencies useless."""
 
@@ -44,7 +45,8 @@ class BrokerPace(NamedTuple):
     """Of the last seconds, in ms, of the broker's probe as the leader. None if it is not known."""
     target: float | None
     effort: float | None
-    """Replicas that may move to it and from it at once; below 1 one in turns, or throttled. None: no limit."""
+    """Replicas that may move to it and from it at once; below 1 one in turns, or throttled. None: no
+    limit."""
     window: int | None
     rate: int | None
     """The throttle in bytes per second; None for none."""
@@ -95,8 +97,8 @@ class Pacer:
         self._shrunk: Set[int] = frozenset()
         self._stuck_since: dict[int, float] = {}
         self._at = self._moved_at = self._stepped_at = self._throttled_at = float("-inf")
-        """Of the last reading; when something moved last, or may have moved unseen; when it was seen to move; and when
-        a broker was throttled last."""
+        """Of the last reading; when something moved last, or may have moved unseen; when it was seen to move;
+        and when a broker was throttled last."""
         self._told = _Told()
 
     @property
@@ -112,7 +114,10 @@ class Pacer:
     def tick(
         self, reading: PaceMeasured, settings: PaceSettings, loads: Mapping[int, Load], shrunk: Set[int]
     ) -> None:
-        """Update `brokers`. `shrunk` are brokers that left the ISR of a partition that does not move, or that lead one."""
+        """Update `brokers`.
+
+        `shrunk` are brokers that left the ISR of a partition that does not move, or that lead one.
+        """
         now = reading.at
         self._check_continuity(reading)
         moving = any(self._moved(broker, load) for broker, load in loads.items())
@@ -148,7 +153,10 @@ class Pacer:
         self.problem = reading.problem or self._unreached(settings)
 
     def news(self) -> list[str]:
-        """Return what is worth a line in the log since the last call: problems, comparisons, and stops of brokers."""
+        """Return what is worth a line in the log since the last call.
+
+        Problems, comparisons, and stops of brokers.
+        """
         stopped = {
             broker
             for broker, row in self.brokers.items()
@@ -171,7 +179,7 @@ class Pacer:
             return f"the latency is measured again: pace follows {self.source}"
         return "the target can be kept again"
 
-    # ---- measurements -----------------------------------------------------------------------------------------
+    # ---- measurements --------------------------------------------------------------------------------------
 
     def _check_continuity(self, reading: PaceMeasured) -> None:
         if reading.source is not self.source:
@@ -224,7 +232,10 @@ class Pacer:
         return broker_ratios({key: ratio for key, ratio in ratios.items() if ratio is not None})
 
     def _median_idle(self) -> Levels:
-        """Return the medians of the idle levels of all probes; zeros, which raise no level, if none is known."""
+        """Return the medians of the idle levels of all probes.
+
+        Zeros, which raise no level, if none is known.
+        """
         known = [window.idle for window in self._windows.values() if window.idle is not None]
         return Levels(*map(median, zip(*known, strict=True))) if known else Levels(0, 0)
 
@@ -238,7 +249,7 @@ class Pacer:
             for effort in self._efforts.values():
                 effort.reconsider()
 
-    # ---- brokers ----------------------------------------------------------------------------------------------
+    # ---- brokers -------------------------------------------------------------------------------------------
 
     def _choose(
         self, broker: int, settings: PaceSettings, load: Load, ratio: Ratio | None, hard: bool
@@ -260,7 +271,10 @@ class Pacer:
         return _Chosen(effort.level, window, effort.activity, reason)
 
     def _window(self, broker: int, effort: float, load: Load) -> int:
-        """Return how many replicas may move at once. Below 1 it is one in turns, unless a throttle slows it."""
+        """Return how many replicas may move at once.
+
+        Below 1 it is one in turns, unless a throttle slows it.
+        """
         throttled = self._rates.setdefault(broker, Rate()).value is not None
         moving = load.in_flight > 0 and not throttled
         turn = self._turns.setdefault(broker, Turns()).follow(effort, moving=moving)
@@ -303,8 +317,8 @@ class Pacer:
     def _most_together(self, loads: Mapping[int, Load]) -> int:
         """Return how many partitions may move: as many as the sum of the efforts, beside those that last.
 
-        Brokers whose turns are at the same time then move no more than brokers that take turns one after the other.
-        A throttled broker needs no turns.
+        Brokers whose turns are at the same time then move no more than brokers that take turns one after the
+        other. A throttled broker needs no turns.
         """
         rows = self.brokers.values()
         if any(row.effort is None for row in rows):
@@ -345,7 +359,10 @@ class Pacer:
         )
 
     def _with_latency(self, row: BrokerPace, before: BrokerPace | None) -> BrokerPace:
-        """After a back-off only new latencies count, of which there are none for a second: show the previous ones."""
+        """After a back-off only new latencies count, of which there are none for a second.
+
+        Show the previous ones.
+        """
         if row.latency is not None or before is None or self.source is Source.NONE:
             return row
         return row._replace(latency=before.latency, target=before.target)
@@ -361,14 +378,17 @@ class Pacer:
         ]
         return max(rows, key=lambda row: row[0], default=(None, None))
 
-    # ---- targets that cannot be kept --------------------------------------------------------------------------
+    # ---- targets that cannot be kept -----------------------------------------------------------------------
 
     def _is_stuck(self, broker: int) -> bool:
         since = self._stuck_since.get(broker)
         return since is not None and self._at - since >= STUCK_SECONDS
 
     def _unreached(self, settings: PaceSettings) -> str:
-        """Return why the target cannot be kept. With a factor, first compare: others may make the broker slow."""
+        """Return why the target cannot be kept.
+
+        With a factor, first compare: others may make the broker slow.
+        """
         broker = next((broker for broker in self.brokers if self._is_stuck(broker)), None)
         if broker is None:
             return ""
@@ -386,12 +406,18 @@ class Pacer:
 
 
 def _idle(window: LatencyWindow, median_idle: Levels) -> Levels | None:
-    """Return the idle level of a probe, at least the median of all: that of a few requests is easily too low."""
+    """Return the idle level of a probe, at least the median of all.
+
+    That of a few requests is easily too low.
+    """
     return None if window.idle is None else Levels(*map(max, window.idle, median_idle))
 
 
 def _ratio(window: LatencyWindow, idle: Levels | None, settings: PaceSettings) -> Ratio | None:
-    """Return the latency as a multiple of its target, by the worse of both measures; None if it is not known."""
+    """Return the latency as a multiple of its target, by the worse of both measures.
+
+    None if it is not known.
+    """
     found = []
     for measured, level in zip((window.short(), window.long()), idle or (None, None), strict=True):
         target = settings.target(level)

@@ -1,7 +1,7 @@
 """The throttle of one broker from its effort, in bytes per second.
 
-A throttle is set only while more replicas move for more than a second than the effort allows: windows and turns cannot
-slow replicas that are in flight.
+A throttle is set only while more replicas move for more than a second than the effort allows: windows and
+turns cannot slow replicas that are in flight.
 """
 
 from collections import deque
@@ -16,7 +16,8 @@ MARGIN = 1.2
 """A throttle is this multiple of what the moving partitions need to catch up with their producers."""
 USED_SHARE = 0.6
 BRIEF_CALLS = 2
-"""After so many seconds with replicas that did not last, those that follow are small, and need no throttle."""
+"""After so many seconds with replicas that did not last, those that follow are small, and need no
+throttle."""
 
 
 class Rate:
@@ -26,7 +27,8 @@ class Rate:
         self.at_floor = False
         """Producers write so much to the moving partitions that the rate cannot be as low as the effort."""
         self.used = True
-        """The broker copies about as much as the rate allows, or it is not known; otherwise something else slows it."""
+        """The broker copies about as much as the rate allows, or it is not known; otherwise something else
+        slows it."""
         self._quota = Quota()
         self._flow = 0.0
         """What may pass in a second."""
@@ -37,13 +39,19 @@ class Rate:
 
     @property
     def value(self) -> int | None:
-        """The value of the throttle's configs. It rises step by step, so that the copies come without bursts."""
+        """The value of the throttle's configs.
+
+        It rises step by step, so that the copies come without bursts.
+        """
         return self._quota.value
 
     def learn(self, copied: Copied, *, free: bool = True) -> None:
-        """Note what the broker copies. Unless it is `free`, a replica may be faster than that, but not slower.
+        """Note what the broker copies.
 
-        A broker is free while no broker is throttled: the throttle of one end of a copy slows the other end too.
+        Unless it is `free`, a replica may be faster than that, but not slower.
+
+        A broker is free while no broker is throttled: the throttle of one end of a copy slows the other end
+        too.
         """
         rate, replicas = copied
         self.used = self.value is None or rate <= 0 or rate > USED_SHARE * self._flow
@@ -86,7 +94,8 @@ class Rate:
 
 WINDOW_SECONDS = 10
 SAME_FLOW = 1.15
-"""The value stays while what it permits in the next second differs by less than this factor from what is wanted."""
+"""The value stays while what it permits in the next second differs by less than this factor from what is
+wanted."""
 
 
 class Quota:
@@ -108,7 +117,10 @@ class Quota:
         self._passed.append(max(0.0, permitted) if moving else 0.0)
 
     def begin_anew(self) -> None:
-        """Begin with a low value again. What passed lately then counts against it, so that copies pause at first."""
+        """Begin with a low value again.
+
+        What passed lately then counts against it, so that copies pause at first.
+        """
         self._passed.clear()
 
     def remove(self) -> None:

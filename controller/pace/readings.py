@@ -1,4 +1,7 @@
-"""What pace is told about a cluster: latencies, copied and produced bytes. Times are monotonic, in seconds."""
+"""What pace is told about a cluster: latencies, copied and produced bytes.
+
+Times are monotonic, in seconds.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +40,8 @@ class Copied(NamedTuple):
     rate: float
     """Bytes per second."""
     replicas: int
-    """Replicas that moved during the whole measurement. Others have copied for a part of it only, and do not count."""
+    """Replicas that moved during the whole measurement. Others have copied for a part of it only, and do not
+    count."""
 
 
 class Produced(NamedTuple):
@@ -46,12 +50,16 @@ class Produced(NamedTuple):
     everywhere: float
     """To all partitions, without replication. 0: nobody writes."""
     floors: Mapping[int, float]
-    """By broker: what it sends and fetches at least for the partitions that move, so that they come to an end."""
+    """By broker: what it sends and fetches at least for the partitions that move, so that they come to an
+    end."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaceMeasured(Event[None]):
-    """The measurements since the last reading. Submitted once a second while `reassignment.pace` is `auto`."""
+    """The measurements since the last reading.
+
+    Submitted once a second while `reassignment.pace` is `auto`.
+    """
 
     at: float
     source: Source
@@ -102,7 +110,7 @@ class Load(NamedTuple):
         )
 
     def lasting(self, before: "Load") -> int:
-        """Return how many replicas have moved since the reading `before`, to the broker or from it, whichever is more."""
+        """Return how many replicas have moved to or from the broker, whichever is more, since `before`."""
         return max(self.incoming.lasting(before.incoming), self.outgoing.lasting(before.outgoing))
 
 
@@ -122,7 +130,10 @@ class PaceSettings(NamedTuple):
     """Start no steps while the target cannot be reached; otherwise go on at the floor."""
 
     def target(self, idle: float | None) -> float | None:
-        """Return the highest latency in ms for a probe with this idle latency; None while that is not known."""
+        """Return the highest latency in ms for a probe with this idle latency.
+
+        None while that is not known.
+        """
         if self.latency_ms is not None:
             return self.latency_ms
         return None if idle is None else self.factor * idle

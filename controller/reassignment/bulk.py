@@ -57,7 +57,9 @@ _NOT_MOVED = _End()
 
 
 class BulkCancels:
-    """Cancels of one request that end their reassignment at once. The result is that of `phases.fire` for each.
+    """Cancels of one request that end their reassignment at once.
+
+    The result is that of `phases.fire` for each.
 
     A partition that needs a step to return, or whose cancel may be refused, is none of them.
     """
@@ -149,7 +151,10 @@ def _end_of(state: State, partition: Partition, reassignment: Reassignment) -> _
 
 
 def _end_of_step(state: State, partition: Partition, reassignment: Reassignment) -> _End | None:
-    """Return how a cancel ends the step in flight and the reassignment; None if it may not do both at once."""
+    """Return how a cancel ends the step in flight and the reassignment.
+
+    None if it may not do both at once.
+    """
     back = reassignment.original
     if state.mode.is_gateway or reassignment.current_of(partition) != back:
         return None

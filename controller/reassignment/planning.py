@@ -144,8 +144,8 @@ def _step_cost(state: State, partition: Partition, following: Replicas, target: 
 def counted_size(state: State, key: TopicPartition) -> int:
     """Return the bytes that count for each replica that a step of the partition adds, rounded up; 0 for none.
 
-    Before the first measurement after a start, a replica counts as all bytes that may be on their way: steps in flight
-    take some of them, and how many is not known.
+    Before the first measurement after a start, a replica counts as all bytes that may be on their way: steps
+    in flight take some of them, and how many is not known.
     """
     size = state.cluster.sizes.get(key)
     if size is None and state.awaits_sizes:
@@ -156,8 +156,8 @@ def counted_size(state: State, key: TopicPartition) -> int:
 def _listed(partitions: int, current: Replicas, adding: Replicas) -> int:
     """Return the bytes of the step's entries `partition:broker` in a throttle list of its topic, at most.
 
-    The entries are those of the leader's or of the follower's list. The result is 0 if the list has room for all
-    partitions of the topic, as it does for most topics.
+    The entries are those of the leader's or of the follower's list. The result is 0 if the list has room for
+    all partitions of the topic, as it does for most topics.
     """
     if not adding:
         return 0
@@ -237,7 +237,10 @@ def is_refused(state: State, partition: Partition, following: Replicas) -> bool:
 
 
 def is_stopped(d: Decision) -> bool:
-    """Return whether no step may start: all is paused or halted, the schedule is closed, or the upstream is unreachable."""
+    """Return whether no step may start.
+
+    All is paused or halted, the schedule is closed, or the upstream is unreachable.
+    """
     state = d.state
     if state.settings.follow_schedule(d.now_ms):
         d.wake_at_ms = state.settings.opening.until_ms

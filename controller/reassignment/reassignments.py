@@ -281,7 +281,10 @@ def forget_queued(d: Decision, key: TopicPartition) -> None:
 
 
 def mark_gone(d: Decision, key: TopicPartition) -> None:
-    """Note in the ended parts of jobs that the topic is deleted: a rollback must not move another topic of its name."""
+    """Note in the ended parts of jobs that the topic is deleted.
+
+    A rollback must not move another topic of its name.
+    """
     for rows in d.state.orders.finished.values():
         row = rows.get(key)
         if row is not None and not row.taken_by:
@@ -359,7 +362,8 @@ def _continued(
 ) -> Replicas:
     """Return the list to which an order of another target turns the step in flight. `wanted` has that target.
 
-    If no step may start, or its limits do not allow it, only the replicas on their way that the order needs are copied on.
+    If no step may start, or its limits do not allow it, only the replicas on their way that the order needs
+    are copied on.
     """
     target, state = wanted.target, d.state
     coming = [r for r in partition.adding if r in target]
@@ -404,8 +408,8 @@ def _turn(
 def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outcome:
     """Cancel with mode `stop`: end the reassignment, and keep of the added replicas those that are in sync.
 
-    They follow the replicas from before the step, as in the example of KIP-455. An upstream's cancel drops all
-    replicas that the step adds, and keeps the order that the step gave to the list.
+    They follow the replicas from before the step, as in the example of KIP-455. An upstream's cancel drops
+    all replicas that the step adds, and keeps the order that the step gave to the list.
     """
     added = tuple(r for r in partition.adding if r in partition.isr)
     arrived = reassignment.current_of(partition) + added
@@ -420,7 +424,10 @@ def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outc
 
 
 def _leave_to_others(d: Decision, partition: Partition, reassignment: Reassignment) -> Outcome:
-    """End a reassignment that has changed nothing; another one goes back to its original after the move of others."""
+    """End a reassignment that has changed nothing.
+
+    Another one goes back to its original after the move of others.
+    """
     if reassignment.original == partition.current:
         end_reassignment(
             d, reassignment.key, reassignment._replace(target=partition.current), Ending.ROLLED_BACK

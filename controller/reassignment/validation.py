@@ -10,7 +10,9 @@ _PREFIX = "The manual partition assignment includes "
 
 
 def check_replicas(state: State, replicas: Replicas) -> Outcome:
-    """Check that the list is not empty and names only registered brokers, none of them twice. They need not be alive.
+    """Check that the list is not empty and names only registered brokers, none of them twice.
+
+    They need not be alive.
 
     The message names the smallest wrong id, except of a list that is longer than `MAX_REPLICAS`.
     """

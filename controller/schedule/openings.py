@@ -1,8 +1,8 @@
 """When the periods of a schedule begin and end, in milliseconds since 1970.
 
-The times of a period are on the clock of the schedule's zone. A time that the clock skips counts as the moment of
-the jump, and a time that occurs twice counts at its first occurrence. So periods that adjoin on the clock adjoin
-in time, and a period that lies in a skipped hour does not take place.
+The times of a period are on the clock of the schedule's zone. A time that the clock skips counts as the
+moment of the jump, and a time that occurs twice counts at its first occurrence. So periods that adjoin on the
+clock adjoin in time, and a period that lies in a skipped hour does not take place.
 """
 
 from collections import Counter
@@ -16,8 +16,8 @@ from typing import NamedTuple
 from controller.schedule.periods import DAYS, Schedule, zone_of
 
 REACHES = (timedelta(days=4), timedelta(days=22))
-"""How far around a time changes are searched; further if none is found. Each period takes place at least every other
-week."""
+"""How far around a time changes are searched; further if none is found. Each period takes place at least
+every other week."""
 MARGIN_DAYS = 3
 """A period of one day can end on the next, and a zone can be a day ahead."""
 DAY_MS = 24 * 60 * 60 * 1000
@@ -35,8 +35,8 @@ class Opening(NamedTuple):
     is_open: bool
     """Whether steps may start."""
     throttle: int | None
-    """Bytes per second: the lowest throttle of the present periods. Between two periods, that of the last one remains
-    for the steps in flight."""
+    """Bytes per second: the lowest throttle of the present periods. Between two periods, that of the last one
+    remains for the steps in flight."""
     since_ms: int = 0
     until_ms: int | None = None
     """None: there is no next change."""
@@ -71,7 +71,10 @@ def opening_at(schedule: Schedule, now_ms: int) -> Opening:
 
 
 def _openings_from(schedule: Schedule, now_ms: int, reach: timedelta) -> list[Opening]:
-    """Return what the schedule permits from now until `reach` after it; nothing if the change before now is not found."""
+    """Return what the schedule permits from now until `reach` after it.
+
+    Nothing if the change before now is not found.
+    """
     found = list(openings(schedule, now_ms, reach))
     present = sum(opening.since_ms <= now_ms for opening in found) - 1
     if present < 0:
@@ -82,7 +85,7 @@ def _openings_from(schedule: Schedule, now_ms: int, reach: timedelta) -> list[Op
 
 
 def openings(schedule: Schedule, now_ms: int, reach: timedelta) -> Iterator[Opening]:
-    """Yield the changes in order of time, from `reach` before now, but 22 days at most, until `reach` after it. `until_ms` is not set."""
+    """Yield changes in order of time, from `reach` (at most 22 days) before now until `reach` after it."""
     today = datetime.fromtimestamp(now_ms / 1000, zone_of(schedule.zone)).date()
     end = now_ms + reach / timedelta(milliseconds=1)
     return takewhile(lambda opening: opening.since_ms <= end, _openings_around(schedule, today, reach))
@@ -90,10 +93,12 @@ def openings(schedule: Schedule, now_ms: int, reach: timedelta) -> Iterator[Open
 
 @lru_cache(maxsize=8)
 def _openings_around(schedule: Schedule, today: date, reach: timedelta) -> Sequence[Opening]:
-    """Return the changes around a day. They are the same all day: the time until jobs are done is computed often.
+    """Return the changes around a day.
 
-    The search begins MARGIN_DAYS earlier than needed. There, periods that began before are not known, so that the
-    throttle of the last period may be wrong.
+    They are the same all day: the time until jobs are done is computed often.
+
+    The search begins MARGIN_DAYS earlier than needed. There, periods that began before are not known, so that
+    the throttle of the last period may be wrong.
     """
     found: list[Opening] = []
     running = Counter[int | None]()
@@ -148,7 +153,10 @@ def closed_reason(schedule: Schedule | None, opening: Opening) -> str:
 
 
 def _shift(at_ms: int) -> int:
-    """Return by how much a time is moved back: `datetime` ends with the year 9999, and days repeat every 400 years."""
+    """Return by how much a time is moved back.
+
+    `datetime` ends with the year 9999, and days repeat every 400 years.
+    """
     return max(0, -(-(at_ms - LATEST_MS) // CYCLE_MS)) * CYCLE_MS
 
 

@@ -87,7 +87,8 @@ def zone_of(name: str) -> tzinfo:
         return zone
     if _found("Europe/Berlin") is None:
         raise ScheduleError(
-            f"'tz={name[:60]}': this system has no zone data: install tzdata, or use UTC, the only zone without it"
+            f"'tz={name[:60]}': this system has no zone data: install tzdata, or use UTC, the only zone"
+            " without it"
         )
     raise ScheduleError(f"'tz={name[:60]}' is not a time zone: expected a name such as Europe/Berlin or UTC")
 

@@ -122,7 +122,10 @@ class Backlog:
             self.usage.count(cost, -1, ended=True)
 
     def forget_all(self, keys: Collection[TopicPartition]) -> None:
-        """Stop counting the steps of these partitions, and forget their waves: their reassignments have ended."""
+        """Stop counting the steps of these partitions, and forget their waves.
+
+        Their reassignments have ended.
+        """
         released = [self.costs.pop(key, None) for key in keys]
         # Neighbours often share one object, which costs less to compare than to look up.
         for cost, same in groupby(released):
@@ -198,7 +201,7 @@ class Backlog:
         known.update(keys)
 
     def next_steps(self, most: int) -> Iterator[tuple[TopicPartition, bool]]:
-        """Remove and yield partitions whose step is to be planned (False), then those whose step may start (True).
+        """Remove and yield partitions with a step to plan (False), then those whose step may start (True).
 
         At most `most` of each. If no other step waits, a step may start without being planned before. That
         does not apply to a partition with waves from a plan: its position advances the waves.
@@ -324,7 +327,10 @@ class Backlog:
         heappush(self._ready, Position(bucket.rank, bucket.wave, self._positions, bucket, planned))
 
     def _unpark(self) -> bool:
-        """Return the first of the parked buckets whose steps fit to the heap. Return whether there was one."""
+        """Return the first of the parked buckets whose steps fit to the heap.
+
+        Return whether there was one.
+        """
         position = self._parked.take()
         if position is None:
             return False

@@ -93,8 +93,9 @@ class Parking:
     def first(self) -> tuple[Position, Capacity] | None:
         """The first position whose steps fit, and where it is parked; None if there is none.
 
-        Only capacities of which something was freed are looked at. The rank of the position decides, not the order in which
-        they were freed: else a step of a low priority could take what one of a high priority needs, too.
+        Only capacities of which something was freed are looked at. The rank of the position decides, not the
+        order in which they were freed: else a step of a low priority could take what one of a high priority
+        needs, too.
         """
         firsts, freed = self._firsts, self._usage.freed
         for capacity in freed:

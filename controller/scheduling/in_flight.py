@@ -23,7 +23,8 @@ class StepsInFlight:
         """Topic -> partition -> why its step is in flight (MOVING, AT_UPSTREAM). Topics without a step are
         absent."""
         self.changed_topics: set[str] = set()
-        """Topics in which a step began, changed or ended, or configs changed, since the throttle was adjusted."""
+        """Topics in which a step began, changed or ended, or configs changed, since the throttle was
+        adjusted."""
         self._count = 0
 
     def __contains__(self, key: TopicPartition) -> bool:
@@ -64,7 +65,10 @@ class StepsInFlight:
         self.changed_topics.update(topics)
 
     def configs_changed(self, resource: ResourceType, name: str) -> None:
-        """Note that someone changed configs of the resource: lists of throttled replicas may be among them."""
+        """Note that someone changed configs of the resource.
+
+        Lists of throttled replicas may be among them.
+        """
         if resource is ResourceType.TOPIC and name in self.by_topic:
             self.changed_topics.add(name)
 

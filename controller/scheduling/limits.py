@@ -209,8 +209,8 @@ class Usage:
         """None while pace is off."""
         self.set_limits(limits, UNLIMITED_BYTES, None)
         self.freed: dict[Capacity, None] = {}
-        """Capacities of which something may be free again, in order: a set would make the choice of the next step depend
-        on the hash seed. The backlog removes those that it has looked at."""
+        """Capacities of which something may be free again, in order: a set would make the choice of the next
+        step depend on the hash seed. The backlog removes those that it has looked at."""
         self.ended: defaultdict[Capacity, int] = defaultdict(int)
         """By capacity, the used amounts of all steps that have ended since the start of the process."""
         self._taken: dict[Capacity, int] = {}
@@ -260,7 +260,10 @@ class Usage:
         return self.limit(capacity) < self._limits[capacity.kind]
 
     def count(self, cost: Cost, steps: int, *, ended: bool = False) -> None:
-        """Add the cost of this number of steps. The number is negative for steps that have `ended`, or cost less now."""
+        """Add the cost of this number of steps.
+
+        The number is negative for steps that have `ended`, or cost less now.
+        """
         for capacity, amount in capacities_of(cost):
             before = self._taken.get(capacity, 0)
             taken = before + steps * amount

@@ -31,9 +31,9 @@ def next_step(
 ) -> Replicas | None:
     """Return the next replica list, `target` itself for the last step, or None if no step is possible now.
 
-    `original` is the list before the reassignment. `limit` bounds the replicas added, and those dropped, in one
-    step. The step drops replicas only if it `may_drop` them once the added ones are in sync. A step that only
-    changes the leader has the members of `current`, in the order of `target`.
+    `original` is the list before the reassignment. `limit` bounds the replicas added, and those dropped, in
+    one step. The step drops replicas only if it `may_drop` them once the added ones are in sync. A step that
+    only changes the leader has the members of `current`, in the order of `target`.
     """
     missing = [r for r in target if r not in current]
     excess = [r for r in current if r not in target]
@@ -76,10 +76,10 @@ def may_drop(
     """Return whether a step from `current` may end at `following`, without the replicas that it drops.
 
     The rule is that of Kafka 4.3 (PartitionReassignmentReplicas, KAFKA-19975) for the reassignment from
-    `original` to `target`: all replicas that it adds are in sync, and if it lowers the replication factor, all of
-    the target. So no replica in sync is dropped without another one for it. A dead replica that was there before
-    and stays does not delay the others. A step may have added a part of the target only; the list is then not
-    shorter than before.
+    `original` to `target`: all replicas that it adds are in sync, and if it lowers the replication factor,
+    all of the target. So no replica in sync is dropped without another one for it. A dead replica that was
+    there before and stays does not delay the others. A step may have added a part of the target only; the
+    list is then not shorter than before.
 
     In addition, the step keeps min ISR (KIP-435): for a list of the length of the target, and if it loses a
     replica in sync, for its own list.
@@ -138,7 +138,10 @@ def _leaving_order(excess: list[int], in_sync: Container[int], leader: int) -> l
 
 
 def _swap(current: Replicas, least: int, ready: list[int], excess: list[int], limit: int) -> _Swap:
-    """Add as many replicas as are dropped. The list becomes shorter only if it has more than the `least` members."""
+    """Add as many replicas as are dropped.
+
+    The list becomes shorter only if it has more than the `least` members.
+    """
     drop = excess[:limit]
     add = ready[: max(0, min(len(drop) + least - len(current), limit))]
     spare = len(current) + len(add) - min(len(current), least)
@@ -168,7 +171,7 @@ def _keep_floor(
 
 
 class Step(NamedTuple):
-    """A step, counted from 1: its final replica list, and the leader before (`source` of the data) and after it."""
+    """A step, counted from 1: its final replicas, and the leader before (`source` of data) and after it."""
 
     number: int
     replicas: Replicas
@@ -194,7 +197,10 @@ def steps_to(
     min_isr: int = 1,
     limit: int = UNLIMITED,
 ) -> Iterator[Step]:
-    """Yield the steps, with at most `limit` replicas each. They end before the target if the partition has to wait."""
+    """Yield the steps, with at most `limit` replicas each.
+
+    They end before the target if the partition has to wait.
+    """
     rule = partial(next_step, live=live, original=original, min_isr=min_isr, limit=limit)
     number = 0
     while current != target and (leader != NO_LEADER or set(current) == set(target)):

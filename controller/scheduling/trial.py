@@ -12,8 +12,8 @@ from controller.scheduling.limits import PlanLimits, Usage
 class Trial(Backlog):
     """Takes steps by the rules of the backlog, and leaves the original as it is.
 
-    The cost of the copy depends on the number of buckets, not of waiting steps. Partitions that are not planned yet are
-    left out. The original must not change as long as the copy is used.
+    The cost of the copy depends on the number of buckets, not of waiting steps. Partitions that are not
+    planned yet are left out. The original must not change as long as the copy is used.
     """
 
     def __init__(self, original: Backlog, limits: PlanLimits) -> None:
@@ -35,7 +35,10 @@ class Trial(Backlog):
 
 
 class _Keys(deque[TopicPartition]):
-    """The keys of a bucket, read when they are taken, and then those that were added: a copy would visit all."""
+    """The keys of a bucket, read when they are taken, and then those that were added.
+
+    A copy would visit all.
+    """
 
     def __init__(self, original: deque[TopicPartition]) -> None:
         super().__init__()

@@ -72,7 +72,10 @@ class AclIndex:
         return [acl for acl in self._all if chosen.matches(acl)]
 
     def applying(self, kind: ResourceKind, name: str) -> Iterator[Acl]:
-        """Yield the ACLs that apply to the resource; in time for each length of a prefix, not for each ACL."""
+        """Yield the ACLs that apply to the resource.
+
+        In time for each length of a prefix, not for each ACL.
+        """
         buckets = self._buckets
         yield from buckets.get((kind, PatternType.LITERAL, name), ())
         if name != WILDCARD:

@@ -45,11 +45,11 @@ class ClusterState:
     """Brokers that are alive, including those in controlled shutdown."""
     shutting_down: set[int] = field(default_factory=set)
     unlisted_brokers: set[int] = field(default_factory=set)
-    """Brokers that are not listed and that hold replicas of partitions that are not in sync. In ZooKeeper mode: that
-    were not registered when the term began."""
+    """Brokers that are not listed and that hold replicas of partitions that are not in sync. In ZooKeeper
+    mode: that were not registered when the term began."""
     idle_brokers: set[int] = field(default_factory=set)
-    """Brokers that were offline at the last complete poll, hold no replica and are to get none: nothing waits for
-    them."""
+    """Brokers that were offline at the last complete poll, hold no replica and are to get none: nothing waits
+    for them."""
     topics: dict[str, Topic] = field(default_factory=dict)
     topic_names: dict[bytes, str] = field(default_factory=dict)
     partitions: dict[str, list[Partition]] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class ClusterState:
         for partitions in self.partitions.values():
             yield from partitions
 
-    # ---- brokers ----------------------------------------------------------------------------------------------
+    # ---- brokers -------------------------------------------------------------------------------------------
 
     def set_epoch(self, epoch: int) -> None:
         """Set the number of controller starts on this data."""
@@ -140,7 +140,7 @@ class ClusterState:
         self.disks.update(disks)
         self.measured = True
 
-    # ---- topics and partitions --------------------------------------------------------------------------------
+    # ---- topics and partitions -----------------------------------------------------------------------------
 
     def put_topic(self, record: Topic) -> None:
         """Insert or replace the topic."""
@@ -180,7 +180,10 @@ class ClusterState:
         return before
 
     def append_calm(self, records: Iterable[Partition]) -> Iterator[Partition]:
-        """Add the new partitions that are in sync and do not move, which takes less time; yield the others."""
+        """Add the new partitions that are in sync and do not move, which takes less time.
+
+        Yield the others.
+        """
         topic, partitions = "", list[Partition]()
         for record in records:
             name, number, replicas, isr, leader, _, _, adding, removing = record
@@ -214,7 +217,7 @@ class ClusterState:
         self.sizes.pop(key, None)
         self.metadata_revision += 1
 
-    # ---- deletions --------------------------------------------------------------------------------------------
+    # ---- deletions -----------------------------------------------------------------------------------------
 
     def may_delete(self, topics: Iterable[str]) -> None:
         """The postponed deletions of these topics may be possible now."""
@@ -229,7 +232,10 @@ class ClusterState:
         self.dropping[topic] = replicas
 
     def dropped(self, key: TopicPartition, broker: int) -> bool:
-        """The broker has deleted its replica. Return whether it was the last one of a topic that is being deleted."""
+        """The broker has deleted its replica.
+
+        Return whether it was the last one of a topic that is being deleted.
+        """
         left = self.dropping.get(key.topic)
         if left is None:
             return False

@@ -1,10 +1,10 @@
 """State of a gateway, besides topics and partitions: steps, other clients' moves, and the past of partitions.
 
-The *past* says what a look at Metadata is worth. A broker shows a partition as it was up to METADATA_LAG before, and
-the next broker that is asked may lag more. A leader epoch does not always tell: Kafka starts none when a row adds
-replicas or changes their order, and a change of leader that no poll has shown starts one. So a list that the partition
-has had within that time proves nothing; any other list does. What the controller says needs no such care: its list of
-reassignments, and its answers to rows.
+The *past* says what a look at Metadata is worth. A broker shows a partition as it was up to METADATA_LAG
+before, and the next broker that is asked may lag more. A leader epoch does not always tell: Kafka starts none
+when a row adds replicas or changes their order, and a change of leader that no poll has shown starts one. So
+a list that the partition has had within that time proves nothing; any other list does. What the controller
+says needs no such care: its list of reassignments, and its answers to rows.
 """
 
 from collections.abc import Iterable, Mapping
@@ -58,7 +58,10 @@ class PastLists:
         *,
         moving: bool = False,
     ) -> None:
-        """The partition has had these lists, and may have left them now; while it moves, it may leave them later."""
+        """The partition has had these lists, and may have left them now.
+
+        While it moves, it may leave them later.
+        """
         past = self._pasts.pop(key, None)
         if past is None or not _is_recent(past, now_ms):
             past = Past(frozenset(), frozenset(), now_ms)
@@ -109,8 +112,8 @@ class Suspect(NamedTuple):
     """The rows of a partition that were not answered when the term of the earlier instance ended."""
 
     rows: tuple[Replicas | None, ...]
-    """The replicas that each row requests, the newest first; None for a cancel. Any of them may arrive: the row of a step,
-    of the step that it replaces, and their cancel."""
+    """The replicas that each row requests, the newest first; None for a cancel. Any of them may arrive: the
+    row of a step, of the step that it replaces, and their cancel."""
     claimed_ms: int
     """When this instance became the active one."""
     repeats: int = 0
@@ -149,7 +152,10 @@ class StepTracking:
 
 @dataclass(eq=False, slots=True)
 class GatewayState:
-    """The steps requested of the upstream, moves of other clients, and what polls have shown. Empty in other modes."""
+    """The steps requested of the upstream, moves of other clients, and what polls have shown.
+
+    Empty in other modes.
+    """
 
     listing: Listing
     in_flight: StepsInFlight
@@ -169,8 +175,8 @@ class GatewayState:
     confirmed_throttles: dict[Resource, Mapping[str, str]] = field(default_factory=dict)
     """Topics and brokers that have the throttle they should have, and its values by config. Not durable."""
     others_rates: Mapping[int, int] = field(default_factory=dict)
-    """By broker the lowest replication throttle in bytes per second that others have set, while something moves. Not
-    durable."""
+    """By broker the lowest replication throttle in bytes per second that others have set, while something
+    moves. Not durable."""
     unreachable: str = ""
     """Why the upstream cannot be polled; empty while it can."""
     unreachable_since_ms: int = 0
@@ -185,7 +191,7 @@ class GatewayState:
     health_problem: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
 
-    # ---- records ----------------------------------------------------------------------------------------------
+    # ---- records -------------------------------------------------------------------------------------------
 
     def put_step(self, record: UpstreamStep) -> None:
         """Insert or replace the step."""
@@ -204,7 +210,7 @@ class GatewayState:
         self.past.forget(key)
         self.under_min_isr.pop(key, None)
 
-    # ---- polls ------------------------------------------------------------------------------------------------
+    # ---- polls ---------------------------------------------------------------------------------------------
 
     def reached(self) -> None:
         """The upstream was polled."""
@@ -222,7 +228,10 @@ class GatewayState:
         self.missing_since.pop(topic, None)
 
     def is_missing(self, topic: str, now_ms: int) -> bool:
-        """Count a poll that misses the topic. Return whether that has lasted for longer than a broker can lag."""
+        """Count a poll that misses the topic.
+
+        Return whether that has lasted for longer than a broker can lag.
+        """
         since = self.missing_since.setdefault(topic, now_ms)
         gone = now_ms - since >= TOPIC_REMOVED_MS
         if gone:
@@ -245,7 +254,10 @@ class GatewayState:
         self.others_rates = rates
 
     def confirm_throttle(self, resource: Resource, values: Mapping[str, str] | None) -> None:
-        """Remember that the resource has the throttle that it should have; None: it has not, or should have none."""
+        """Remember that the resource has the throttle that it should have; None.
+
+        It has not, or should have none.
+        """
         if values is None:
             self.confirmed_throttles.pop(resource, None)
         else:
@@ -268,7 +280,7 @@ class GatewayState:
         if self.under_min_isr:
             self.under_min_isr.pop(key, None)
 
-    # ---- late rows, and other clients -------------------------------------------------------------------------
+    # ---- late rows, and other clients ----------------------------------------------------------------------
 
     def suspect(self, key: TopicPartition, suspect: Suspect) -> None:
         """An earlier active instance may have sent rows of the partition."""

@@ -57,7 +57,8 @@ class Orders:
     last_job: int = 0
     """Ids are never used twice, because the newest job is always kept."""
     open: Counter[int] = field(default_factory=Counter)
-    """Number of a job's partitions that have not ended, pending ones included. Jobs without one are absent."""
+    """Number of a job's partitions that have not ended, pending ones included. Jobs without one are
+    absent."""
     finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
     """By job, in the order in which the partitions ended."""
     endings: dict[int, Counter[Ending]] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class Orders:
     deferred: dict[int, list[TopicPartition]] = field(default_factory=dict)
     """By paused job: its partitions whose step had capacity during the pause."""
 
-    # ---- reassignments ----------------------------------------------------------------------------------------
+    # ---- reassignments -------------------------------------------------------------------------------------
 
     def put_reassignment(self, record: Reassignment) -> bool:
         """Insert or replace the reassignment. Return whether it is the partition's first."""
@@ -146,7 +147,7 @@ class Orders:
         count_down(self.open, self.pending.pop(key).job)
         self.listing.changed(key.topic)
 
-    # ---- jobs -------------------------------------------------------------------------------------------------
+    # ---- jobs ----------------------------------------------------------------------------------------------
 
     def open_job(self, job: Job) -> None:
         """Add a job that is no record yet. `put_job` or `drop_job` follows in the same decision."""

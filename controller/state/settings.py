@@ -30,7 +30,8 @@ class SettingsState:
     configs: dict[tuple[ResourceType, str], dict[str, str]] = field(default_factory=dict)
     """Values by resource and key. A resource without values is absent."""
     config_defaults: dict[str, str] = field(default_factory=dict)
-    """Defaults from the server's settings; they replace those of `controller.cluster.config_keys`. Not durable."""
+    """Defaults from the server's settings; they replace those of `controller.cluster.config_keys`. Not
+    durable."""
     static_configs: Mapping[str, str] = field(default_factory=dict)
     """Cluster-wide values from the server's settings, for keys without a dynamic value. Not durable."""
     topic_min_isr: dict[str, int] = field(default_factory=dict)

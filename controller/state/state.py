@@ -1,8 +1,10 @@
-"""The state of the controller: all records, with counters and indexes over them, and the decision that changes it.
+"""The state of the controller.
 
-The records change by `Decision.put` and `delete` alone, and what is not durable by methods of the owners that a decision
-calls. Between two decisions the state is consistent, so that others may read it then. Loading the store puts every
-record, so the state after a restart equals the state before.
+All records, with counters and indexes over them, and the decision that changes it.
+
+The records change by `Decision.put` and `delete` alone, and what is not durable by methods of the owners that
+a decision calls. Between two decisions the state is consistent, so that others may read it then. Loading the
+store puts every record, so the state after a restart equals the state before.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -103,14 +105,15 @@ class Mode:
     measures_sizes: bool = False
     """The sizes of replicas are measured, soon after the start."""
     keeps_topics: bool = True
-    """Topics, or at least their ids, are records of reassignd: a topic that was made anew meanwhile is noticed."""
+    """Topics, or at least their ids, are records of reassignd: a topic that was made anew meanwhile is
+    noticed."""
 
 
 class State:
     """All records, in one owner for each concern.
 
-    An owner alone changes its fields; everyone else reads them, or calls its methods. What a record means to several
-    owners is said here.
+    An owner alone changes its fields; everyone else reads them, or calls its methods. What a record means to
+    several owners is said here.
     """
 
     __slots__ = (
@@ -189,7 +192,7 @@ class State:
             ScramCredential: self.scram_credentials.__delitem__,
         }
 
-    # ---- records ----------------------------------------------------------------------------------------------
+    # ---- records -------------------------------------------------------------------------------------------
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Apply changes that are durable already, as at start."""
@@ -245,7 +248,7 @@ class State:
             self.gateway.forget_sighting(key)
             self.gateway.weigh(self.cluster.partitions[topic][key.partition], False, self.settings)
 
-    # ---- what concerns several owners -------------------------------------------------------------------------
+    # ---- what concerns several owners ----------------------------------------------------------------------
 
     def topic_id(self, topic: str) -> str:
         """Return the topic's id as the records of its reassignments keep it; empty where they need none."""
@@ -259,7 +262,10 @@ class State:
         return limited and self.mode.measures_sizes and not self.cluster.measured
 
     def wake(self) -> bool:
-        """Return whether a `Continue` event is to be submitted: there is more to do, and none is on its way."""
+        """Return whether a `Continue` event is to be submitted.
+
+        There is more to do, and none is on its way.
+        """
         requested, self.woken = not self.woken, True
         return requested
 
@@ -379,8 +385,8 @@ class Decision:
     cancelled: int = 0
     """Number of partitions that a request has cancelled."""
     leader_changes: int = 0
-    """Number of leader movements that this decision has completed. They count against limit L until its end, so
-    that a decision changes at most L leaders."""
+    """Number of leader movements that this decision has completed. They count against limit L until its end,
+    so that a decision changes at most L leaders."""
     changes: list[Change] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     """The driver carries them out in order, after the records are durable."""

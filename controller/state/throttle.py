@@ -24,8 +24,8 @@ class ThrottleState:
     leased_paced_rates: Mapping[int, int] = field(default_factory=dict)
     """The paced rates for which the leases were made."""
     unlisted: dict[ConfigName, int] = field(default_factory=dict)
-    """By throttle list that is full: the replicas in flight that are not in it, so that no rate slows them. Not
-    durable."""
+    """By throttle list that is full: the replicas in flight that are not in it, so that no rate slows them.
+    Not durable."""
 
     def put_lease(self, record: Lease) -> None:
         """Insert or replace the lease."""

@@ -187,7 +187,10 @@ def stopped_reason(state: State) -> str:
 
 
 def held_reason(state: State) -> str:
-    """Return why no step of any job starts, the health guard included, which lets repairs start; empty if steps start."""
+    """Return why no step of any job starts, the health guard included, which lets repairs start.
+
+    Empty if steps start.
+    """
     stopped = stopped_reason(state)
     if stopped or state.backlog.usage.held != 0:
         return stopped
@@ -204,7 +207,10 @@ def obstacles(state: State) -> list[str]:
 
 
 def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
-    """Return why steps of the job in this bucket of the backlog do not start; without a bucket, they are not planned yet."""
+    """Return why steps of the job in this bucket of the backlog do not start.
+
+    Without a bucket, they are not planned yet.
+    """
     stopped = stopped_reason(state)
     if stopped:
         return stopped

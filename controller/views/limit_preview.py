@@ -1,4 +1,7 @@
-"""The effect that other limits would have now: the steps that would start, and those in flight that exceed them."""
+"""The effect that other limits would have now.
+
+The steps that would start, and those in flight that exceed them.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,7 +32,10 @@ MOST = 500
 
 
 class BrokerEffect(NamedTuple):
-    """Replicas to and from a broker: of steps in flight, of steps that would start, and above the new limit B."""
+    """Replicas to and from a broker.
+
+    Of steps in flight, of steps that would start, and above the new limit B.
+    """
 
     broker: int
     incoming: int
@@ -57,7 +63,10 @@ class LimitPreview(NamedTuple):
 
 
 def preview_limits(state: State, configs: Mapping[str, str]) -> LimitPreview:
-    """Return the effect if these were the limits and the throttle of the cluster-wide configs now. The state does not change."""
+    """Return the effect if these were the limits and the throttle of the cluster-wide configs now.
+
+    The state does not change.
+    """
     limits, stopped = limits_of(configs), stopped_reason(state)
     trial, assumed = Trial(state.backlog, limits), copy(state)
     assumed.backlog = trial
@@ -97,7 +106,10 @@ def _started(state: State, trial: Trial) -> tuple[list[Cost], bool]:
 
 
 def _start(state: State, trial: Trial, key: TopicPartition) -> Cost | None:
-    """Count the step as started, as `controller.reassignment.reassignments.start` does; None if it cannot start."""
+    """Count the step as started, as `controller.reassignment.reassignments.start` does.
+
+    None if it cannot start.
+    """
     partition = state.cluster.partition(*key)
     if partition is None or phase_of(state, key) is not Phase.QUEUED:
         return None

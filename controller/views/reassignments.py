@@ -70,7 +70,8 @@ def listed(
             lists = _lists((), (), (), (), ())
             for _, number, original, target, *_ in chosen:
                 _, _, replicas, _, _, _, _, adding, removing = partitions[number]
-                # Neighbours often share their lists. To compare the same objects takes a fifth of a cached call.
+                # Neighbours often share their lists. To compare the same objects takes a fifth of a cached
+                # call.
                 if known != (of_row := (replicas, adding, removing, original, target)):
                     known, lists = of_row, _lists(*of_row)
                 rows.append((number, lists))
@@ -78,7 +79,10 @@ def listed(
 
 
 def listed_topics(state: State) -> list[str]:
-    """Return the topics with an ongoing reassignment, in the order of the first acceptance; external ones last."""
+    """Return the topics with an ongoing reassignment, in the order of the first acceptance.
+
+    External ones last.
+    """
     others = {key.topic for key in state.gateway.external | state.orders.pending.keys()}
     return [*state.orders.reassigning, *sorted(others - state.orders.reassigning.keys())]
 

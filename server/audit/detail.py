@@ -35,13 +35,15 @@ class AuditDetail(Struct, omit_defaults=True):
     configs: Annotated[
         dict[str, str | None],
         Meta(
-            description="Changed configs with their new values, those of the job if the entry has one, null for a reset to the default; or the first SCRAM credentials by user, null for a removal."
+            description="Changed configs with their new values, those of the job if the entry has one, null"
+            " for a reset to the default; or the first SCRAM credentials by user, null for a removal."
         ),
     ] = {}
     before: Annotated[
         dict[str, str | None],
         Meta(
-            description="Values before the change: of each config in `configs`, null for the default or no credential, or of `priority`."
+            description="Values before the change: of each config in `configs`, null for the default or no"
+            " credential, or of `priority`."
         ),
     ] = {}
     created: Annotated[list[str], Meta(description="The first ACLs that the request created.")] = []

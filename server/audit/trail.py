@@ -108,7 +108,7 @@ def user_detail(changes: Sequence[Change]) -> AuditDetail:
 
 
 def credentials_before(state: State, event: AlterScramCredentials) -> dict[str, str | None]:
-    """Return the iterations of the credentials that the event would change, None for those that do not exist."""
+    """Return the iterations of the credentials that the event would change; None where there are none."""
     keys = ((change.user, mechanism) for change in event.users for mechanism in change.credentials)
     return {_name(*key): _value(state.scram_credentials.get(key)) for key in keys}
 

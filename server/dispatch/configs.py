@@ -1,8 +1,9 @@
 """Requests for configs (32, 33, 44): which of their keys are reassignd's, and which are the cluster's.
 
-Keys that begin with `reassignment.` are reassignd's. They are cluster-wide: they exist only on the default of all
-brokers (resource name ""). All other keys are the cluster's: in the embedded cluster reassignd has these too, in a
-gateway the upstream has them (`server.gateway.configs`), in ZooKeeper mode the brokers (`server.zookeeper.configs`).
+Keys that begin with `reassignment.` are reassignd's. They are cluster-wide: they exist only on the default of
+all brokers (resource name ""). All other keys are the cluster's: in the embedded cluster reassignd has these
+too, in a gateway the upstream has them (`server.gateway.configs`), in ZooKeeper mode the brokers
+(`server.zookeeper.configs`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -94,7 +95,9 @@ def only_own(state: State) -> bool:
 
 
 def changes_of(resource: AlteredResource, *, own: bool = False) -> list[ConfigChange] | None:
-    """Return the changes of the resource, or with `own` those of reassignd's keys; None if an operation is unknown.
+    """Return the changes of the resource, or with `own` those of reassignd's keys.
+
+    None if an operation is unknown.
 
     AlterConfigs only sets values.
     """
@@ -150,7 +153,10 @@ async def alter(request: AlterRequest, context: Context) -> list[RowError]:
 
 
 def _wanted(resource: AlteredResource, changes: list[ConfigChange], state: State) -> ResourceChanges:
-    """Return the changes for the controller. AlterConfigs resets keys that it does not name, if reassignd has them."""
+    """Return the changes for the controller.
+
+    AlterConfigs resets keys that it does not name, if reassignd has them.
+    """
     kind, name = ResourceType(resource.resource_type), resource.resource_name
     replace = isinstance(resource, ReplacedResource)
     if not (replace and only_own(state)):

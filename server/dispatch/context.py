@@ -176,7 +176,8 @@ def merged(refusals: Sequence[RowError | None], outcomes: Iterable[RowError]) ->
 
 
 LONGEST_CLIENT_ID = 200
-"""Characters that are recorded. A request may have 32,767, and every job and entry of the client would keep them."""
+"""Characters that are recorded. A request may have 32,767, and every job and entry of the client would keep
+them."""
 
 
 def recorded_client_id(client_id: str | None) -> str | None:

@@ -43,7 +43,8 @@ Refuse = Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
 
 
 UNPRIVILEGED = (None, Operation.DESCRIBE)
-"""Operations on the cluster that clients without the right to change it can have; None for rights on topics only."""
+"""Operations on the cluster that clients without the right to change it can have; None for rights on topics
+only."""
 
 
 class Refusals(NamedTuple):
@@ -68,7 +69,8 @@ class Router:
     def __init__(self, services: Services, stats: Counters, routes: Mapping[int, AnyRoute]) -> None:
         self._services = services
         self._in_turn = replace(services, off_loop=InTurn(services.off_loop))
-        """The same for requests that need no right to change the cluster: they do not hold up those that do."""
+        """The same for requests that need no right to change the cluster: they do not hold up those that
+        do."""
         self._stats = stats
         self._routes = routes
 

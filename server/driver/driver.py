@@ -117,7 +117,8 @@ class Driver:
     def start(self, backend: AnyBackend, is_busy: Callable[[], bool] = lambda: False) -> None:
         """Start to take events; `backend` carries out the effects.
 
-        While `is_busy`, background work and the effects of large decisions wait (`EventQueue.let_replies_pass`).
+        While `is_busy`, background work and the effects of large decisions wait
+        (`EventQueue.let_replies_pass`).
         """
         self._queue.is_busy = is_busy
         # The mode of the state determines which effects the controller emits; a backend gets no others.
@@ -192,7 +193,8 @@ class Driver:
     async def _decide_rest(self, decision: Decision, slices: Iterator[None]) -> None:
         """Decide what follows the first slice. Other tasks run between two slices.
 
-        Most of what a large decision makes is kept: to search it for garbage would take a quarter of its time.
+        Most of what a large decision makes is kept: to search it for garbage would take a quarter of its
+        time.
         """
         self._large += 1
         with gc_paused:
@@ -216,7 +218,10 @@ class Driver:
             self._unanswered -= 1
 
     async def _perform_in_slices(self, effects: Sequence[Effect]) -> None:
-        """Carry out the effects when the answer has left: its encoding would take twice the time beside them."""
+        """Carry out the effects when the answer has left.
+
+        Its encoding would take twice the time beside them.
+        """
         await self._queue.let_replies_pass()
         for start in range(0, len(effects), EFFECTS_PER_SLICE):
             self._backend.perform(effects[start : start + EFFECTS_PER_SLICE])

@@ -21,8 +21,8 @@ PASSES = 100
 """Events that pass background work although they were submitted later. More would let it starve."""
 
 PATIENCE_SECONDS = 0.5
-"""How long background work waits for a busy worker thread. The list of a million partitions takes about a second
-without it, and several times as long beside it."""
+"""How long background work waits for a busy worker thread. The list of a million partitions takes about a
+second without it, and several times as long beside it."""
 
 
 class QueuedEvent(NamedTuple):

@@ -1,8 +1,8 @@
 """The log of decisions: one line per request or event of importance, none per partition.
 
 `Journal.log_decision` is called with each durable decision. It counts rows and formats only a few names, so
-that a request with 100,000 rows does not delay others. Of a gateway it also logs the health of the upstream, refused
-rows, and changes by other clients.
+that a request with 100,000 rows does not delay others. Of a gateway it also logs the health of the upstream,
+refused rows, and changes by other clients.
 """
 
 import logging

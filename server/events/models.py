@@ -82,7 +82,7 @@ class ScheduleEvent(Struct, tag_field="event", tag="schedule"):
     """A period of the schedule has started or ended, or the schedule has changed. It shows what is permitted now.
 
     At the end of a period the queued partitions become waiting; they have no events of their own.
-    """
+    """  # noqa: E501 (part of the OpenAPI document)
 
     open: Annotated[bool, Meta(description="Whether steps may start.")]
     throttle: Annotated[

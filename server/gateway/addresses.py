@@ -1,7 +1,7 @@
-"""Brokers' addresses in DescribeCluster (60), FindCoordinator (10) and Metadata (3) become those of the gateway.
+"""Brokers' addresses in DescribeCluster, FindCoordinator and Metadata become the gateway's.
 
-`server.relay.produce` does the same for Produce (0). A broker without a port is left out: a client that learned
-its own address would bypass the gateway from then on.
+`server.relay.produce` does the same for Produce (0). A broker without a port is left out: a client that
+learned its own address would bypass the gateway from then on.
 
 Of Metadata, only brokers and controller at the head of the response are parsed, by hand, and the topics pass
 unchanged. The compiled codec needs the whole message, which is megabytes for many partitions.

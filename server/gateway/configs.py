@@ -1,10 +1,10 @@
 """DescribeConfigs (32), AlterConfigs (33) and IncrementalAlterConfigs (44) that name reassignd's keys.
 
-Such a request is split (`server.dispatch.configs` says by which keys). One part goes to the upstream, and a resource
-in it may be left with its name only: its row in the response tells whether the principal may describe or alter it.
-The other part is a request of the same API for reassignd's keys on the default of all brokers. It is answered like
-any request for reassignd, after the upstream has accepted its part. Reassignd's keys are checked before, so a
-resource is changed completely or not at all.
+Such a request is split (`server.dispatch.configs` says by which keys). One part goes to the upstream, and a
+resource in it may be left with its name only: its row in the response tells whether the principal may
+describe or alter it. The other part is a request of the same API for reassignd's keys on the default of all
+brokers. It is answered like any request for reassignd, after the upstream has accepted its part. Reassignd's
+keys are checked before, so a resource is changed completely or not at all.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -113,7 +113,8 @@ class Split(NamedTuple, Generic[Response]):
     upstream: Request[Response]
     finish: Callable[[Response, OwnKeys], Awaitable[NamedTuple]]
     version: int | None = None
-    """Version of `upstream` where it is another API's request; None for the version of the client's request."""
+    """Version of `upstream` where it is another API's request; None for the version of the client's
+    request."""
 
     async def finished(
         self, payload: bytes, own: OwnKeys, incoming: IncomingRequest, version: int, off_loop: OffLoop
@@ -169,7 +170,8 @@ def intercept_configs(
         upstream = encode_request(parts.upstream, version, incoming.correlation_id, frame.client_id)
 
         def finish(answer: bytes) -> Awaitable[bytes]:
-            # The caller of now, not at the request: a login that was sent just before may have been answered since.
+            # The caller of now, not at the request: a login that was sent just before may have been answered
+            # since.
             own = OwnKeys(services.answer, client.caller, recorded_client_id(frame.client_id))
             return parts.finished(answer, own, incoming, version, off_loop)
 
@@ -276,7 +278,7 @@ def alter(services: GatewayServices, off_loop: OffLoop) -> Interceptor:
 
 
 def own_resources(resources: Iterable[AlteredResource], check: Check) -> dict[ResourceKey, RowError | None]:
-    """Return the resources of which a request alters keys of reassignd, with the error of those that are invalid."""
+    """Return the resources whose keys of reassignd a request alters, with the errors of invalid ones."""
     altered: dict[ResourceKey, RowError | None] = {}
     for resource in resources:
         if _alters_own_keys(resource):

@@ -44,7 +44,8 @@ class GatewaySettings:
 class Gateway:
     """The listeners and their ports. Implements `server.relay.produce.AdvertisedAddresses`.
 
-    `services` answers reassignd's own requests. `ports` gives the positions of brokers. `off_loop` rewrites large answers.
+    `services` answers reassignd's own requests. `ports` gives the positions of brokers. `off_loop` rewrites
+    large answers.
     """
 
     def __init__(

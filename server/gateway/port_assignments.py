@@ -47,8 +47,9 @@ class Ports(Protocol):
 def assign(positions: Mapping[int, int], claim: Claim, holders: Holders) -> dict[int, int]:
     """Return the positions with one for the broker: a free one, else that of a broker that is gone.
 
-    Clients may still use the former address of a broker that is gone for good; they learn there that it does not lead.
-    Raises PortAssignmentError if all positions are in use, and PortPendingError while that is not known.
+    Clients may still use the former address of a broker that is gone for good; they learn there that it does
+    not lead. Raises PortAssignmentError if all positions are in use, and PortPendingError while that is not
+    known.
     """
     kept = {b: at for b, at in positions.items() if at <= claim.limit and b != claim.broker}
     free = set(range(1, claim.limit + 1)).difference(kept.values())

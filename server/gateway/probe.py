@@ -31,8 +31,8 @@ ALLOWED = frozenset({ErrorCode.NONE, ErrorCode.NOT_CONTROLLER})
 
 
 LARGEST_LIST = 32 * 1024 * 1024
-"""Bytes of the largest ListPartitionReassignments: as many topics and partitions as reassignd lists, with the longest
-names. It needs DESCRIBE only, so it must not keep memory like a plan."""
+"""Bytes of the largest ListPartitionReassignments: as many topics and partitions as reassignd lists, with the
+longest names. It needs DESCRIBE only, so it must not keep memory like a plan."""
 
 
 def answer_after_probe(services: GatewayServices) -> Interceptor:

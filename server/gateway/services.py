@@ -1,4 +1,7 @@
-"""What the gateway needs to answer reassignd's requests; orders of clients without a known name can be refused."""
+"""What the gateway needs to answer reassignd's requests.
+
+Orders of clients without a known name can be refused.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
@@ -22,7 +25,8 @@ Check = Callable[[str, Sequence[ConfigChange]], Outcome]
 class GatewayServices(NamedTuple):
     """Functions that answer requests for reassignd, of one router or of the instance that is active.
 
-    They are 45 and 46 as the client sent them, and 32, 33 and 44 for reassignd's keys on the default of all brokers.
+    They are 45 and 46 as the client sent them, and 32, 33 and 44 for reassignd's keys on the default of all
+    brokers.
     """
 
     answer: Answer
@@ -41,7 +45,10 @@ ORDERS = frozenset({
 
 NAMELESS: RowError = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    "reassignd cannot read the name of this principal from its login, and relay.refuse.unknown.principals is set.",
+    (
+        "reassignd cannot read the name of this principal from its login, and"
+        " relay.refuse.unknown.principals is set."
+    ),
 )
 
 

@@ -1,8 +1,10 @@
-"""API versions that may pass, and ApiVersions (18): the broker's response, limited to what the gateway can relay.
+"""API versions that may pass, and ApiVersions (18).
 
-An unknown version of ApiVersions is answered with error 35 in version 0 (KIP-511), and the client retries. From
-version 5 on clients send the broker and cluster they expect (KIP-1242). APIs that the gateway neither intercepts
-nor hides pass in all versions.
+The broker's response, limited to what the gateway can relay.
+
+An unknown version of ApiVersions is answered with error 35 in version 0 (KIP-511), and the client retries.
+From version 5 on clients send the broker and cluster they expect (KIP-1242). APIs that the gateway neither
+intercepts nor hides pass in all versions.
 """
 
 from common.error_codes import ErrorCode

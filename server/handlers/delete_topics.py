@@ -27,8 +27,8 @@ def refuse(request: DeleteTopicsRequest, code: int, message: str | None) -> Dele
 async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
     """Submit the topics without an error: known, named once, and the principal has DELETE.
 
-    The response waits until the brokers have deleted their replicas, for the timeout of the request at most: as with
-    Kafka, a client may create a topic of the same name after it.
+    The response waits until the brokers have deleted their replicas, for the timeout of the request at most:
+    as with Kafka, a client may create a topic of the same name after it.
     """
     topics = _topics(request)
     names = [_name(topic, context) for topic in topics]

@@ -223,7 +223,8 @@ class HttpConnection(asyncio.Protocol):
         """Answer bytes that are not HTTP with one line of JSON, and close the connection."""
         # h11 appends the invalid bytes, which may be a token.
         reason = str(error).partition(": bytearray(")[0]
-        # Its frames refer to the error and to this connection: the garbage collector rarely scans old objects.
+        # Its frames refer to the error and to this connection: the garbage collector rarely scans old
+        # objects.
         error.__traceback__ = None
         self._common.warnings.closed(self.peer, f"not an HTTP/1.1 request: {reason}")
         # After the beginning of an answer, only its end can tell the client that something is wrong.

@@ -1,11 +1,12 @@
 """The handshake of instances: each proves that it knows the shared secret, and none sends it.
 
-Both send random bytes; then the connecting instance sends the HMAC of the conversation so far, and only after it is
-right the other one sends its own, over a different label. From the secret and the conversation both also derive the
-keys of `server.instances.stream`: so nobody in between can change what follows, or repeat it in another conversation.
+Both send random bytes; then the connecting instance sends the HMAC of the conversation so far, and only after
+it is right the other one sends its own, over a different label. From the secret and the conversation both
+also derive the keys of `server.instances.stream`: so nobody in between can change what follows, or repeat it
+in another conversation.
 
-The cluster id is part of it. An address may be given to an instance of another cluster later, and a request that was
-accepted there would move other partitions of the same names.
+The cluster id is part of it. An address may be given to an instance of another cluster later, and a request
+that was accepted there would move other partitions of the same names.
 """
 
 import hmac

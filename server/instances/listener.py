@@ -1,8 +1,8 @@
 """Accepts connections of other instances, and answers what they forward.
 
-A request that is forwarded again, because the connection was lost before its answer, gets the answer of the first
-attempt. So within a term a forwarded request is executed once. After a change of the active instance it is executed
-again. A request whose client has gone is given up, unless the driver has it already.
+A request that is forwarded again, because the connection was lost before its answer, gets the answer of the
+first attempt. So within a term a forwarded request is executed once. After a change of the active instance it
+is executed again. A request whose client has gone is given up, unless the driver has it already.
 """
 
 import asyncio
@@ -39,14 +39,15 @@ from server.instances.switch import Switch
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 32
-"""Most connections. A cluster has a few instances, each with one. For a further one the oldest is closed that has
-not proved itself yet; if there is none, the new one is closed."""
+"""Most connections. A cluster has a few instances, each with one. For a further one the oldest is closed that
+has not proved itself yet; if there is none, the new one is closed."""
 
 IDLE_SECONDS = 5.0
 """A connection on which nothing arrives for this time is closed: instances send a heartbeat each second.
 
-What arrives later was delayed by the network or by this process. The client of such a request may have given it up
-and sent another one elsewhere, so it is not executed. Its instance sends it again if the client still waits.
+What arrives later was delayed by the network or by this process. The client of such a request may have given
+it up and sent another one elsewhere, so it is not executed. Its instance sends it again if the client still
+waits.
 """
 
 REPORT_SECONDS = 5.0
@@ -62,7 +63,8 @@ class Endpoint(Protocol):
 
 
 OnStatus = Callable[[str, bytes], None]
-"""Called with the id of an instance and what it tells about itself (see `server.instances.links.InstanceLinks`)."""
+"""Called with the id of an instance and what it tells about itself (see
+`server.instances.links.InstanceLinks`)."""
 
 
 class InstanceListener:

@@ -49,7 +49,10 @@ _HEAD = msgspec.json.Decoder(_Head)
 
 
 def encode_forwarded(frame: RequestFrame, caller: Caller) -> bytes:
-    """Return the data of a REQUEST: the header as JSON after its length, and the body as the client has sent it."""
+    """Return the data of a REQUEST.
+
+    The header as JSON after its length, and the body as the client has sent it.
+    """
     head = msgspec.json.encode(
         _Head(
             frame.api_key,
@@ -117,7 +120,8 @@ class Forwarder(Protocol):
     def forward(self, peer: Address, request: ForwardedRequest, /) -> Awaitable[bytes]:
         """Return the frame that answers the request.
 
-        Raises NotActiveError, and OSError without an answer: it is then unknown whether the request was executed.
+        Raises NotActiveError, and OSError without an answer: it is then unknown whether the request was
+        executed.
         """
         ...
 

@@ -1,7 +1,7 @@
 """Bounds of what is forwarded: those of the receiver, and how the sender keeps to them.
 
-A link that exceeds them is closed, and with it all its requests. So a request waits at its own instance until there
-is room for it. Lists, which need only DESCRIBE, have room of their own: they do not hold up orders.
+A link that exceeds them is closed, and with it all its requests. So a request waits at its own instance until
+there is room for it. Lists, which need only DESCRIBE, have room of their own: they do not hold up orders.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """A connection of two instances: the handshake on it, and after it messages in sealed frames.
 
-A frame has its size, an HMAC, and up to CHUNK bytes of a message. Messages are sent in chunks, so that small ones
-need not wait for a large one and the event loop serves others in between. The HMAC is over the number of the frame
-too: a frame cannot be changed, left out or repeated.
+A frame has its size, an HMAC, and up to CHUNK bytes of a message. Messages are sent in chunks, so that small
+ones need not wait for a large one and the event loop serves others in between. The HMAC is over the number of
+the frame too: a frame cannot be changed, left out or repeated.
 """
 
 import asyncio
@@ -127,8 +127,8 @@ ClientTls = Callable[[], SSLContext]
 class InstanceSecurity(NamedTuple):
     """What an instance needs to prove itself, and to check the others.
 
-    The secret is always needed. TLS adds secrecy: without it others on the network can read forwarded requests, but
-    not change them.
+    The secret is always needed. TLS adds secrecy: without it others on the network can read forwarded
+    requests, but not change them.
     """
 
     identity: Callable[[], InstanceIdentity]
@@ -140,7 +140,10 @@ class InstanceSecurity(NamedTuple):
 
 
 class InstanceStream:
-    """Messages between two instances. `largest` is the most bytes of incomplete messages that are received."""
+    """Messages between two instances.
+
+    `largest` is the most bytes of incomplete messages that are received.
+    """
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: Session, largest: int
@@ -160,7 +163,9 @@ class InstanceStream:
                 await asyncio.sleep(0)
 
     async def receive(self, silence: float | None = None) -> Message:
-        """Return the next message. Raises OSError at the end of the connection, DecodeError for anything else.
+        """Return the next message.
+
+        Raises OSError at the end of the connection, DecodeError for anything else.
 
         Raises TimeoutError, which is an OSError, after `silence` seconds without a frame of a message.
         """
@@ -195,7 +200,10 @@ async def connect(address: Address, security: InstanceSecurity, largest: int) ->
 async def accept(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, security: InstanceSecurity, largest: int
 ) -> InstanceStream:
-    """Shake hands on an accepted connection. Raises OSError and PeerRefusedError; the connection is closed then."""
+    """Shake hands on an accepted connection.
+
+    Raises OSError and PeerRefusedError; the connection is closed then.
+    """
     try:
         greeting = Accepting(security.identity(), security.secret, security.random(NONCE_BYTES))
         _write(writer, greeting.answer(await _greeting(reader)))

@@ -3,9 +3,9 @@
 The runtime of the instance turns it. A request waits while no instance is active, up to its own timeout and
 HOLD_SECONDS, and is then refused with NOT_CONTROLLER, as by a Kafka controller that has resigned. A request
 whose answer was lost is sent again to the next active instance. That is harmless: the same targets are
-accepted again and change nothing, and so do the same configs. When the client has gone, the request is not sent
-again, and the instance that has it is told to give it up: the client may send another request elsewhere, which this
-one must not undo.
+accepted again and change nothing, and so do the same configs. When the client has gone, the request is not
+sent again, and the instance that has it is told to give it up: the client may send another request elsewhere,
+which this one must not undo.
 """
 
 import asyncio
@@ -41,14 +41,15 @@ HOLD_SECONDS = 15.0
 """Longest time that a request waits for an active instance."""
 
 RETRY_SECONDS = 0.2
-"""Pause after an attempt without an answer, unless the switch is turned meanwhile. For a request that is not small it
-doubles with each attempt: every one sends all of it."""
+"""Pause after an attempt without an answer, unless the switch is turned meanwhile. For a request that is not
+small it doubles with each attempt: every one sends all of it."""
 
 LEASE_SECONDS = 0.05
 """Interval of the checks whether a lapsed lease was renewed."""
 
 GRACE_SECONDS = 0.5
-"""How long an answer is awaited after the switch was turned. A peer that hands over sends its last answers."""
+"""How long an answer is awaited after the switch was turned. A peer that hands over sends its last
+answers."""
 
 REASSIGNMENT_APIS = frozenset({ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS})
 
@@ -166,7 +167,10 @@ class Switch:
     async def _answer_later(
         self, frame: RequestFrame, caller: Caller, role: Role, first: bytes | Awaitable[bytes] | None
     ) -> bytes:
-        """Try until there is an answer, or no time left. `first` is the answer of an attempt that has begun."""
+        """Try until there is an answer, or no time left.
+
+        `first` is the answer of an attempt that has begun.
+        """
         request = ForwardedRequest(next(self._ids), frame, caller)
         try:
             obstacle = await self._obstacle(frame) if first is None else None
@@ -258,9 +262,12 @@ class Switch:
                 each.cancel()
 
     def _check(self, broker: str, changes: Sequence[ConfigChange]) -> Outcome:
-        """Check changes of reassignd's keys. A standby knows neither brokers nor lists that values are appended to.
+        """Check changes of reassignd's keys.
 
-        It leaves to the active instance whether the broker exists: the id of a controller is accepted without a broker.
+        A standby knows neither brokers nor lists that values are appended to.
+
+        It leaves to the active instance whether the broker exists: the id of a controller is accepted without
+        a broker.
         """
         active = self._role.active
         if isinstance(active, ThisInstance):

@@ -1,11 +1,12 @@
 """Metrics that Kafka has too, under the names that the JMX exporter gives to Kafka's MBeans.
 
 `kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` becomes
-`kafka_server_replicamanager_underreplicatedpartitions`. By KIP-352, adding replicas do not count as under-replicated,
-and ReassignedCount is a metric.
+`kafka_server_replicamanager_underreplicatedpartitions`. By KIP-352, adding replicas do not count as
+under-replicated, and ReassignedCount is a metric.
 
-In front of brokers that export the same names, these metrics would double sums over all targets, so they are hidden
-there (`hidden_prefixes`). All of them exist as `reassignd_…` too, except the traffic of simulated brokers.
+In front of brokers that export the same names, these metrics would double sums over all targets, so they are
+hidden there (`hidden_prefixes`). All of them exist as `reassignd_…` too, except the traffic of simulated
+brokers.
 """
 
 from itertools import islice
@@ -24,9 +25,9 @@ MOST_PARTITIONS = 1_000
 def hidden_prefixes(choice: str, backend: str) -> tuple[str, ...]:
     """Return the prefixes of the names that are not exported.
 
-    `choice` is `always`, `never` or `auto`. With `auto` a gateway has none of Kafka's names, because the brokers export
-    them. In ZooKeeper mode reassignd is a controller and has those of a controller, but those of replicas belong to the
-    brokers.
+    `choice` is `always`, `never` or `auto`. With `auto` a gateway has none of Kafka's names, because the
+    brokers export them. In ZooKeeper mode reassignd is a controller and has those of a controller, but those
+    of replicas belong to the brokers.
     """
     if choice == "never":
         return (PREFIX,)
@@ -115,8 +116,9 @@ KAFKA_METRICS = (
         "gauge",
         ("topic", "partition"),
         _under_replicated,
-        "1 if a replica of the partition is not in the ISR, adding replicas not counted (KIP-352), else 0. In a cluster"
-        f" of more than {MOST_PARTITIONS:,} partitions only the first {MOST_PARTITIONS:,} that are 1.",
+        "1 if a replica of the partition is not in the ISR, adding replicas not counted (KIP-352), else 0."
+        f" In a cluster of more than {MOST_PARTITIONS:,} partitions only the first {MOST_PARTITIONS:,} that"
+        " are 1.",
     ),
     gauge(
         "kafka_server_replicamanager_underminisrpartitioncount",

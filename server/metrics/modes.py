@@ -1,4 +1,4 @@
-"""Metrics of one mode: of a gateway's upstream, of several instances that share a state topic, of ZooKeeper mode."""
+"""Metrics of one mode: of a gateway's upstream, of several instances, of ZooKeeper mode."""
 
 from collections.abc import Callable
 
@@ -63,7 +63,8 @@ UPSTREAM_METRICS = (
         "counter",
         ("request", "kind"),
         _errors,
-        "Requests to the upstream that failed, by API and kind: `unreachable`, `in_doubt` (no answer) or `other`.",
+        "Requests to the upstream that failed, by API and kind: `unreachable`, `in_doubt` (no answer) or"
+        " `other`.",
     ),
     Metric(
         "reassignd_upstream_rows",

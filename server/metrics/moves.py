@@ -1,4 +1,7 @@
-"""Metrics of the cluster and its reassignments: brokers, partitions, jobs, bytes, limits, the throttle, pace."""
+"""Metrics of the cluster and its reassignments.
+
+Brokers, partitions, jobs, bytes, limits, the throttle, pace.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -99,7 +102,8 @@ PARTITION_METRICS = (
     gauge(
         "reassignd_waiting_partitions",
         lambda r: totals(r.state).waiting,
-        "Partitions that cannot start their next step because of an offline broker, a missing leader or the schedule.",
+        "Partitions that cannot start their next step because of an offline broker, a missing leader or the"
+        " schedule.",
     ),
     gauge(
         "reassignd_blocked_partitions",
@@ -128,16 +132,17 @@ PARTITION_METRICS = (
         "gauge",
         ("reason",),
         _oldest,
-        "Time for which the oldest partition has waited, by kind of reason; 0 if none waits. For `limit`, `turn`, "
-        "`paused`, `schedule`, `health_guard`, `stalled` and `earlier_move`: time for which a job has had such partitions.",
+        "Time for which the oldest partition has waited, by kind of reason; 0 if none waits. For `limit`,"
+        " `turn`, `paused`, `schedule`, `health_guard`, `stalled` and `earlier_move`: time for which a job"
+        " has had such partitions.",
     ),
     Metric(
         "reassignd_planned_steps",
         "counter",
         ("outcome",),
         lambda r: one_label(r.state.backlog.planned.counts._asdict()),
-        "Steps of partitions planned on Spark that have begun: the `same` as the server's own rule gives, one that "
-        "`differs`, or one after that, which the server `replanned`.",
+        "Steps of partitions planned on Spark that have begun: the `same` as the server's own rule gives,"
+        " one that `differs`, or one after that, which the server `replanned`.",
     ),
     gauge(
         "reassignd_adding_replicas",
@@ -158,7 +163,8 @@ JOB_METRICS = (
         "gauge",
         ("job_id",),
         _of_jobs(lambda _, job: int(job.paused)),
-        "1 while the job itself is paused. As all metrics with the label `job_id`: of the first 100 open jobs.",
+        "1 while the job itself is paused. As all metrics with the label `job_id`: of the first 100 open"
+        " jobs.",
     ),
     Metric(
         "reassignd_job_open_partitions",
@@ -260,7 +266,8 @@ LIMIT_METRICS = (
     optional_gauge(
         "reassignd_throttle_bytes_per_second",
         lambda r: throttle_rate(r.state),
-        "The throttle in force: the lowest of the configured one, of open jobs and of the schedule. Absent without one.",
+        "The throttle in force: the lowest of the configured one, of open jobs and of the schedule. Absent"
+        " without one.",
     ),
     gauge(
         "reassignd_throttle_leases",

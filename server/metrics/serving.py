@@ -98,7 +98,8 @@ SERVING_METRICS = (
     gauge(
         "reassignd_hidden_brokers",
         lambda r: len(r.sources.relayed.hidden_brokers),
-        "Brokers that clients of a gateway do not see, because their ports cannot be opened. The log has the reasons.",
+        "Brokers that clients of a gateway do not see, because their ports cannot be opened. The log has the"
+        " reasons.",
     ),
     gauge(
         "reassignd_connections",

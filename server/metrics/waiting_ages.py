@@ -1,7 +1,7 @@
 """How many partitions do not move for which kind of reason, and for how long the oldest one has waited.
 
-Neither is stored: after a restart the times begin anew. They are updated in the background, in slices, at intervals that
-grow with the number of reassignments.
+Neither is stored: after a restart the times begin anew. They are updated in the background, in slices, at
+intervals that grow with the number of reassignments.
 """
 
 from collections import Counter
@@ -31,9 +31,11 @@ class WaitingAges:
     ) -> None:
         self._state, self._tally, self._clock, self._turns = state, tally, clock, turns or Turns()
         self._waiting: Since = {}
-        """Partitions that wait for a reason of their own: its kind, and the time at which it was first seen."""
+        """Partitions that wait for a reason of their own: its kind, and the time at which it was first
+        seen."""
         self._shared: dict[tuple[int, str], float] = {}
-        """By job and kind of the other reasons: since when the job has had partitions with it without a break."""
+        """By job and kind of the other reasons: since when the job has had partitions with it without a
+        break."""
         self.counts: Counter[str] = Counter()
         """Partitions by kind of reason."""
 

@@ -1,4 +1,7 @@
-"""The brokers behind a relay: their addresses, and the connection to one of them that belongs to a client's."""
+"""The brokers behind a relay.
+
+Their addresses, and the connection to one of them that belongs to a client's.
+"""
 
 import asyncio
 import logging
@@ -106,8 +109,8 @@ class UpstreamBrokers:
     def update(self, brokers: Mapping[int, Address]) -> None:
         """Replace the list of brokers.
 
-        Connections to brokers that were removed or replaced are aborted, because a broker that hangs, or whose machine
-        is gone, may never close them.
+        Connections to brokers that were removed or replaced are aborted, because a broker that hangs, or
+        whose machine is gone, may never close them.
         """
         self._failing -= {
             broker for broker, address in brokers.items() if self._brokers.get(broker) != address

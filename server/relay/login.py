@@ -1,8 +1,8 @@
 """The user of a SASL login, read from the client's messages as Kafka's brokers read it.
 
-A message tells what the client claims; only the broker knows whether it is true. So each message is judged together
-with the broker's answer to it, in the order of the answers: the user is the one in the message that the broker has
-confirmed. Every mechanism says which one that is (Kafka: the SaslServer of the mechanism).
+A message tells what the client claims; only the broker knows whether it is true. So each message is judged
+together with the broker's answer to it, in the order of the answers: the user is the one in the message that
+the broker has confirmed. Every mechanism says which one that is (Kafka: the SaslServer of the mechanism).
 """
 
 import json
@@ -89,7 +89,7 @@ def _bearer(message: bytes) -> str:
 
 
 def _subject(token: str) -> str:
-    """Return the subject of a JSON Web Token (RFC 7519), which the broker verifies before the name is used."""
+    """Return the subject of a JSON Web Token (RFC 7519); the broker verifies it before it is used."""
     _, _, rest = token.partition(".")
     claims, _, _ = rest.partition(".")
     try:

@@ -1,8 +1,8 @@
 """SaslHandshake (17), SaslAuthenticate (36): brokers authenticate clients; the relay records the user.
 
-Both count when the broker has answered them, so that requests that were sent without waiting for answers change
-nothing: the answers have the order in which the broker has processed the requests. Requests before authentication
-are limited in size.
+Both count when the broker has answered them, so that requests that were sent without waiting for answers
+change nothing: the answers have the order in which the broker has processed the requests. Requests before
+authentication are limited in size.
 """
 
 from common.error_codes import ErrorCode

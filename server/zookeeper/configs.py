@@ -1,4 +1,6 @@
-"""Requests for configs (32, 33, 44). Brokers answer them, except for reassignd's node id and reassignd's keys.
+"""Requests for configs (32, 33, 44).
+
+Brokers answer them, except for reassignd's node id and reassignd's keys.
 
 A request may alter keys of reassignd and of Kafka together. Then reassignd validates its own keys, and the
 broker validates its keys and stores all; reassignd reads its keys from ZooKeeper as after any change.

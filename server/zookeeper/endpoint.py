@@ -1,9 +1,10 @@
-"""Requests to a controller: answered while reassignd is the active controller, else refused with NOT_CONTROLLER.
+"""Requests to a controller: answered while reassignd is active, else refused with NOT_CONTROLLER.
 
-Two of them need no decision of the controller: AllocateProducerIds (67) version 0 (KIP-730), by which a broker
-requests a block of producer ids (STALE_BROKER_EPOCH, UNKNOWN_SERVER_ERROR), and AlterUserScramCredentials (51)
-version 0 (KIP-554; ALTER on the cluster; one row a user with INVALID_REQUEST, UNACCEPTABLE_CREDENTIAL,
-UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND, UNKNOWN_SERVER_ERROR).
+Two of them need no decision of the controller: AllocateProducerIds (67) version 0 (KIP-730), by which a
+broker requests a block of producer ids (STALE_BROKER_EPOCH, UNKNOWN_SERVER_ERROR), and
+AlterUserScramCredentials (51) version 0 (KIP-554; ALTER on the cluster; one row a user with INVALID_REQUEST,
+UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND,
+UNKNOWN_SERVER_ERROR).
 """
 
 import logging
@@ -172,7 +173,9 @@ class ControllerEndpoint:
         return [name for name in topics if name not in INTERNAL or name in there]
 
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
-        """Answer the frame as far as the rights in `caller.rights` allow; see `server.dispatch.router.Router.answer`.
+        """Answer the frame as far as the rights in `caller.rights` allow.
+
+        See `server.dispatch.router.Router.answer`.
 
         Its API key is one of ANSWERED, or it is a config request about reassignd.
         """

@@ -3,9 +3,9 @@
 ApiVersions (18) is the broker's response with the versions that reassignd serves, and without APIs that no
 one serves in this mode.
 
-Tools send ListGroups (16), DescribeLogDirs (35) and ListTransactions (66) to every broker; for reassignd's node id
-the answer is empty. The broker behind the connection would list its groups and directories a second time. It is asked
-all the same, because it authorizes the principal; its errors pass.
+Tools send ListGroups (16), DescribeLogDirs (35) and ListTransactions (66) to every broker; for reassignd's
+node id the answer is empty. The broker behind the connection would list its groups and directories a second
+time. It is asked all the same, because it authorizes the principal; its errors pass.
 """
 
 from collections.abc import Callable, Iterable
@@ -45,8 +45,8 @@ BROKERS_ONLY = frozenset({ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, Ap
 """APIs that only brokers use."""
 
 UNSERVED = frozenset({57})
-"""UpdateFeatures. Only a controller serves it, and reassignd does not. Brokers answer NOT_CONTROLLER, so a client that saw
-the API would retry for a minute."""
+"""UpdateFeatures. Only a controller serves it, and reassignd does not. Brokers answer NOT_CONTROLLER, so a
+client that saw the API would retry for a minute."""
 
 
 def controller_interceptors(own_id: int, endpoint: ControllerEndpoint, answer: Answer) -> Interceptors:

@@ -140,7 +140,10 @@ class CheckedController(InMemoryController):
         return moved
 
     def check_completions(self, d: Decision, wanted: dict[TopicPartition, Reassignment]) -> None:
-        """Check that steps dropped replicas by the rule of Kafka 4.3 (KAFKA-19975). `wanted` is from before."""
+        """Check that steps dropped replicas by the rule of Kafka 4.3 (KAFKA-19975).
+
+        `wanted` is from before.
+        """
         for change in d.changes:
             if isinstance(change, Reassignment):
                 wanted[change.key] = change

@@ -27,8 +27,8 @@ class KraftModel:
     """A model of an upstream Kafka with KRaft's rules for reassignments."""
 
     waits_for_added: bool = True
-    """The rule of Kafka 4.3 (KAFKA-19975): a move is complete when all of its `adding` is in the ISR and stays.
-    Before 4.3: when the whole target is in the ISR."""
+    """The rule of Kafka 4.3 (KAFKA-19975): a move is complete when all of its `adding` is in the ISR and
+    stays. Before 4.3: when the whole target is in the ISR."""
     replicas: dict[TopicPartition, Replicas] = field(default_factory=dict)
     isr: dict[TopicPartition, Replicas] = field(default_factory=dict)
     leader: dict[TopicPartition, int] = field(default_factory=dict)

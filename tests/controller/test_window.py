@@ -141,7 +141,7 @@ def test_the_sent_data_is_counted_at_the_present_leader() -> None:
     assert controller.state.backlog.usage.taken(Capacity(LimitKind.OUTGOING, 2)) == 1
 
 
-# ---- the schedule ---------------------------------------------------------------------------------------------
+# ---- the schedule ------------------------------------------------------------------------------------------
 
 NIGHT = "00:00-06:00 throttle=5MB"
 """1970-01-01, where the times of these tests begin, is a Thursday."""

@@ -134,7 +134,7 @@ class Priority(Struct, forbid_unknown_fields=True):
 
 
 class JobThrottle(Struct, forbid_unknown_fields=True):
-    """The throttle of a job of its own. The lowest of the throttles of the cluster, the jobs and the schedule is in force."""
+    """The throttle of a job of its own. The lowest of the throttles of the cluster, the jobs and the schedule is in force."""  # noqa: E501 (part of the OpenAPI document)
 
     throttle: Annotated[
         Annotated[int, Meta(ge=1, le=2**63 - 1)] | None, Meta(description="Bytes per second, null for none.")

@@ -1,7 +1,7 @@
 """The directories that a plan names. kafka-reassign-partitions prints them, since Kafka 4.2, for a rollback.
 
-reassignd moves replicas between brokers only: a broker chooses the directory of a new replica. So a named directory
-is accepted where the replica is in it, or cannot be anywhere else.
+reassignd moves replicas between brokers only: a broker chooses the directory of a new replica. So a named
+directory is accepted where the replica is in it, or cannot be anywhere else.
 """
 
 import asyncio

@@ -58,7 +58,7 @@ class Spread(Enum):
 
 
 class ProposalRequest(Struct, forbid_unknown_fields=True):
-    """A goal: one or several of drain, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""
+    """A goal: one or several of drain, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
 
     drain: Annotated[Ids, Meta(description="Brokers that must hold no replica.")] = []
     add: Annotated[Ids, Meta(description="New brokers; replicas are evened out.")] = []

@@ -49,7 +49,7 @@ class BegunSteps(Struct, frozen=True):
 
 
 class Spark(Struct, frozen=True):
-    """The state of the Spark planner. `job`, `partitions`, `since_ms` and `forecast` are of the last planned job."""
+    """The state of the Spark planner. `job`, `partitions`, `since_ms` and `forecast` are of the last planned job."""  # noqa: E501 (part of the OpenAPI document)
 
     state: SparkState = SparkState.OFF
     reason: Annotated[str, Meta(description="Why Spark is missing, or why it failed; else empty.")] = ""

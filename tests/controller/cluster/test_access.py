@@ -44,8 +44,8 @@ def test_acls_are_created_once() -> None:
         (
             {"principal": "anna"},
             (
-                "Could not parse principal from `anna` (no colon is present separating the principal type from the"
-                " principal name)"
+                "Could not parse principal from `anna` (no colon is present separating the principal type"
+                " from the principal name)"
             ),
         ),
     ],

@@ -14,7 +14,10 @@ ORIGINAL, OLD, NEW = (4, 1), (2, 3), (5, 6)
 
 
 def takeover(earlier: Gateway) -> Gateway:
-    """Return the controller of the next term; the rows of the earlier one that are not delivered may arrive late."""
+    """Return the controller of the next term.
+
+    The rows of the earlier one that are not delivered may arrive late.
+    """
     other = Gateway(kafka=earlier.kafka)
     other.put(*own(earlier.state))
     other.now_ms = earlier.now_ms

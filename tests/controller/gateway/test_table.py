@@ -143,7 +143,10 @@ class Walk:
             self.rows += [each for each in self.controller.effects[before:] if isinstance(each, Submit)]
 
     def poll(self) -> None:
-        """Show the same once, or until each threshold of the walk is passed; now and then after a long time."""
+        """Show the same once, or until each threshold of the walk is passed.
+
+        Now and then after a long time.
+        """
         self.controller.now_ms += self.random.choice([0, 0, METADATA_LAG.ms])
         seen, moves = min((self.guess() for _ in range(8)), key=self.times_seen)
         event = UpstreamPolled(

@@ -82,7 +82,10 @@ def test_a_value_that_is_not_a_plan_is_refused(value: Any) -> None:
         ),
         (
             of(entry(log_dirs=["any"])),
-            "partitions[0] (foo-0): 'log_dirs' has 1 path, and 'replicas' has 2 brokers: expected one path for each broker",
+            (
+                "partitions[0] (foo-0): 'log_dirs' has 1 path, and 'replicas' has 2 brokers: expected one"
+                " path for each broker"
+            ),
         ),
         (of({"partition": 0}), "partitions[0]: 'topic' is missing, expected a topic's name"),
     ],

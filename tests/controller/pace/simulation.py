@@ -1,7 +1,9 @@
-"""A simulated cluster for pace: brokers with a queue each, page caches, noise, neighbours and a plan. Virtual time only.
+"""A simulated cluster for pace: brokers with a queue each, page caches, noise, neighbours and a plan.
 
-The latency of a produce follows the utilization of the leader and of the followers, as in a queue: it grows without bound
-as a broker becomes busy. A broker's cache absorbs the first bytes of a burst.
+Virtual time only.
+
+The latency of a produce follows the utilization of the leader and of the followers, as in a queue: it grows
+without bound as a broker becomes busy. A broker's cache absorbs the first bytes of a burst.
 """
 
 from collections import Counter, deque

@@ -7,7 +7,10 @@ from controller.pace.readings import Copied
 
 
 def follow(rate: Rate, effort: float, in_flight: int = 1, needed: float = 0) -> int | None:
-    """Let more move than the effort allows until that is throttled, and no burst is possible; return the throttle."""
+    """Let more move than the effort allows until that is throttled, and no burst is possible.
+
+    Return the throttle.
+    """
     for _ in range(1 + WINDOW_SECONDS):
         rate.follow(effort, in_flight, needed, lasting=in_flight)
     return rate.value

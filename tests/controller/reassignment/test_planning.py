@@ -1,4 +1,7 @@
-"""The reason of each step that waits: added, kept, dropped and leading replicas that are dead, lagging or in sync."""
+"""The reason of each step that waits.
+
+Added, kept, dropped and leading replicas that are dead, lagging or in sync.
+"""
 
 import pytest
 from hypothesis import given

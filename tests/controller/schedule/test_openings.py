@@ -134,7 +134,7 @@ def test_a_schedule_that_was_just_set_holds_at_no_time() -> None:
     assert closed_reason(None, STALE) == "outside of the schedule"
 
 
-# ---- forecasts -----------------------------------------------------------------------------------------------
+# ---- forecasts ---------------------------------------------------------------------------------------------
 
 
 def test_work_continues_in_the_next_period() -> None:
@@ -175,7 +175,7 @@ def test_a_forecast_computes_the_changes_once_and_not_for_each_period(
     assert len(instants) < 200 * 2 * 24
 
 
-# ---- properties ----------------------------------------------------------------------------------------------
+# ---- properties --------------------------------------------------------------------------------------------
 
 MINUTES = st.integers(0, 24 * 60 - 1)
 PERIODS = st.builds(
