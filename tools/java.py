@@ -19,6 +19,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -109,7 +110,10 @@ def compiled(name: str, source: Path) -> Path:
         with zipfile.ZipFile(made, "w") as archive:
             for each in Path(temporary).glob("*.class"):
                 archive.write(each, each.name)
-        return made.replace(jar)
+        # Another process may have been faster. The archive of its classes is for that very file.
+        with suppress(FileExistsError):
+            jar.hardlink_to(made)
+    return jar
 
 
 def class_archive(name: str, program: str) -> Path:

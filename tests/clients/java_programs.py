@@ -68,7 +68,7 @@ class JavaProgram:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=180)
 
     def ask(self, request: Mapping[str, Any], timeout: float = 90) -> dict[str, Any]:
         """Send a request and return the answer.
