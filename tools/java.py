@@ -159,7 +159,10 @@ def _resolve(description: Path, folder: Path) -> None:
     pattern = f"{folder}/[artifact]-[revision](-[classifier]).[ext]"
     ivy = ["-cache", str(CACHE / "ivy"), "-ivy", str(description), "-confs", "default", "-retrieve", pattern]
     done = subprocess.run(
-        [str(find_java()), "-jar", str(_ivy_jar()), *ivy], capture_output=True, text=True, check=False
+        [str(find_java()), *QUICK_START, "-jar", str(_ivy_jar()), *ivy],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         log = CACHE / f"{folder.name}.log"
