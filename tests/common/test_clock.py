@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from common.backoff import Backoff
 from common.clock import BootClock, ManualClock, RealClock, settle, within
 
 
@@ -70,3 +71,16 @@ async def test_an_event_ends_the_wait() -> None:
 def test_the_boot_clock_does_not_go_back() -> None:
     clock = BootClock()
     assert clock.now() <= clock.now()
+
+
+def test_the_pause_doubles_up_to_a_minute_while_terms_fail() -> None:
+    backoff = Backoff()
+    assert [backoff.next_pause() for _ in range(9)] == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
+
+
+def test_the_pause_is_short_again_after_a_term_that_served() -> None:
+    backoff = Backoff()
+    pauses = [backoff.next_pause(), backoff.next_pause()]
+    backoff.reset()
+    assert pauses == [0.5, 1]
+    assert backoff.next_pause() == 0.5

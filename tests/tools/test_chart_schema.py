@@ -1,7 +1,7 @@
-"""The schema of the chart's values and the process agree about settings."""
-
+import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from reassignd.config.settings import INITIAL, KEYS
 from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import ConfigError
 from tools.chart_schema import definitions, of_limit, of_setting, rewritten
+from tools.kubernetes import strict, write_schemas
 
 EMPTY = '{\n    "config": {\n    },\n    "limits": {\n    }\n}\n'
 SAMPLES = [-1, 0, 0.5, 1, 1.05, 1.5, 101, 999, 1000, 600_001, 2**31 - 1, 2**31, "abc", "hold", "auto", "1,2"]
@@ -113,3 +114,31 @@ def test_the_rest_of_the_schema_is_kept() -> None:
 def test_a_schema_without_the_definitions_is_an_error() -> None:
     with pytest.raises(ValueError, match="one definition"):
         rewritten("{}")
+
+
+DEFINITIONS = {
+    "v1.Thing": {
+        "type": "object",
+        "properties": {"size": {"$ref": "#/definitions/v1.Size"}},
+        "x-kubernetes-group-version-kind": [{"group": "apps.k8s.io", "kind": "Thing", "version": "v1"}],
+    },
+    "v1.Size": {"type": "integer"},
+}
+
+
+def test_a_kind_has_a_schema_under_the_name_that_kubeconform_looks_for(tmp_path: Path) -> None:
+    write_schemas(DEFINITIONS, tmp_path)
+    schema = json.loads((tmp_path / "thing-apps-v1.json").read_text())
+    assert schema == {"$ref": "_definitions.json#/definitions/v1.Thing"}
+
+
+def test_unknown_fields_of_objects_are_refused() -> None:
+    assert strict("v1.Thing", DEFINITIONS["v1.Thing"])["additionalProperties"] is False
+    assert "additionalProperties" not in strict("v1.Size", DEFINITIONS["v1.Size"])
+
+
+def test_a_port_is_a_number_or_a_name() -> None:
+    assert strict("io.k8s.apimachinery.pkg.util.intstr.IntOrString", {"type": "string"})["type"] == [
+        "string",
+        "integer",
+    ]

@@ -1,7 +1,6 @@
-"""What is released: the same bytes each time, with checksums and a list of components."""
-
 import hashlib
 import json
+import re
 import subprocess
 import tarfile
 import zipfile
@@ -11,6 +10,7 @@ import pytest
 
 from reassignd import __version__
 from tools import dist
+from tools.readme_hook import without_relative_links
 
 TIME = 1_790_000_000
 
@@ -168,3 +168,30 @@ def test_a_failed_build_of_the_image_is_one_line_and_keeps_the_checksums(
         dist.main(["--folder", str(folder), "--image", "--base", "none:1"])
     named = [line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()]
     assert named == sorted(each.name for each in folder.iterdir() if each.name != "SHA256SUMS")
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_link_to_a_file_becomes_its_text_and_path() -> None:
+    text = "See [the guide](docs/guide.md#limits), [changes](CHANGELOG.md)."
+    assert without_relative_links(text) == "See the guide (`docs/guide.md`), changes (`CHANGELOG.md`)."
+
+
+def test_links_to_other_sites_stay() -> None:
+    text = "[KIP-236](https://cwiki.apache.org/x), [above](#try-it)"
+    assert without_relative_links(text) == text
+
+
+def test_a_local_image_is_left_out() -> None:
+    assert without_relative_links("a\n![screen](docs/page.png)\nb\n") == "a\nb\n"
+
+
+def test_the_description_has_no_relative_link() -> None:
+    text = without_relative_links((ROOT / "README.md").read_text("utf-8"))
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert [target for target in targets if not target.startswith(("https:", "#"))] == []
+
+
+def test_the_changelog_has_a_section_for_the_version() -> None:
+    assert f"\n## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")
