@@ -40,7 +40,8 @@ class Running:
         self.log = LOGS / f"{part.name}.log"
         self._started = time.monotonic()
         program, *arguments = shlex.split(part.command)
-        found = shutil.which(program, path=str(Path(sys.executable).parent))
+        beside = str(Path(sys.executable).parent)
+        found = sys.executable if program == "python" else shutil.which(program, path=beside)
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [found or program, *arguments],

@@ -128,7 +128,7 @@ def test_spark_is_not_started_for_a_small_cluster(run: Propose, monkeypatch: pyt
 
 def test_what_spark_needs_is_named(run: Propose, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reassignd.commands.propose.MAX_INLINE_PARTITIONS", 0)
-    monkeypatch.setattr("reassignd.commands.options.obstacle", lambda _: "install it")
+    monkeypatch.setattr("reassignd.commands.plan.obstacle", lambda _: "install it")
     code, _, err = run(cluster("---", (1, 2)), "drain", "1", "--master", "local[2]")
     assert (code, err) == (1, "reassignd: no Spark: install it\n")
 
