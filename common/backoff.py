@@ -1,4 +1,13 @@
-"""Pauses between attempts that fail."""
+"""Pauses between attempts that fail: one of fixed length, or one that grows."""
+
+RETRY_SOON_SECONDS = 0.1
+"""Where others wait for the attempt, such as a request to a broker."""
+RETRY_SECONDS = 0.5
+"""To open a connection, or to be elected."""
+RETRY_LATER_SECONDS = 1.0
+"""Where the other side has to come back first."""
+RETRY_RARELY_SECONDS = 5.0
+"""Where nobody waits."""
 
 
 class Backoff:

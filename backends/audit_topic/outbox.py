@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import islice
 
 from backends.audit_topic.entries import encode_entry
+from common.backoff import RETRY_LATER_SECONDS
 from common.clock import Clock
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Record
@@ -24,8 +25,6 @@ COPIED_TOGETHER = 100
 """Entries of one batch, at most; an entry has a few kilobytes at most."""
 KEPT = 100
 """Copied entries that stay in the state topic, at most, before they are deleted together."""
-RETRY_SECONDS = 1.0
-
 Append = Callable[[Sequence[BatchRecord]], Awaitable[None]]
 """Writes a batch to the audit topic. Raises OSError."""
 
@@ -83,7 +82,7 @@ class AuditOutbox:
             except OSError as error:
                 # The log of the topic has named the reason.
                 log.debug("%d entries of the audit log wait: %s", len(self._waiting), error)
-                await self._clock.sleep(RETRY_SECONDS)
+                await self._clock.sleep(RETRY_LATER_SECONDS)
             except StoreLostError:
                 return
 

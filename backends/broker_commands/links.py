@@ -15,6 +15,7 @@ from typing import TypeVar, assert_never
 from backends.broker_commands.batch import LIMIT, Batch, ClusterSnapshot, all_partitions, merge_publish
 from backends.broker_commands.requests import BrokerRequest, BrokerResponse, Header, Versions, live_brokers
 from backends.client.channel import Channel, Connect, connect
+from common.backoff import RETRY_SOON_SECONDS
 from common.clock import Clock, RealClock
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
@@ -37,9 +38,6 @@ from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
 
 log = logging.getLogger(__name__)
-
-RETRY_SECONDS = 0.1
-"""Pause between two attempts to send a request to a broker."""
 
 MAX_QUEUED = 8
 """Batches that may wait for one broker before they are coalesced."""
@@ -232,7 +230,7 @@ class _Link:
     async def _pause(self, error: OSError) -> None:
         log.debug("broker %d does not answer, retrying: %s", self._broker.id, error)
         self._close()
-        await self._links.clock.sleep(RETRY_SECONDS)
+        await self._links.clock.sleep(RETRY_SOON_SECONDS)
 
     def _close(self) -> None:
         if self._channel is not None:

@@ -12,6 +12,7 @@ from itertools import islice
 
 from backends.client.channel import Channel, Connect
 from backends.embedded.replication import Leader, Replica
+from common.backoff import RETRY_SECONDS, RETRY_SOON_SECONDS
 from common.clock import Clock
 from common.error_codes import ErrorCode
 from controller.model.cluster import Replicas, TopicPartition
@@ -27,8 +28,6 @@ ALTER_PARTITION_VERSION = 1
 
 LIMIT = 1_000
 """Largest number of partitions in one request."""
-
-ISR_RETRY_SECONDS = 0.1
 
 Changes = dict[TopicPartition, dict[int, bool]]
 """By partition and follower: whether the follower joins (True) or leaves the ISR."""
@@ -73,7 +72,7 @@ class IsrReporter:
                     self._wake.clear()
                 if not await self._report(batch):
                     self._put_back(batch)
-                    await self._clock.sleep(ISR_RETRY_SECONDS)
+                    await self._clock.sleep(RETRY_SOON_SECONDS)
         finally:
             self._close()
 
@@ -147,8 +146,6 @@ SHUTDOWN_VERSION = 3
 ATTEMPTS = 3
 """Kafka's controlled.shutdown.max.retries."""
 
-SHUTDOWN_RETRY_SECONDS = 0.5
-
 
 async def controlled_shutdown(broker: Leader, connect: Connect, clock: Clock) -> bool:
     """Request the shutdown; return whether all leaderships have moved.
@@ -157,7 +154,7 @@ async def controlled_shutdown(broker: Leader, connect: Connect, clock: Clock) ->
     """
     for attempt in range(ATTEMPTS):
         if attempt:
-            await clock.sleep(SHUTDOWN_RETRY_SECONDS)
+            await clock.sleep(RETRY_SECONDS)
         try:
             channel = await connect(*broker.controller)
             try:

@@ -21,6 +21,7 @@ from backends.upstream.poller import PollIntervals, UpstreamPoller
 from backends.upstream.submitter import RowSubmitter
 from backends.upstream.throttle_configs import ThrottleConfigs
 from backends.upstream.topic_configs import TopicConfigs
+from common.backoff import RETRY_LATER_SECONDS
 from common.clock import Clock, RealClock, wall_clock
 from common.tasks import cancel, spawn
 from controller.gateway.events import Unreachable
@@ -36,9 +37,6 @@ from controller.ports import SubmitEvent
 from controller.state.state import State
 
 log = logging.getLogger(__name__)
-
-RETRY_SECONDS = 1.0
-
 
 OnBrokers = Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]]
 """Callback with the host and port of each broker, by id."""
@@ -126,7 +124,7 @@ class UpstreamBackend:
                     reported = str(error)
                     on_wait(f"waiting for the upstream: {reported}")
                 await self._submit(Unreachable(reported))
-                await self._clock.sleep(RETRY_SECONDS)
+                await self._clock.sleep(RETRY_LATER_SECONDS)
         # Sizes are measured before the first step starts: the limit on bytes and the disk guard depend on
         # them.
         await self.sizes.measure()

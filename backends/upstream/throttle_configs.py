@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
+from common.backoff import RETRY_RARELY_SECONDS
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
 from common.wording import some
@@ -52,8 +53,6 @@ PATIENCE_SECONDS = 2.0
 """How long a step waits for its throttle at most: an offline broker must not delay other steps."""
 READ_BACK_SECONDS = 0.2
 """Pause before altered values are read again. It doubles while the values lag behind the changes."""
-RETRY_SECONDS = 5.0
-"""Pause after a failed read or change."""
 CHECK_SECONDS = 10.0
 """Pause between two reads of all throttles: `--cancel` and `--verify` of Kafka's tool remove them."""
 TOPICS = 500
@@ -123,7 +122,9 @@ class ThrottleConfigs:
                     late = self._clock.now() - self._late_since
                     log.info("the throttle is set, %.0f s after steps had started without it", late)
                     self._late_since = None
-            pause = {Progress.DONE: CHECK_SECONDS, Progress.ALTERED: read_back}.get(progress, RETRY_SECONDS)
+            pause = {Progress.DONE: CHECK_SECONDS, Progress.ALTERED: read_back}.get(
+                progress, RETRY_RARELY_SECONDS
+            )
             changed = await self._changed_within(pause)
             every = progress is Progress.DONE and not changed
             again = progress is Progress.ALTERED and not changed

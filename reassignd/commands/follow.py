@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
+from common.backoff import RETRY_LATER_SECONDS
 from common.wording import counted, printable
 from planner.units import in_bytes
 from reassignd.client import Client
@@ -15,7 +16,6 @@ from reassignd.errors import UnreachableError
 Row = dict[str, Any]
 
 POLL_SECONDS = 0.5
-RETRY_SECONDS = 1.0
 LINE_SECONDS = 5.0
 """Minimum interval of progress lines when stderr is not a terminal."""
 
@@ -109,7 +109,7 @@ def _poll(
             if not unreachable:
                 display.note(f"{error}; retrying until the server responds")
             unreachable = True
-            sleep(RETRY_SECONDS)
+            sleep(RETRY_LATER_SECONDS)
         else:
             if unreachable:
                 display.note("the server responds again")

@@ -20,7 +20,7 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections, ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
 from common.address import Address
-from common.backoff import Backoff
+from common.backoff import RETRY_SECONDS, Backoff
 from common.clock import Clock, RealClock, wall_clock
 from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
@@ -49,9 +49,6 @@ from server.zookeeper.endpoint import ActiveController, ControllerEndpoint
 from server.zookeeper.interceptors import controller_interceptors
 
 log = logging.getLogger(__name__)
-
-ELECTION_RETRY_SECONDS = 0.5
-"""Pause after an election that failed with an error."""
 
 HANG_SECONDS = 6.0
 """The watchdog ends a process whose event loop hangs for this time, or for the session timeout if that is
@@ -168,8 +165,8 @@ class ZookeeperRuntime:
             except Exception:
                 log.exception("the term as controller has ended by an error")
             # During the pause a broker may be elected. While our terms fail, it is the better controller.
-            pause = ELECTION_RETRY_SECONDS if term is None else self._backoff.next_pause()
-            if pause > ELECTION_RETRY_SECONDS:
+            pause = RETRY_SECONDS if term is None else self._backoff.next_pause()
+            if pause > RETRY_SECONDS:
                 log.error("the term failed before it served: the next election is in %g s", pause)
             await self._clock.sleep(pause)
 

@@ -1,19 +1,15 @@
 """Authorization: resources, and the authorizer port. `controller.model.access` has Kafka's enums."""
 
-from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from controller.model.access import CLUSTER_NAME, Operation, ResourceKind
-from controller.state.access import IMPLYING
 
 __all__ = [
     "ANONYMOUS",
     "CLUSTER",
     "CLUSTER_OPERATIONS",
-    "IMPLYING",
     "TOPIC_OPERATIONS",
     "UNKNOWN",
-    "AclTable",
     "AllowAll",
     "Authorizer",
     "Operation",
@@ -98,17 +94,6 @@ class AllowAll:
 
     def allows(self, _principal: str, _operation: Operation, _resource: Resource, /) -> bool:
         return True
-
-
-class AclTable:
-    """Allows the operations of its rules (principal, operation, resource) and those that they imply."""
-
-    def __init__(self, rules: Iterable[tuple[str, Operation, Resource]]) -> None:
-        self._rules = frozenset(rules)
-
-    def allows(self, principal: str, operation: Operation, resource: Resource, /) -> bool:
-        sufficient = (operation, *IMPLYING.get(operation, ()))
-        return any((principal, implying, resource) in self._rules for implying in sufficient)
 
 
 def authorized_operations(authorizer: Authorizer, principal: str, resource: Resource) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from common.address import Address
+from common.backoff import RETRY_SECONDS
 from common.clock import Clock
 from common.tasks import cancel, spawn
 from protocol.errors import DecodeError
@@ -17,9 +18,6 @@ from server.instances.stream import InstanceSecurity, InstanceStream, Message, c
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 1.0
-RECONNECT_SECONDS = 0.5
-"""Pause between attempts to connect to the active instance. Requests that wait try again sooner."""
-
 SILENCE_SECONDS = 6.0
 """A link on which nothing was received for this time is closed. The peer answers pings at once."""
 
@@ -54,7 +52,7 @@ class InstanceLinks:
             if peer not in self._links:
                 with suppress(OSError):
                     await asyncio.shield(self._connection_to(peer))
-            await self._clock.sleep(RECONNECT_SECONDS)
+            await self._clock.sleep(RETRY_SECONDS)
 
     async def forward(self, peer: Address, request: ForwardedRequest) -> bytes:
         """See `Forwarder.forward`. Raises DecodeError if the peer cannot read the request."""

@@ -30,11 +30,11 @@ from protocol.messages.list_partition_reassignments_request import (
 )
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server import handlers
-from server.dispatch.authorizer import ANONYMOUS, CLUSTER, AclTable, Operation
+from server.dispatch.authorizer import ANONYMOUS, CLUSTER, Operation
 from server.dispatch.registry import ROUTES, AnyRoute
 from server.handlers import alter_partition_reassignments, list_partition_reassignments
 from tests.builders import InMemoryController, key, partition
-from tests.server.fakes import decoded
+from tests.server.fakes import AclTable, decoded
 
 GIVEN = {
     "brokers",

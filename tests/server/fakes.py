@@ -10,6 +10,7 @@ from common.off_loop import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.modes import EMBEDDED
 from controller.ports import Submitter
+from controller.state.access import IMPLYING
 from controller.state.state import State
 from protocol.codec.wire import codec
 from protocol.connection import ClientConnection
@@ -33,7 +34,6 @@ from server.connections.client_connection import ServedConnection
 from server.dispatch.authorizer import (
     ANONYMOUS,
     CLUSTER,
-    AclTable,
     AllowAll,
     Authorizer,
     Operation,
@@ -171,6 +171,17 @@ class FakeClient:
         responses = [decode_response(frame) for frame in self.connection.receive_data(data)]
         assert self.connection.error is None
         return responses
+
+
+class AclTable:
+    """Allows the operations of its rules (principal, operation, resource) and those that they imply."""
+
+    def __init__(self, rules: Iterable[tuple[str, Operation, Resource]]) -> None:
+        self._rules = frozenset(rules)
+
+    def allows(self, principal: str, operation: Operation, resource: Resource, /) -> bool:
+        sufficient = (operation, *IMPLYING.get(operation, ()))
+        return any((principal, implying, resource) in self._rules for implying in sufficient)
 
 
 def allowing(*rules: tuple[Operation, Resource | str]) -> AclTable:

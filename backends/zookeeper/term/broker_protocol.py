@@ -16,6 +16,7 @@ from backends.zookeeper.term.registered_brokers import BrokerDirectory
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, numbered
 from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_broker
+from common.backoff import RETRY_SECONDS
 from common.clock import Clock, RealClock
 from common.error_codes import ErrorCode
 from controller.model.cluster import ResourceType
@@ -72,7 +73,6 @@ log = logging.getLogger(__name__)
 
 KEY = "inter.broker.protocol.version"
 DESCRIBE_CONFIGS_VERSION = 1
-RETRY_SECONDS = 0.5
 REQUEST_SECONDS = 2.0
 """Timeout of the connection, and of the response."""
 UNREACHABLE_SECONDS = 10.0

@@ -18,6 +18,7 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, numbered
 from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_broker
 from common.address import Address
+from common.backoff import RETRY_SECONDS
 from common.clock import Clock, RealClock
 from common.wording import counted
 from controller.messages.events import BrokerRegistration
@@ -148,8 +149,6 @@ def metadata_broker(broker: int, registration: Registration) -> UpdateMetadataBr
 
 
 log = logging.getLogger(__name__)
-
-RETRY_SECONDS = 0.5
 
 
 class LiveBrokers:

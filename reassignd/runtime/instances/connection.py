@@ -16,6 +16,7 @@ from backends.state_topic.state_rows import PORTS_KEY, encode_ports, read_ports
 from backends.state_topic.topic import StateTopicError, open_topic, watch_configs
 from backends.upstream.client import UpstreamClient
 from common.address import Address
+from common.backoff import RETRY_LATER_SECONDS
 from common.clock import Clock
 from common.off_loop import OffLoop
 from protocol.errors import DecodeError
@@ -82,10 +83,6 @@ class TopicPorts:
         raise PortPendingError
 
 
-RETRY_SECONDS = 1.0
-"""Between attempts to reach the upstream, and between two requests for its brokers."""
-
-
 class InstanceConnection:
     """Clients of the upstream, and the log. Its requests do not need the lease."""
 
@@ -128,7 +125,7 @@ class InstanceConnection:
                 raise CommandError(str(error)) from error
             except BrokerError as error:
                 show_obstacle(f"waiting for the upstream: {error}")
-            await self._clock.sleep(RETRY_SECONDS)
+            await self._clock.sleep(RETRY_LATER_SECONDS)
 
     async def open_topic(self) -> None:
         """Check the topic; create it if it does not exist. Raises StateTopicError and BrokerError."""

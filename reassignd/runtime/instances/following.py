@@ -14,12 +14,13 @@ from backends.state_topic.history import DecodedRows, History
 from backends.state_topic.log import FencedError, Timings
 from backends.state_topic.state_rows import META_KEY, read_meta
 from backends.state_topic.topic import StateTopicError
+from common.backoff import RETRY_LATER_SECONDS
 from common.clock import Clock
 from common.tasks import cancel, spawn
 from protocol.errors import DecodeError
 from protocol.record_batch import Producer
 from reassignd.errors import CommandError
-from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection
+from reassignd.runtime.instances.connection import InstanceConnection
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ class Follower:
                     return await self._new_candidate(instance).claim_term()
                 except DecodeError as error:
                     self._note_unreadable(str(error))
-                await self._clock.sleep(RETRY_SECONDS)
+                await self._clock.sleep(RETRY_LATER_SECONDS)
         finally:
             await cancel(decoding)
 
@@ -107,7 +108,7 @@ class Follower:
     async def wait_for_topic(self) -> None:
         """Wait until there is a topic with records again. The records in memory are kept until then."""
         while True:
-            await self._clock.sleep(RETRY_SECONDS)
+            await self._clock.sleep(RETRY_LATER_SECONDS)
             self._connection.renew_log()
             try:
                 history = await self._read_history()
@@ -128,7 +129,7 @@ class Follower:
                 raise CommandError(f"the state topic cannot be read: {error}") from error
             except OSError as error:
                 self._show_obstacle(f"the state topic cannot be read: {error}")
-                await self._clock.sleep(RETRY_SECONDS)
+                await self._clock.sleep(RETRY_LATER_SECONDS)
                 continue
             if history.next_offset >= fetched.end_offset:
                 return history

@@ -18,6 +18,7 @@ from backends.client.errors import BrokerError
 from backends.sqlite.store import SqliteStore
 from backends.state_topic.log import FencedError, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
+from common.backoff import RETRY_RARELY_SECONDS
 from common.clock import Clock
 from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
@@ -28,8 +29,6 @@ from reassignd.runtime.storage.records import remove_abandoned
 from reassignd.runtime.storage.retention import AgeClock, AuditRetention, AuditStore
 
 log = logging.getLogger(__name__)
-
-RETRY_SECONDS = 5.0
 
 FOLDER = "reassignd-audit-"
 """Prefix of the mirror's folder."""
@@ -93,7 +92,7 @@ class TopicAudit:
                 if str(error) != failure:
                     failure = str(error)
                     log.warning("%s; entries of the audit log stay in the state topic until then", error)
-            await self._clock.sleep(RETRY_SECONDS)
+            await self._clock.sleep(RETRY_RARELY_SECONDS)
 
     async def begin_term(self, store: Store, rows: Mapping[bytes, bytes]) -> AuditOutbox:
         """Return the store of a term, which copies its entries while it runs. Raises DecodeError.

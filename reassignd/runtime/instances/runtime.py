@@ -21,7 +21,7 @@ from backends.state_topic.log import FencedError, Timings, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
 from backends.upstream.outcomes import UpstreamCounters
 from common.address import Address
-from common.backoff import Backoff
+from common.backoff import RETRY_LATER_SECONDS, Backoff
 from common.clock import BootClock, Clock, within
 from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
@@ -37,7 +37,7 @@ from reassignd.errors import CommandError
 from reassignd.runtime.assembly import Assembly
 from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security
-from reassignd.runtime.instances.connection import RETRY_SECONDS, InstanceConnection, TopicPorts
+from reassignd.runtime.instances.connection import InstanceConnection, TopicPorts
 from reassignd.runtime.instances.following import Follower
 from reassignd.runtime.instances.mirrored_audit import TopicAudit
 from reassignd.runtime.instances.network import InstanceNetwork, claimed_address, http_url
@@ -126,7 +126,7 @@ class InstancesRuntime:
             spawn(self._audit.run(), "audit log"),
             spawn(self._connection.watch_topic(), "state topic"),
         ]
-        while not await within(self._clock, RETRY_SECONDS, self._ready):
+        while not await within(self._clock, RETRY_LATER_SECONDS, self._ready):
             if self._follower.unreadable is not None and not self._known:
                 raise CommandError(f"the state topic cannot be read: {self._follower.unreadable}")
 
@@ -239,7 +239,7 @@ class InstancesRuntime:
                 log.exception("the term of this instance has ended by an error")
             pause = self._backoff.next_pause()
             self._follower.pause(pause)
-            await self._clock.sleep(min(pause, RETRY_SECONDS))
+            await self._clock.sleep(min(pause, RETRY_LATER_SECONDS))
 
     async def _run_term(self, term: ClaimedTerm) -> None:
         """Be the active instance until the term ends. Raises the reason."""
@@ -346,7 +346,7 @@ class InstancesRuntime:
             await self._gateway.update(self._connection.brokers)
             if self._known and self._gateway.addresses:
                 self._ready.set()
-            await within(self._clock, RETRY_SECONDS, self._wake)
+            await within(self._clock, RETRY_LATER_SECONDS, self._wake)
 
     async def _leave_topic(self, reason: Exception) -> None:
         """Wait until there is a topic with records again. The records in memory are kept until then."""

@@ -7,7 +7,8 @@ from contextlib import suppress
 import pytest
 
 from backends.audit_topic.entries import decode_entry
-from backends.audit_topic.outbox import KEPT, RETRY_SECONDS, AuditOutbox
+from backends.audit_topic.outbox import KEPT, AuditOutbox
+from common.backoff import RETRY_LATER_SECONDS
 from common.clock import ManualClock, settle
 from controller.model.audit import AuditEntry
 from controller.model.cluster import Paused
@@ -70,7 +71,7 @@ async def test_entries_wait_for_the_topic() -> None:
     term = Term(OSError("no leader"), waiting=[1, 2])
     await term.run()
     assert (term.copied, term.outbox.backlog) == ([], 2)
-    await term.run(RETRY_SECONDS)
+    await term.run(RETRY_LATER_SECONDS)
     assert term.copied == [1, 2]
 
 

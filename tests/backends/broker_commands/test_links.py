@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.broker_commands.batch import LIMIT, Batch
-from backends.broker_commands.links import RETRY_SECONDS, BrokerLinks, PendingChanges
+from backends.broker_commands.links import BrokerLinks, PendingChanges
 from backends.broker_commands.requests import Header
 from backends.client.channel import Channel
+from common.backoff import RETRY_SOON_SECONDS
 from common.clock import ManualClock, settle
 from controller.messages.effects import (
     TOPIC_DELETED,
@@ -141,10 +142,10 @@ async def test_a_replica_that_is_dropped_and_added_again_is_stopped_before_leade
 async def test_a_request_that_fails_is_sent_again_after_a_pause(brokers: Brokers) -> None:
     brokers.down = True
     await brokers.perform(Publish(FOO))
-    await brokers.clock.advance(RETRY_SECONDS * 3)
+    await brokers.clock.advance(RETRY_SOON_SECONDS * 3)
     assert brokers.requests == []
     brokers.down = False
-    await brokers.clock.advance(RETRY_SECONDS)
+    await brokers.clock.advance(RETRY_SOON_SECONDS)
     assert kinds(brokers.requests, 1) == [LeaderAndIsrRequest, UpdateMetadataRequest]
 
 
@@ -252,7 +253,7 @@ async def test_pending_changes_for_an_unreachable_broker_are_bounded_and_end_in_
         tracemalloc.stop()
     assert after - before < 100_000  # 91,000 changes: about a byte each
     brokers.unreachable.clear()
-    await brokers.clock.advance(RETRY_SECONDS)
+    await brokers.clock.advance(RETRY_SOON_SECONDS)
     rows = [
         (row.partition_index, row.leader_epoch)
         for number, request in brokers.requests
@@ -295,7 +296,7 @@ async def test_deleted_topics_that_an_unreachable_broker_never_knew_are_forgotte
         await brokers.perform(BrokerJoined(broker))
     await create_and_delete(brokers, 500)
     brokers.unreachable.clear()
-    await brokers.clock.advance(RETRY_SECONDS)
+    await brokers.clock.advance(RETRY_SOON_SECONDS)
     await settle()
     # One batch was in flight, and a few were queued.
     assert named(brokers, broker, "short") < 20

@@ -4,14 +4,8 @@ from typing import Any
 import pytest
 
 from backends.client.channel import Channel
-from backends.embedded.controller_requests import (
-    ATTEMPTS,
-    ISR_RETRY_SECONDS,
-    LIMIT,
-    SHUTDOWN_RETRY_SECONDS,
-    IsrReporter,
-    controlled_shutdown,
-)
+from backends.embedded.controller_requests import ATTEMPTS, LIMIT, IsrReporter, controlled_shutdown
+from common.backoff import RETRY_SECONDS, RETRY_SOON_SECONDS
 from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
 from protocol.codec.wire import codec
@@ -138,7 +132,7 @@ async def test_a_request_is_repeated_until_the_controller_responds(controller: C
     assert await controller.report(2) == []
     controller.down = False
     await controller.report(3)
-    await controller.clock.advance(ISR_RETRY_SECONDS)
+    await controller.clock.advance(RETRY_SOON_SECONDS)
     assert await controller.report() == [(1, 2, 3)]
 
 
@@ -146,7 +140,7 @@ async def test_a_request_with_an_error_code_is_sent_again(controller: Controller
     controller.error = 41
     assert await controller.report(2) == [(1, 2)]
     controller.error = 0
-    await controller.clock.advance(ISR_RETRY_SECONDS)
+    await controller.clock.advance(RETRY_SOON_SECONDS)
     assert await controller.report() == [(1, 2)]
 
 
@@ -155,7 +149,7 @@ async def test_the_last_change_of_a_follower_counts(controller: Controller) -> N
     await controller.report(2)
     await controller.report(2, joins=False)
     controller.down = False
-    await controller.clock.advance(ISR_RETRY_SECONDS)
+    await controller.clock.advance(RETRY_SOON_SECONDS)
     assert await controller.report() == []
 
 
@@ -195,7 +189,7 @@ async def asked(*answers: ControlledShutdownResponse | OSError) -> tuple[list[bo
         outcomes.append(await controlled_shutdown(rig.broker, connect, clock))
 
     task = spawn(shut_down(), "shutdown")
-    await clock.advance(SHUTDOWN_RETRY_SECONDS * ATTEMPTS)
+    await clock.advance(RETRY_SECONDS * ATTEMPTS)
     await task
     assert all(request == ControlledShutdownRequest(1, 7) for request in requests)
     return outcomes, len(requests)

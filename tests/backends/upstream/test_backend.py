@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from backends.client.errors import AuthenticationError, RequestLostError, UnreachableError
-from backends.upstream.backend import RETRY_SECONDS
 from backends.upstream.own_records import FILE, import_leases
+from common.backoff import RETRY_LATER_SECONDS
 from common.clock import settle
 from common.error_codes import ErrorCode
 from controller.messages.effects import Publish
@@ -50,11 +50,11 @@ async def test_the_start_waits_for_an_upstream_that_cannot_be_reached_and_says_s
     harness.driver.start(harness.upstream)
     reach, harness.client.before = harness.client.before, failing(UnreachableError("nobody answers on b:1"))
     starting = asyncio.create_task(harness.upstream.start(said.append))
-    await harness.advance(2 * RETRY_SECONDS)
+    await harness.advance(2 * RETRY_LATER_SECONDS)
     assert harness.state.gateway.unreachable == "nobody answers on b:1"
     assert said == ["waiting for the upstream: nobody answers on b:1"]
     harness.client.before = reach
-    await harness.advance(RETRY_SECONDS)
+    await harness.advance(RETRY_LATER_SECONDS)
     await starting
     assert set(harness.state.cluster.live) == set(range(1, 7))
     await harness.stop()

@@ -10,10 +10,10 @@ from backends.upstream.throttle_configs import (
     CHECK_SECONDS,
     PATIENCE_SECONDS,
     READ_BACK_SECONDS,
-    RETRY_SECONDS,
     Progress,
     ThrottleConfigs,
 )
+from common.backoff import RETRY_RARELY_SECONDS
 from common.clock import ManualClock, settle
 from common.tasks import cancel
 from controller.execution.throttle import NO_THROTTLE, Throttle
@@ -343,7 +343,7 @@ async def test_a_failure_delays_no_step_and_is_retried(rig: Rig) -> None:
     await settle()
     await configs.settled()
     rig.upstream.dead.clear()
-    await rig.clock.advance(RETRY_SECONDS + READ_BACK_SECONDS)
+    await rig.clock.advance(RETRY_RARELY_SECONDS + READ_BACK_SECONDS)
     assert rig.state.throttle.leases == {}
     assert rig.upstream.broker(1) == {}
     await cancel(running)

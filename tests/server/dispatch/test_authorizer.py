@@ -2,7 +2,8 @@
 
 import pytest
 
-from server.dispatch.authorizer import CLUSTER, AclTable, AllowAll, Operation, authorized_operations, topic
+from server.dispatch.authorizer import CLUSTER, AllowAll, Operation, authorized_operations, topic
+from tests.server.fakes import AclTable
 
 FOO = topic("foo")
 

@@ -15,10 +15,10 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
-from server.dispatch.authorizer import CLUSTER, AclTable, Operation
+from server.dispatch.authorizer import CLUSTER, Operation
 from server.handlers import controlled_shutdown, describe_client_quotas, describe_cluster, find_coordinator
 from tests.builders import InMemoryController
-from tests.server.fakes import FakeDriver, allowing, answer, context, encodable
+from tests.server.fakes import AclTable, FakeDriver, allowing, answer, context, encodable
 
 
 async def test_live_brokers_are_described() -> None:

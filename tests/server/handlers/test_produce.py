@@ -5,9 +5,8 @@ import pytest
 from common.error_codes import ErrorCode
 from protocol.errors import DecodeError
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from server.dispatch.authorizer import AclTable
 from server.handlers.produce import NO_DATA_PATH, handle, refuse
-from tests.server.fakes import answer, context, encodable
+from tests.server.fakes import AclTable, answer, context, encodable
 
 TOPICS = [
     TopicProduceData("foo", partition_data=[PartitionProduceData(0, b"records"), PartitionProduceData(2)])

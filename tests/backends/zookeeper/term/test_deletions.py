@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.broker_commands.links import RETRY_SECONDS
 from backends.zookeeper.znodes import paths
+from common.backoff import RETRY_SOON_SECONDS
 from common.clock import settle
 from common.error_codes import ErrorCode
 from controller.messages.events import CreateTopics, NewTopic
@@ -42,7 +42,7 @@ async def recreated(harness: ZookeeperHarness) -> ErrorCode:
 async def arrive(harness: ZookeeperHarness) -> None:
     """Let all requests arrive from now on."""
     harness.network.loses = lambda _port, _message: False
-    await harness.advance(RETRY_SECONDS)
+    await harness.advance(RETRY_SOON_SECONDS)
     await settle(200)
 
 

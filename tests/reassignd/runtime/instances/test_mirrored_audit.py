@@ -9,12 +9,13 @@ import pytest
 from backends.state_topic.log import TopicReplacedError
 from backends.state_topic.state_rows import RowWriter
 from backends.state_topic.topic import StateTopicError
+from common.backoff import RETRY_RARELY_SECONDS
 from common.clock import ManualClock
 from common.off_loop import WorkerThread
 from common.tasks import cancel
 from controller.model.audit import AuditFilter
 from protocol.record_batch import Producer
-from reassignd.runtime.instances.mirrored_audit import RETRY_SECONDS, TopicAudit
+from reassignd.runtime.instances.mirrored_audit import TopicAudit
 from reassignd.runtime.storage.retention import AuditRetention
 from tests.backends.audit_topic.builders import RecordedStore, an_entry
 from tests.reassignd.transfer.builders import MemoryLog
@@ -53,7 +54,7 @@ class Instance:
     async def ids(self) -> list[int]:
         """Return the ids that the API shows, newest first, after some time."""
         for _ in range(20):
-            await self._clock.advance(RETRY_SECONDS)
+            await self._clock.advance(RETRY_RARELY_SECONDS)
             await asyncio.sleep(0.01)
         return [entry.id for entry in self.audit.store.reader.newest(AuditFilter(), 100)]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from backends.state_topic.state_rows import META_KEY, PORTS_KEY
+from common.backoff import RETRY_LATER_SECONDS
 from protocol.record_batch import BatchRecord
 from reassignd.config.sources import Assignment, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.instances.connection import RETRY_SECONDS
 from reassignd.runtime.instances.runtime import InstancesRuntime
 from reassignd.runtime.runtime import HttpContent
 from reassignd.runtime.storage.retention import AuditStore
@@ -220,7 +220,7 @@ async def test_a_standby_claims_no_term_while_a_batch_cannot_be_read(
         topic.batches.append((topic.end, bytes(61)))
         line = "the state topic cannot be read: the batch at offset 0 has 0 bytes"
         await second.until(lambda: f"cannot become active: {line}" in second.contents[-1].details())
-        await asyncio.sleep(2 * RETRY_SECONDS)
+        await asyncio.sleep(2 * RETRY_LATER_SECONDS)
         assert caplog.messages.count(f"this instance claims no term: {line}") == 1
         assert "has ended" not in caplog.text
         topic.batches = [each for each in topic.batches if len(each[1]) > 61]
