@@ -1,4 +1,4 @@
-"""Count the functions between socket and answer: `python -m tools.count_calls [--tree]`.
+"""Count the files and functions between socket and answer: `python -m tools.count_calls [--tree]`.
 
 An embedded cluster with its records in memory serves each request twice: first to compile the codecs, then
 under a profile hook. The hook counts the calls of the product's Python functions between the arrival of the
@@ -58,6 +58,11 @@ class Calls(NamedTuple):
     def functions(self) -> int:
         """Number of distinct functions."""
         return len({call.code for call in self.calls})
+
+    @property
+    def files(self) -> list[str]:
+        """The files that the calls cross, in the order of their first calls."""
+        return list(dict.fromkeys(str(Path(call.code.co_filename).relative_to(ROOT)) for call in self.calls))
 
     def tree(self) -> str:
         """Return one line per call, indented by depth. `*` marks a function that was called before."""
@@ -184,7 +189,8 @@ def main() -> int:
     parser.add_argument("--tree", action="store_true", help="print the calls of each request as a tree")
     with_trees = parser.parse_args().tree
     for request, counted in asyncio.run(measure()).items():
-        print(f"{request:22} {counted.functions:4} functions {len(counted.calls):5} calls")
+        sizes = f"{len(counted.files):4} files {counted.functions:4} functions {len(counted.calls):5} calls"
+        print(f"{request:22} {sizes}")
         if with_trees:
             print(counted.tree())
     return 0

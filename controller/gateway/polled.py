@@ -404,7 +404,7 @@ def _retry_all(d: Decision) -> Iterator[None]:
 def _retry_some(d: Decision) -> None:
     """Retry partitions that may wait for a change without an event, such as free disk space.
 
-    A partition that waits again goes to the end of `State.waiting`, so each one is retried.
+    A partition that waits again goes to the end of `Orders.waiting`, so each one is retried.
     """
     state = d.state
     unblocked = (key for key in state.orders.waiting if not state.orders.reassignments[key].blocked)

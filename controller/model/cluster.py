@@ -58,7 +58,7 @@ class ControllerEpoch(NamedTuple):
 
 
 class Broker(NamedTuple):
-    """A registered broker. Whether it is alive is not durable: see `State.live`."""
+    """A registered broker. Whether it is alive is not durable: see `ClusterState.live`."""
 
     id: int
     host: str

@@ -1,4 +1,11 @@
-"""First orders in bulk. Most rows of a large plan are first orders; in bulk they take a third of the time."""
+"""Rows of large requests in bulk, beside the table of phases: first orders, and cancels that end at once.
+
+Most rows of a large plan are first orders, and most partitions of a cancelled plan are back at once. For 100,000 rows,
+the controller takes 1.8 times as long by the table for first orders, and 3.1 times for cancels. The result is that of
+`phases.fire` for each row. Two property tests compare both, row by row:
+`test_first_orders_in_bulk_have_the_result_of_one_after_the_other` and
+`test_cancels_in_bulk_have_the_result_of_one_after_the_other`.
+"""
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
@@ -23,7 +30,7 @@ from controller.scheduling import steps
 from controller.state.state import Decision, State
 
 FirstOrders = dict[TopicPartition, Reassignment]
-"""First orders of one job for one topic. The result of `accept_all` is that of `phases.fire` for each."""
+"""First orders of one job for one topic."""
 
 new_reassignment = row_maker(Reassignment)
 
@@ -58,10 +65,13 @@ _NOT_MOVED = _End()
 
 class BulkCancels:
     """Cancels of one request that end their reassignment at once.
+    <<<<<<< HEAD
 
-    The result is that of `phases.fire` for each.
+        The result is that of `phases.fire` for each.
+    =======
+    >>>>>>> 14d72068 (Send a plain order through the table of phases)
 
-    A partition that needs a step to return, or whose cancel may be refused, is none of them.
+        A partition that needs a step to return, or whose cancel may be refused, is none of them.
     """
 
     def __init__(self, d: Decision) -> None:
@@ -95,9 +105,7 @@ class BulkCancels:
             if number >= len(partitions):
                 break  # after a start, no poll has shown the partition yet
             partition = partitions[number]
-            _, _, replicas, isr, leader, _, _, adding, removing = partition
-            _, _, original, ordered, _, _, _ = reassignment
-            shape = number in moving, replicas, isr, leader, adding, removing, original, ordered
+            shape = _shape(number in moving, partition, reassignment)
             # Neighbours often have equal lists. To compare the same objects takes less than a lookup.
             if shape != last:
                 last, end = shape, self._end(shape, partition, reassignment)
@@ -108,25 +116,23 @@ class BulkCancels:
 
     def carry_out(self, topic: str) -> None:
         """Carry out the cancels that were taken, all of this topic."""
-        d, new = self._d, tuple.__new__
+        d = self._d
         changes, effects = d.changes, d.effects
         settled: list[Partition] = []
         ended: defaultdict[int, dict[TopicPartition, Finished]] = defaultdict(dict)
-        for key, partition, reassignment, (undoes, replicas, isr, leader, gone, lead) in self.rows:
-            _, number, _, _, _, leader_epoch, partition_epoch, _, _ = partition
-            if undoes:
-                epoch = leader_epoch + lead
-                values = (topic, number, replicas, isr, leader, epoch, partition_epoch + lead, (), ())
-                final = new(Partition, values)
+        for key, partition, reassignment, end in self.rows:
+            if end.undoes:
+                final = _settled(partition, end)
                 settled.append(final)
                 changes.append(final)
-                effects.append(new(Publish, (final, (), (), lead)))
-                if gone:
-                    effects.append(new(DropReplica, (topic, number, gone, epoch)))
-            changes.append(new(Deleted, (Reassignment, key)))
-            _, _, back, _, job, _, _ = reassignment
+                effects.append(Publish(final, lead=end.lead))
+                if end.gone:
+                    effects.append(DropReplica(topic, key.partition, end.gone, final.leader_epoch))
+            changes.append(Deleted(Reassignment, key))
+            job, back = reassignment.job, reassignment.original
             if job:
-                ended[job][key] = row = new(Finished, (job, topic, number, back, back, _ROLLED_BACK, 0))
+                row = Finished(job, topic, key.partition, back, back, _ROLLED_BACK)
+                ended[job][key] = row
                 changes.append(row)
         d.cancelled += len(self.rows)
         d.state.put_settled(topic, settled)
@@ -139,6 +145,33 @@ class BulkCancels:
         if shape not in self._ends:
             self._ends[shape] = _end_of(self._d.state, partition, reassignment)
         return self._ends[shape]
+
+
+def _shape(moving: bool, partition: Partition, reassignment: Reassignment) -> Hashable:
+    """Return all on which it depends how a cancel ends."""
+    return (
+        moving,
+        partition.replicas,
+        partition.isr,
+        partition.leader,
+        partition.adding,
+        partition.removing,
+        reassignment.original,
+        reassignment.target,
+    )
+
+
+def _settled(partition: Partition, end: _End) -> Partition:
+    """Return the partition after the end of its step."""
+    return Partition(
+        partition.topic,
+        partition.partition,
+        end.replicas,
+        end.isr,
+        end.leader,
+        partition.leader_epoch + end.lead,
+        partition.partition_epoch + end.lead,
+    )
 
 
 def _end_of(state: State, partition: Partition, reassignment: Reassignment) -> _End | None:

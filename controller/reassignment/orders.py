@@ -8,7 +8,7 @@ with one way back.
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence, Set
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 
 from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments
@@ -97,6 +97,9 @@ class RepeatedRows:
 ROWS_PER_SLICE = 500
 """Other tasks run between two slices, which take a few milliseconds each."""
 
+MANY_ROWS = 100
+"""From this number of rows on, a request uses the bulk paths. Below, they save less than a millisecond."""
+
 WHOLE_TOPIC = -1
 """Partition of the one row for a topic whose reassignments cannot be cancelled."""
 
@@ -111,7 +114,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         return
     repeated = yield from find_repeated(topics)
     job = open_job(d, JobKind.PLAN, event)
-    cancels = BulkCancels(d)
+    request = _Request(d, event, repeated, job)
     answers, room = [], ROWS_PER_SLICE
     whole: set[str] = set()
     for topic, requested in topics:
@@ -119,9 +122,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         answers.append(TopicOutcomes(topic, outcomes))
         rows = _moving_rows(d, topic, whole) if requested is None else iter(requested)
         while taken := list(islice(rows, room)):
-            _alter(
-                d, topic, [row for row in taken if row is not None], outcomes, repeated, cancels, job, event
-            )
+            request.carry_out(topic, [row for row in taken if row is not None], outcomes)
             room = room - len(taken) or ROWS_PER_SLICE
             if room == ROWS_PER_SLICE:
                 yield
@@ -133,7 +134,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             yield
     if repeated:
         yield from repeated.carry_out(
-            lambda key, row: _fire(d, d.state.cluster.partitions[key.topic][key.partition], row.replicas, job)
+            lambda key, row: request.fire(d.state.cluster.partitions[key.topic][key.partition], row.replicas)
         )
     outcome = DONE if topics else _EMPTY if event.topics is not None else NOTHING_TO_CANCEL
     d.answer(event, AlterReply(outcome, answers, seal_job(d, job)))
@@ -181,46 +182,78 @@ def check_row(
     return outcome, partition if outcome is DONE else None
 
 
-def _alter(
-    d: Decision,
-    topic: str,
-    rows: Sequence[AlterRow],
-    outcomes: Outcomes,
-    repeated: RepeatedRows | None,
-    cancels: BulkCancels,
-    job: int,
-    event: AlterReassignments,
-) -> None:
-    state = d.state
-    reassignments = state.orders.reassignments
-    topic_id = state.topic_id(topic)
-    first: FirstOrders = {}
-    taken = cancels.take(topic, rows) if rows and rows[0].replicas is None and not repeated else 0
-    outcomes += [(row.partition, DONE) for row in rows[:taken]]
-    for row in rows[taken:]:
-        number, target = row
-        outcome, partition = check_row(state, topic, row, event.allow_replication_factor_change)
-        later = repeated and partition and repeated.defer(topic, row, outcomes, len(outcomes))
-        if partition is not None and not later:
-            key = partition.key
-            known = reassignments.get(key)
-            if known is None:
-                idle = phase_of(state, key) is Phase.IDLE and key not in first and key not in state.in_flight
-                if target is None or not idle:
-                    accept_all(d, topic, job, first)
-                    outcome = _fire(d, partition, target, job)
-                elif target != partition.replicas:
-                    first[key] = new_reassignment((*key, partition.replicas, target, job, "", topic_id))
-            elif not (cancels.take(topic, (row,)) if target is None else _is_same(state, known, target)):
-                accept_all(d, topic, job, first)
-                if cancels.rows:
-                    cancels.carry_out(topic)
-                outcome = _fire(d, partition, target, job)
-        outcomes.append((number, outcome))
-    accept_all(d, topic, job, first)
-    if cancels.rows:
-        cancels.carry_out(topic)
-    d.rows += len(rows)
+class _Request:
+    """Carries out the rows of one AlterPartitionReassignments request.
+
+    Each row goes through the table of phases. Of a large request, the rows whose outcome needs no look at the table are
+    carried out in bulk (`controller.reassignment.bulk`).
+    """
+
+    def __init__(
+        self, d: Decision, event: AlterReassignments, repeated: RepeatedRows | None, job: int
+    ) -> None:
+        self._d, self._event, self._repeated, self._job = d, event, repeated, job
+        self._in_bulk = _is_large(d.state, event.topics)
+        self._first: FirstOrders = {}
+        self._cancels = BulkCancels(d)
+
+    def carry_out(self, topic: str, rows: Sequence[AlterRow], outcomes: Outcomes) -> None:
+        """Carry out these rows of the topic, and append their outcomes."""
+        d, factor_may_change = self._d, self._event.allow_replication_factor_change
+        taken = 0
+        if self._in_bulk and not self._repeated and rows and rows[0].replicas is None:
+            taken = self._cancels.take(topic, rows)
+            outcomes += [(row.partition, DONE) for row in rows[:taken]]
+        for row in rows[taken:]:
+            outcome, partition = check_row(d.state, topic, row, factor_may_change)
+            later = self._repeated and partition and self._repeated.defer(topic, row, outcomes, len(outcomes))
+            if partition is not None and not later and not (self._in_bulk and self._takes(partition, row)):
+                self._flush(topic)
+                outcome = self.fire(partition, row.replicas)
+            outcomes.append((row.partition, outcome))
+        self._flush(topic)
+        d.rows += len(rows)
+
+    def fire(self, partition: Partition, target: Replicas | None) -> Outcome:
+        """Order the target, or cancel the reassignment."""
+        if target is not None:
+            return fire(self._d, partition, Trigger.ORDER, Order(target, self._job))
+        outcome = fire(self._d, partition, Trigger.CANCEL)
+        self._d.cancelled += outcome.ok
+        return outcome
+
+    def _takes(self, partition: Partition, row: AlterRow) -> bool:
+        """Return whether the row is carried out in bulk, or changes nothing. What was taken keeps its order."""
+        state, key, target = self._d.state, partition.key, row.replicas
+        known = state.orders.reassignments.get(key)
+        if known is not None:
+            if target is not None:
+                return _is_same(state, known, target)
+            accept_all(self._d, key.topic, self._job, self._first)
+            return self._cancels.take(key.topic, (row,)) == 1
+        if target is None or key in self._first or key in state.in_flight:
+            return False
+        if phase_of(state, key) is not Phase.IDLE:
+            return False
+        if target != partition.replicas:
+            if self._cancels.rows:
+                self._cancels.carry_out(key.topic)
+            order = (*key, partition.replicas, target, self._job, "", state.topic_id(key.topic))
+            self._first[key] = new_reassignment(order)
+        return True
+
+    def _flush(self, topic: str) -> None:
+        """Carry out what `_takes` has taken, all of this topic."""
+        accept_all(self._d, topic, self._job, self._first)
+        if self._cancels.rows:
+            self._cancels.carry_out(topic)
+
+
+def _is_large(state: State, topics: Sequence[AlterTopic] | None) -> bool:
+    """Return whether a request is worth the bulk paths. A cancel of everything may be."""
+    partitions = state.cluster.partitions
+    sizes = (len(partitions.get(topic, ()) if rows is None else rows) for topic, rows in topics or ())
+    return topics is None or any(size >= MANY_ROWS for size in accumulate(sizes))
 
 
 def _nothing_in(state: State, topic: str) -> Outcome:
@@ -231,14 +264,6 @@ def _nothing_in(state: State, topic: str) -> Outcome:
 def _is_same(state: State, known: Reassignment, target: Replicas) -> bool:
     """Return whether an order of the target changes nothing: the partition has that target already."""
     return known.target == target and not known.blocked and not state.orders.pending
-
-
-def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
-    if target is None:
-        outcome = fire(d, partition, Trigger.CANCEL)
-        d.cancelled += outcome.ok
-        return outcome
-    return fire(d, partition, Trigger.ORDER, Order(target, job))
 
 
 @lru_cache(maxsize=16)

@@ -5,14 +5,25 @@ reassigned" from the adding and removing replicas in the same way):
 
 * IDLE: the partition has no reassignment.
 * QUEUED: it has one, no step is in flight, and the next step waits for capacity.
-* WAITING: as QUEUED, but the next step cannot start; `State.waiting` has the reason.
+* WAITING: as QUEUED, but the next step cannot start; `Orders.waiting` has the reason.
 * MOVING: a step is in flight.
 * EXTERNAL: reassignd has no reassignment of the partition, but another client moves it in the upstream, or a
   queued target still waits after that move has ended.
 
 `TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in
 the table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. `tools.draw_states` draws the diagram in
-docs/ from it.
+docs/ from it. Everything that happens to a partition comes in by `fire`.
+
+NOT IN THE TABLE, and why:
+
+* Rows of requests of `orders.MANY_ROWS` rows and more, as far as they are first orders or cancels that end at once:
+  they would take twice to four times as long. `controller.reassignment.bulk` has the result of `fire` for each.
+* What an action leads to in the same decision. A step that is complete at once is followed by `after_step`, a rollback
+  is a new target, the end of a reassignment starts what is queued behind it: actions call each other.
+* Ends that nobody orders: a deleted topic ends its reassignments (`reassignments.end_reassignment`), and a gateway settles
+  a partition that others have moved to its target (`reassignments.after_step`). Both hold in every phase with a
+  reassignment.
+* A queued plan behind a move: `Pending` is a record of its own, and starts by `reassignments.follow`.
 """
 
 from collections.abc import Callable
@@ -101,7 +112,7 @@ def phase_of(state: State, key: TopicPartition) -> Phase:
 
 
 def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO_ORDER) -> Outcome:
-    """Run the table's action for the trigger. Nothing else calls the actions."""
+    """Run the table's action for the trigger."""
     key = partition.key
     transition = TABLE.get((phase_of(d.state, key), trigger))
     if transition is None:

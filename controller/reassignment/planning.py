@@ -59,7 +59,7 @@ def charge(state: State, partition: Partition, reassignment: Reassignment) -> No
 
 
 def charge_external(state: State, partition: Partition) -> None:
-    """Record a move by another client in `State.external`, and count it against the limits."""
+    """Record a move by another client in `GatewayState.external`, and count it against the limits."""
     state.gateway.add_external(partition.key)
     state.backlog.charge(partition.key, _step_cost(state, partition, partition.next, None))
 

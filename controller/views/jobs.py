@@ -300,7 +300,7 @@ class Totals(NamedTuple):
     """Partitions of queued plans that wait for a move of another client, or for a rollback, which is in
     `ongoing`."""
     others: int = 0
-    """Partitions in `State.external`, including steps of reassignd that a stop left in flight. Not in
+    """Partitions in `GatewayState.external`, including steps of reassignd that a stop left in flight. Not in
     `ongoing`."""
 
 

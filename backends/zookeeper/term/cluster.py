@@ -258,7 +258,7 @@ class ZookeeperCluster:
 
 
 class TopicDeletions:
-    """The deletions of one term. The controller keeps the replicas that are left (`State.dropping`)."""
+    """The deletions of one term. The controller keeps what is left (`ClusterState.dropping`)."""
 
     def __init__(self, state: State, submit: SubmitEvent) -> None:
         self._state, self._submit = state, submit

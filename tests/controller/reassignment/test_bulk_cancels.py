@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from unittest.mock import patch
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Deleted, Ending, Finished, Partition, Reassignment
+from controller.reassignment import orders
 from controller.reassignment.bulk import BulkCancels
 from controller.state.state import Decision
 from tests.builders import InMemoryController, contents, key, partition, records
@@ -16,6 +18,13 @@ targets = st.none() | st.lists(st.integers(1, 6), min_size=1, max_size=3, unique
 rows = st.lists(st.builds(AlterRow, st.integers(0, len(ORIGINALS)), targets), max_size=8)
 isrs = st.lists(st.tuples(st.integers(0, 2), st.lists(st.integers(1, 6), min_size=1, unique=True)))
 Round = tuple[list[AlterRow], list[tuple[int, list[int]]], int | None]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def requests_of_any_size() -> Iterator[None]:
+    """Small requests use the bulk paths too."""
+    with patch.object(orders, "MANY_ROWS", 0):
+        yield
 
 
 def controller() -> InMemoryController:

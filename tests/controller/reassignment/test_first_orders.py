@@ -1,11 +1,14 @@
+from collections.abc import Iterator
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
+from controller.reassignment import orders
 from controller.reassignment.bulk import accept_all
 from controller.reassignment.phases import Phase
 from controller.state.state import Decision
@@ -14,6 +17,13 @@ from tests.builders import InMemoryController, key, partition
 ORIGINALS = [(1, 2), (2, 3), (3, 1)]
 targets = st.none() | st.lists(st.integers(1, 6), min_size=1, max_size=3, unique=True).map(tuple)
 rows = st.lists(st.builds(AlterRow, st.integers(0, len(ORIGINALS)), targets), max_size=8)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def requests_of_any_size() -> Iterator[None]:
+    """Small requests use the bulk paths too."""
+    with patch.object(orders, "MANY_ROWS", 0):
+        yield
 
 
 def controller() -> InMemoryController:
@@ -51,9 +61,9 @@ def test_only_orders_of_idle_partitions_are_accepted_in_bulk() -> None:
 def test_orders_that_are_accepted_are_recorded_enqueued_and_removed() -> None:
     d = Decision(controller().state)
     order = Reassignment("foo", 1, ORIGINALS[1], (5, 6), 7)
-    orders = {order.key: order}
-    accept_all(d, "foo", 7, orders)
-    assert (d.changes, list(d.state.backlog.to_plan), orders) == ([order], [order.key], {})
+    first = {order.key: order}
+    accept_all(d, "foo", 7, first)
+    assert (d.changes, list(d.state.backlog.to_plan), first) == ([order], [order.key], {})
 
 
 def test_an_order_for_the_current_list_changes_nothing() -> None:
