@@ -2,8 +2,8 @@
 
 The deletion of a topic is postponed while partitions of it move, and, if a broker that is down would keep its
 replicas, until all its brokers are alive. In such a cluster the topic stays, marked as deleted, until all its
-brokers have confirmed that their replicas are gone (`ClusterState.dropping`). A broker that leaves before it has
-confirmed is asked again when it is back. A new controller asks all of them again.
+brokers have confirmed that their replicas are gone (`ClusterState.dropping`). A broker that leaves before it
+has confirmed is asked again when it is back. A new controller asks all of them again.
 """
 
 from collections.abc import Iterator

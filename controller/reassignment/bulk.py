@@ -1,8 +1,8 @@
 """Rows of large requests in bulk, beside the table of phases: first orders, and cancels that end at once.
 
-Most rows of a large plan are first orders, and most partitions of a cancelled plan are back at once. For 100,000 rows,
-the controller takes 1.8 times as long by the table for first orders, and 3.1 times for cancels. The result is that of
-`phases.fire` for each row. Two property tests compare both, row by row:
+Most rows of a large plan are first orders, and most partitions of a cancelled plan are back at once. For 100,000
+rows, the controller takes 1.8 times as long by the table for first orders, and 3.1 times for cancels. The result is
+that of `phases.fire` for each row. Two property tests compare both, row by row:
 `test_first_orders_in_bulk_have_the_result_of_one_after_the_other` and
 `test_cancels_in_bulk_have_the_result_of_one_after_the_other`.
 """
@@ -65,13 +65,8 @@ _NOT_MOVED = _End()
 
 class BulkCancels:
     """Cancels of one request that end their reassignment at once.
-    <<<<<<< HEAD
 
-        The result is that of `phases.fire` for each.
-    =======
-    >>>>>>> 14d72068 (Send a plain order through the table of phases)
-
-        A partition that needs a step to return, or whose cancel may be refused, is none of them.
+    A partition that needs a step to return, or whose cancel may be refused, is none of them.
     """
 
     def __init__(self, d: Decision) -> None:

@@ -185,7 +185,7 @@ def check_row(
 class _Request:
     """Carries out the rows of one AlterPartitionReassignments request.
 
-    Each row goes through the table of phases. Of a large request, the rows whose outcome needs no look at the table are
+    Each row goes through the table of phases. Of a large request, first orders, and cancels that end at once, are
     carried out in bulk (`controller.reassignment.bulk`).
     """
 
@@ -223,7 +223,7 @@ class _Request:
         return outcome
 
     def _takes(self, partition: Partition, row: AlterRow) -> bool:
-        """Return whether the row is carried out in bulk, or changes nothing. What was taken keeps its order."""
+        """Return whether the row is carried out in bulk, or changes nothing. Rows keep their order."""
         state, key, target = self._d.state, partition.key, row.replicas
         known = state.orders.reassignments.get(key)
         if known is not None:
