@@ -83,6 +83,13 @@ def all_words() -> frozenset[str]:
 
 
 @cache
+def named_tests() -> frozenset[str]:
+    """The names of all tests."""
+    texts = (path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    return frozenset(name for text in texts for name in re.findall(r"def (test_\w+)", text))
+
+
+@cache
 def files() -> frozenset[str]:
     """The names of all files, but those in hidden folders and in folders that are made."""
     folders = [
@@ -98,6 +105,8 @@ def exists(name: str, path: Path) -> bool:
         return True
     if FILE.fullmatch(name):
         return any((each / name).exists() for each in (ROOT, path.parent)) or name in files()
+    if name.startswith("test_"):
+        return name in named_tests()
     if not DOTTED.fullmatch(name):
         return name in all_words()
     first, *rest = name.split(".")

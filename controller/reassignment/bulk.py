@@ -1,8 +1,8 @@
 """Rows of large requests in bulk, beside the table of phases: first orders, and cancels that end at once.
 
-Most rows of a large plan are first orders, and most partitions of a cancelled plan are back at once. For 100,000
-rows, the controller takes 1.8 times as long by the table for first orders, and 3.1 times for cancels. The result is
-that of `phases.fire` for each row. Two property tests compare both, row by row:
+Most rows of a large plan are first orders, and most partitions of a cancelled plan are back at once. For
+100,000 rows, the controller takes 1.8 times as long by the table for first orders, and 3.1 times for cancels.
+The result is that of `phases.fire` for each row. Two property tests compare both, row by row:
 `test_first_orders_in_bulk_have_the_result_of_one_after_the_other` and
 `test_cancels_in_bulk_have_the_result_of_one_after_the_other`.
 """

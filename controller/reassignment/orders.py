@@ -185,8 +185,8 @@ def check_row(
 class _Request:
     """Carries out the rows of one AlterPartitionReassignments request.
 
-    Each row goes through the table of phases. Of a large request, first orders, and cancels that end at once, are
-    carried out in bulk (`controller.reassignment.bulk`).
+    Each row goes through the table of phases. Of a large request, first orders, and cancels that end at once,
+    are carried out in bulk (`controller.reassignment.bulk`).
     """
 
     def __init__(

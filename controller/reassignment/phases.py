@@ -17,10 +17,11 @@ docs/ from it. Everything that happens to a partition comes in by `fire`.
 NOT IN THE TABLE, and why:
 
 * Rows of requests of `orders.MANY_ROWS` rows and more, as far as they are first orders or cancels that end at
-  once: by the table they would take about twice or three times as long. `controller.reassignment.bulk` has the
-  result of `fire` for each.
+  once: by the table they would take about twice or three times as long. `controller.reassignment.bulk` has
+  the result of `fire` for each.
 * What an action leads to in the same decision. A step that is complete at once is followed by `after_step`, a
-  rollback is a new target, the end of a reassignment starts what is queued behind it: actions call each other.
+  rollback is a new target, the end of a reassignment starts what is queued behind it: actions call each
+  other.
 * Ends that nobody orders: a deleted topic ends its reassignments (`reassignments.end_reassignment`), and a
   gateway settles a partition that others have moved to its target (`reassignments.after_step`). Both hold in
   every phase with a reassignment.

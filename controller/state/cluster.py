@@ -228,7 +228,7 @@ class ClusterState:
         return self.deletable.popleft()
 
     def begin_dropping(self, topic: str, replicas: set[tuple[int, int]]) -> None:
-        """These replicas of the topic, by partition and broker, must be gone before its records are deleted."""
+        """These replicas, by partition and broker, must be gone before the topic's records are deleted."""
         self.dropping[topic] = replicas
 
     def dropped(self, key: TopicPartition, broker: int) -> bool:

@@ -1,4 +1,4 @@
-"""The settings in force: config values of topics and brokers (KIP-226), and the schedule that one of them has.
+"""The settings in force: configs of topics and brokers (KIP-226), and the schedule that one of them has.
 
 Keys: `controller.cluster.config_keys`.
 """

@@ -25,11 +25,15 @@ __all__ = [
 
 ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN = "unknown"
-"""Stands for the principal if another broker authenticated it and its name is unknown. No principal begins so."""
+"""Stands for the principal if another broker authenticated it and its name is unknown. No principal begins
+so."""
 
 
 def unknown_principal(mechanism: str, peer: str) -> str:
-    """Return what is recorded of a client whose name is unknown: the SASL mechanism, and `peer` without its port."""
+    """Return what is recorded of a client whose name is unknown.
+
+    The SASL mechanism, and `peer` without its port.
+    """
     return f"{UNKNOWN} ({mechanism or 'no mechanism'} from {peer.rpartition(':')[0]})"
 
 

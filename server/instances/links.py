@@ -109,7 +109,10 @@ class InstanceLinks:
 
 
 class InstanceLink:
-    """One connection to a peer. `on_end` gets the reason why it has ended, or "" if this side has closed it."""
+    """One connection to a peer.
+
+    `on_end` gets the reason why it has ended, or "" if this side has closed it.
+    """
 
     def __init__(
         self,
@@ -142,7 +145,10 @@ class InstanceLink:
                     self._end("")
 
     async def _send(self, request: ForwardedRequest) -> None:
-        """Send all of the request, even if it is cancelled meanwhile: the peer would hold its part for ever."""
+        """Send all of the request, even if it is cancelled meanwhile.
+
+        The peer would hold its part for ever.
+        """
         message = Message(Kind.REQUEST, request.id, encode_forwarded(request.frame, request.caller))
         sending = asyncio.create_task(self._stream.send(message), name="request to a peer")
         try:

@@ -34,7 +34,10 @@ def controller() -> InMemoryController:
 
 
 def play(subject: InMemoryController, rounds: list[Round]) -> list[object]:
-    """Carry out the requests of each round, its ISR changes and the failure of a broker; return the replies."""
+    """Carry out the requests of each round, its ISR changes and the failure of a broker.
+
+    Return the replies.
+    """
     replies: list[object] = []
     for request, isr_changes, lost in rounds:
         replies.append(subject.do(AlterReassignments([AlterTopic("foo", request)])).reply)
