@@ -103,7 +103,6 @@ ALL = [
             ALL_EXAMPLES,
         )
         for name, paths in FOLDERS.items()
-        if name != "core"
     ),
     *_unit("--cov --cov-report= --cov-fail-under=0", ALL_EXAMPLES),
     Part("coverage", COVERAGE, tuple(f"unit-{name}" for name in FOLDERS)),
