@@ -280,7 +280,7 @@ async def test_an_order_is_submitted_in_several_events(monkeypatch: pytest.Monke
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_a_running_server_starts_the_steps_of_a_real_spark(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,7 +291,7 @@ def test_a_running_server_starts_the_steps_of_a_real_spark(
     )
     try:
         shell = Shell(server, tmp_path, capsys)
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 500
         while "Spark     ready for jobs of 200 partitions or more" not in shell.ok("status"):
             assert time.monotonic() < deadline, server.log
             time.sleep(0.5)
