@@ -20,6 +20,8 @@ from tools.kafka_cluster import KafkaCluster
 
 LIMIT = "reassignment.max.concurrent.partition.movements"
 DEFAULT = ("--entity-type", "brokers", "--entity-default")
+SESSION_MS = "30000"
+"""The roles stay as they are on a busy machine, too."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,10 @@ def instances(
 ) -> Iterator[tuple[Instance, Instance]]:
     """The active instance and a standby."""
     topic, folder = new_topic(), tmp_path_factory.mktemp("instances")
-    active, standby = Instance(kafka, folder, "first", topic), Instance(kafka, folder, "second", topic)
+    active, standby = (
+        Instance(kafka, folder, name, topic, gateway_session_timeout_ms=SESSION_MS)
+        for name in ("first", "second")
+    )
     active.start()
     standby.start()
     yield active, standby
