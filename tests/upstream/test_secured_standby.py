@@ -27,6 +27,7 @@ def pair(secured: KafkaCluster, tmp_path: Path) -> Iterator[tuple[Instance, Inst
         "upstream_command_config": str(secured.client_config("SASL_PLAINTEXT", "admin")),
         "state_topic_replication_factor": "2",
         "gateway_peer_tls_certificate_file": str(tmp_path / "peers.pem"),
+        "gateway_session_timeout_ms": "30000",  # the roles stay as they are on a busy machine, too
     }
     topic, upstream = new_topic(), secured.addresses("SASL_PLAINTEXT")
     first, second = (
