@@ -29,7 +29,7 @@ def pace_measured(d: Decision, event: PaceMeasured) -> None:
     state.pace.pacer.tick(event, state.pace.settings, loads(state), shrunk_brokers(state))
     rows = state.pace.pacer.brokers.values()
     windows = {row.broker: UNLIMITED if row.window is None else row.window for row in rows}
-    state.backlog.pace(Windows(windows, FIRST_WINDOW, state.pace.pacer.together))
+    state.backlog.pace(Windows(windows, FIRST_WINDOW, state.pace.pacer.cluster_window))
     state.pace.sample(d.now_ms)
     state.throttle.set_paced({row.broker: row.rate for row in rows if row.rate is not None})
 

@@ -189,9 +189,10 @@ MOST_DEBT = 2.0
 
 
 class Turns:
-    """The turns of one broker.
+    """The turns of one broker: for an effort below 1, in which seconds a replica may start.
 
-    It has saved the seconds in which it might have moved a replica, at most its effort.
+    Replicas that arrive within seconds have been copied before a throttle acts. With turns there are pauses
+    between them. A broker has saved the seconds in which it might have moved a replica, at most its effort.
     """
 
     def __init__(self) -> None:

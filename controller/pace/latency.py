@@ -229,7 +229,7 @@ def _forget_recent(windows: Collection[LatencyWindow]) -> None:
         window.forget_recent()
 
 
-Taking = tuple[int, Sequence[int]]
+ProbeKey = tuple[int, Sequence[int]]
 """The leader of a probe, and its followers."""
 
 
@@ -242,8 +242,12 @@ class Ratio(NamedTuple):
     """For how long the latency was measured."""
 
 
-def broker_ratios(ratios: Mapping[Taking, Ratio]) -> dict[int, Ratio]:
-    """Return the latency of each broker as a multiple of its target, from those of the probes."""
+def broker_ratios(ratios: Mapping[ProbeKey, Ratio]) -> dict[int, Ratio]:
+    """Return the latency of each broker as a multiple of its target, from those of the probes.
+
+    A produce with acks=all waits for the leader and for the followers. A broker is slow if all probes are
+    slow in which it takes part. A slow probe whose brokers all have a fast one is the leader's.
+    """
     found: dict[int, Ratio] = {}
     for (leader, followers), ratio in ratios.items():
         for broker in (leader, *followers):

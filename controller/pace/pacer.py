@@ -2,6 +2,20 @@
 
 It learns the latency without a move (the *idle level*) while nothing moves, and during a move in comparisons.
 It has no clock: times are those of the readings.
+
+The control law, once a second for each broker. With `ratio` = latency / target and `i` = idle level / target,
+a queue whose latency is `idle / (1 - used)` has
+
+    used   = 1 - i / ratio                     the share of the free capacity that the move takes
+    aim    = 0.75 * (1 - i)                    the share that it should take
+    factor = min(aim / used, 1.5)              `effort.permitted`
+
+    ratio > 1:       effort := min(effort, replicas in flight) * between(0.3, factor, 0.6)
+    factor >= 1.25:  effort := effort * factor, up to 0.8 of where the broker was slow last; beyond in probes
+    else:            effort stays
+
+The window of the broker is the effort; below 1 its replicas move in turns. Its throttle is `unit *
+effort` while more replicas than the effort last for a second (`rates`).
 """
 
 from collections.abc import Mapping, Set
@@ -14,8 +28,8 @@ from controller.pace.latency import (
     Comparisons,
     LatencyWindow,
     Levels,
+    ProbeKey,
     Ratio,
-    Taking,
     broker_ratios,
 )
 from controller.pace.rates import Rate
@@ -24,7 +38,7 @@ from controller.scheduling.steps import UNLIMITED
 
 BLIND_WINDOW = 2
 """Replicas to and from each broker while no latency is measured."""
-STUCK_SECONDS = 10.0
+FLOOR_SECONDS = 10.0
 """Slow at the floor for so long: the move is not what makes the broker slow."""
 QUIET_SECONDS = 3.0
 """Latencies are idle ones when nothing has moved for this time."""
@@ -63,8 +77,8 @@ class _Chosen(NamedTuple):
     reason: str
 
 
-class _Told(NamedTuple):
-    """What `news` has told."""
+class _Reported(NamedTuple):
+    """What `log_lines` has reported last."""
 
     stopped: frozenset[int] = frozenset()
     problem: str = ""
@@ -78,14 +92,14 @@ class Pacer:
 
     def __init__(self) -> None:
         self.brokers: dict[int, BrokerPace] = {}
-        self.together = 1
+        self.cluster_window = 1
         """How many partitions may move in the cluster."""
         self.problem = ""
         """Why the target cannot be kept, or what is not measured, in one line."""
         self._unmeasured = False
         """Whether the problem is one of the measurement."""
         self.source = Source.NONE
-        self._windows: dict[Taking, LatencyWindow] = {}
+        self._windows: dict[ProbeKey, LatencyWindow] = {}
         self._windows_of: dict[int, list[tuple[int, LatencyWindow]]] = {}
         """By broker, those of the probes in which it takes part, each with its leader."""
         self._efforts: dict[int, Effort] = {}
@@ -95,11 +109,11 @@ class Pacer:
         """At the last reading."""
         self._comparisons = Comparisons()
         self._shrunk: Set[int] = frozenset()
-        self._stuck_since: dict[int, float] = {}
+        self._slow_at_floor_since: dict[int, float] = {}
         self._at = self._moved_at = self._stepped_at = self._throttled_at = float("-inf")
         """Of the last reading; when something moved last, or may have moved unseen; when it was seen to move;
         and when a broker was throttled last."""
-        self._told = _Told()
+        self._reported = _Reported()
 
     @property
     def comparing(self) -> bool:
@@ -124,7 +138,7 @@ class Pacer:
         if moving:
             self._moved_at = self._stepped_at = now
         elif now - self._moved_at > ENDED_SECONDS:
-            self._begin_anew()
+            self._reset()
         self._add(reading, idle=now - self._moved_at > QUIET_SECONDS)
         silent = {probe.leader for probe in reading.probes if probe.timeouts}
         hard = (shrunk - self._shrunk) | silent
@@ -147,12 +161,12 @@ class Pacer:
                 chosen = self._choose(broker, settings, load, ratios.get(broker), broker in hard)
             row = self._row(broker, reading, settings, load, chosen, median_idle)
             self.brokers[broker] = self._with_latency(row, before.get(broker))
-        self.together = self._most_together(loads)
+        self.cluster_window = self._most_in_cluster(loads)
         self._loads = loads
         self._unmeasured = bool(reading.problem)
         self.problem = reading.problem or self._unreached(settings)
 
-    def news(self) -> list[str]:
+    def log_lines(self) -> list[str]:
         """Return what is worth a line in the log since the last call.
 
         Problems, comparisons, and stops of brokers.
@@ -164,18 +178,18 @@ class Pacer:
         }
         lines = [
             f"broker {broker} moves as little as possible: {self.brokers[broker].reason}"
-            for broker in sorted(stopped - self._told.stopped)
+            for broker in sorted(stopped - self._reported.stopped)
         ]
-        if self.problem != self._told.problem:
-            lines.append(self.problem or self._mended())
-        if self.comparing and not self._told.comparing:
+        if self.problem != self._reported.problem:
+            lines.append(self.problem or self._recovery())
+        if self.comparing and not self._reported.comparing:
             lines.append("little moves for some seconds, to measure the latency without the move")
-        self._told = _Told(frozenset(stopped), self.problem, self._unmeasured, self.comparing)
+        self._reported = _Reported(frozenset(stopped), self.problem, self._unmeasured, self.comparing)
         return lines
 
-    def _mended(self) -> str:
-        """Return that the problem of the last `news` has ended."""
-        if self._told.unmeasured:
+    def _recovery(self) -> str:
+        """Return that the problem of the last `log_lines` has ended."""
+        if self._reported.unmeasured:
             return f"the latency is measured again: pace follows {self.source}"
         return "the target can be kept again"
 
@@ -189,16 +203,16 @@ class Pacer:
         if not 0 <= reading.at - self._at <= JUMP_SECONDS:
             for window in self._windows.values():
                 window.forget_recent()
-            self._begin_anew()
+            self._reset()
             self._moved_at = reading.at
         self._at = reading.at
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         """Begin the next moves with small efforts, and without a throttle."""
         self._efforts.clear()
         self._rates.clear()
         self._turns.clear()
-        self._stuck_since.clear()
+        self._slow_at_floor_since.clear()
         self._comparisons = Comparisons()
 
     def _add(self, reading: PaceMeasured, *, idle: bool) -> None:
@@ -267,7 +281,11 @@ class Pacer:
         if self.source is Source.NONE:
             return _Chosen(BLIND_WINDOW, BLIND_WINDOW, Activity.HOLDING, "no latency is measured")
         reason = self._follow(broker, effort, ratio, load)
-        window = 0 if settings.holds and self._is_stuck(broker) else self._window(broker, effort.level, load)
+        window = (
+            0
+            if settings.holds and self._is_slow_at_floor(broker)
+            else self._window(broker, effort.level, load)
+        )
         return _Chosen(effort.level, window, effort.activity, reason)
 
     def _window(self, broker: int, effort: float, load: Load) -> int:
@@ -301,9 +319,9 @@ class Pacer:
         ):
             self._forget_of(broker)
         if ratio <= 1 or effort.level > FLOOR:
-            self._stuck_since.pop(broker, None)
+            self._slow_at_floor_since.pop(broker, None)
         elif moved:
-            self._stuck_since.setdefault(broker, self._at)
+            self._slow_at_floor_since.setdefault(broker, self._at)
         if ratio > 1:
             return f"the latency is {ratio:.1f} times the target"
         if not limited:
@@ -314,7 +332,7 @@ class Pacer:
         """Return how many replicas have moved there since the last reading."""
         return load.moved(self._loads.get(broker, load))
 
-    def _most_together(self, loads: Mapping[int, Load]) -> int:
+    def _most_in_cluster(self, loads: Mapping[int, Load]) -> int:
         """Return how many partitions may move: as many as the sum of the efforts, beside those that last.
 
         Brokers whose turns are at the same time then move no more than brokers that take turns one after the
@@ -380,23 +398,23 @@ class Pacer:
 
     # ---- targets that cannot be kept -----------------------------------------------------------------------
 
-    def _is_stuck(self, broker: int) -> bool:
-        since = self._stuck_since.get(broker)
-        return since is not None and self._at - since >= STUCK_SECONDS
+    def _is_slow_at_floor(self, broker: int) -> bool:
+        since = self._slow_at_floor_since.get(broker)
+        return since is not None and self._at - since >= FLOOR_SECONDS
 
     def _unreached(self, settings: PaceSettings) -> str:
         """Return why the target cannot be kept.
 
         With a factor, first compare: others may make the broker slow.
         """
-        broker = next((broker for broker in self.brokers if self._is_stuck(broker)), None)
+        broker = next((broker for broker in self.brokers if self._is_slow_at_floor(broker)), None)
         if broker is None:
             return ""
         row, rate = self.brokers[broker], self._rates[broker]
         if not rate.at_floor:
             if settings.latency_ms is None:
                 self._comparisons.request(self._at)
-                self._stuck_since.clear()
+                self._slow_at_floor_since.clear()
                 return ""
             rate.distrust()
         why = "although as little moves as possible"

@@ -69,7 +69,7 @@ class Rate:
     def act_now(self) -> None:
         """Throttle what is in flight without waiting, because its producers are in trouble."""
         self._exceeded = True
-        self._quota.begin_anew()
+        self._quota.reset()
 
     def follow(self, effort: float, in_flight: int, needed: float, *, lasting: int) -> None:
         """Set the throttle for this effort; `needed` is what the moving partitions need at least.
@@ -99,7 +99,13 @@ wanted."""
 
 
 class Quota:
-    """The throttle of one broker."""
+    """The value of Kafka's throttle (KIP-73) that lets a steady number of bytes pass in each second.
+
+    A broker stops a throttled copy while the mean of the last ten seconds exceeds the value (Kafka:
+    ReplicationQuotaManager, with the default of `replication.quota.window.num`). So a new value permits
+    at once what is meant for ten seconds, then nothing until these have passed: the copies come in
+    bursts. A value that rises step by step, in seconds of which each has used what it may, has no bursts.
+    """
 
     def __init__(self) -> None:
         self.value: int | None = None
@@ -116,7 +122,7 @@ class Quota:
             permitted = WINDOW_SECONDS * self.value - passed
         self._passed.append(max(0.0, permitted) if moving else 0.0)
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Begin with a low value again.
 
         What passed lately then counts against it, so that copies pause at first.

@@ -88,13 +88,13 @@ class PaceState:
         if settings == self.settings:
             return False
         self.settings = settings
-        self.begin_anew()
+        self.reset()
         return True
 
     def sample(self, now_ms: int) -> None:
         """Keep what pace does now in its history."""
         self.history.add(now_ms, self.pacer.brokers.values())
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Forget what pace has measured."""
         self.pacer = Pacer()

@@ -242,7 +242,7 @@ def _throttled(_: State, event: job_events.ThrottleJob, d: Decision) -> None:
 
 def _paced(state: State, _: PaceMeasured, __: Decision) -> None:
     """Log what has changed since the last reading."""
-    for line in state.pace.pacer.news():
+    for line in state.pace.pacer.log_lines():
         log.info("pace: %s", line)
 
 

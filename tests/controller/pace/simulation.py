@@ -148,7 +148,7 @@ class EmbeddedBrokers:
                 target = source % self.count + 1
                 if (
                     waiting
-                    and len(self.moving) < self.pacer.together
+                    and len(self.moving) < self.pacer.cluster_window
                     and sent[source] < self._window(source)
                     and received[target] < self._window(target)
                 ):

@@ -16,8 +16,8 @@ from controller.pace.latency import (
     Comparisons,
     LatencyWindow,
     Levels,
+    ProbeKey,
     Ratio,
-    Taking,
     broker_ratios,
     quantile,
 )
@@ -226,14 +226,14 @@ def test_a_comparison_with_too_few_latencies_ends_without_a_result() -> None:
     assert rows[0].idle == Levels(4, 4)
 
 
-def blamed(ratios: Mapping[Taking, float]) -> dict[int, float]:
+def slow_brokers(ratios: Mapping[ProbeKey, float]) -> dict[int, float]:
     """Return the ratios of brokers."""
     found = broker_ratios({taking: Ratio(ratio) for taking, ratio in ratios.items()})
     return {broker: ratio.now for broker, ratio in found.items()}
 
 
 def test_a_broker_is_slow_if_all_its_probes_are() -> None:
-    assert blamed({(1, (2,)): 0.5, (2, (3,)): 3.0, (3, (4,)): 2.0, (4, (1,)): 0.5}) == {
+    assert slow_brokers({(1, (2,)): 0.5, (2, (3,)): 3.0, (3, (4,)): 2.0, (4, (1,)): 0.5}) == {
         1: 0.5,
         2: 0.5,
         3: 2.0,
@@ -242,11 +242,11 @@ def test_a_broker_is_slow_if_all_its_probes_are() -> None:
 
 
 def test_a_slow_probe_of_fast_brokers_is_the_leaders() -> None:
-    assert blamed({(1, (2,)): 3.0, (2, (1,)): 0.5}) == {1: 3.0, 2: 0.5}
+    assert slow_brokers({(1, (2,)): 3.0, (2, (1,)): 0.5}) == {1: 3.0, 2: 0.5}
 
 
 def test_without_followers_each_broker_has_its_own_ratio() -> None:
-    assert blamed({(1, ()): 3.0, (2, ()): 0.5}) == {1: 3.0, 2: 0.5}
+    assert slow_brokers({(1, ()): 3.0, (2, ()): 0.5}) == {1: 3.0, 2: 0.5}
 
 
 @given(
@@ -255,9 +255,9 @@ def test_without_followers_each_broker_has_its_own_ratio() -> None:
     )
 )
 def test_every_slow_probe_has_a_slow_broker_and_every_slow_broker_a_slow_probe(
-    ratios: dict[Taking, float],
+    ratios: dict[ProbeKey, float],
 ) -> None:
-    found = blamed(ratios)
+    found = slow_brokers(ratios)
     for (leader, followers), ratio in ratios.items():
         if ratio > 1:
             assert max(found[broker] for broker in (leader, *followers)) > 1

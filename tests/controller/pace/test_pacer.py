@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from controller.pace.effort import FLOOR, START, Activity
-from controller.pace.latency import LatencyWindow, Taking
+from controller.pace.latency import LatencyWindow, ProbeKey
 from controller.pace.pacer import BLIND_WINDOW, Pacer
 from controller.pace.rates import DEFAULT_UNIT
 from controller.pace.readings import Copied, Load, Moves, PaceMeasured, PaceSettings, Probe, Source
@@ -174,7 +174,7 @@ def test_a_lasting_replica_does_not_keep_others_waiting() -> None:
     pacer = Pacer()
     steady(pacer, range(30), lambda at: Load(Moves(1), throttled_by_others=True), latency=100.0)
     assert pacer.brokers[1].effort == FLOOR
-    assert pacer.together == 2
+    assert pacer.cluster_window == 2
 
 
 def test_small_replicas_take_turns_instead_of_a_throttle() -> None:
@@ -188,13 +188,13 @@ def test_small_replicas_take_turns_instead_of_a_throttle() -> None:
 
 def test_brokers_do_not_have_their_turns_at_the_same_time() -> None:
     cluster = fast()
-    assert cluster.pacer.together == int(4 * START)
+    assert cluster.pacer.cluster_window == int(4 * START)
     cluster.plan(1000, size=25e6)
     for _ in range(15):
         cluster.second()
         efforts = sum(latest(cluster, broker) for broker in cluster.neighbours)
-        assert cluster.pacer.together == max(1, int(efforts))
-    assert cluster.pacer.together > 4
+        assert cluster.pacer.cluster_window == max(1, int(efforts))
+    assert cluster.pacer.cluster_window > 4
 
 
 def test_without_producers_nothing_is_slowed() -> None:
@@ -203,7 +203,7 @@ def test_without_producers_nothing_is_slowed() -> None:
     cluster.plan(100)
     cluster.run(3)
     assert {row.window for row in cluster.pacer.brokers.values()} == {None}
-    assert cluster.pacer.together == UNLIMITED
+    assert cluster.pacer.cluster_window == UNLIMITED
     assert "no producer writes" in cluster.pacer.brokers[1].reason
 
 
@@ -311,14 +311,16 @@ def test_the_log_gets_a_line_for_each_stop_comparison_and_problem_once() -> None
     told = []
     for _ in range(60):
         cluster.second()
-        told += cluster.pacer.news()
+        told += cluster.pacer.log_lines()
     assert told.count("cannot keep 1 ms at broker 1: although as little moves as possible") == 1
     assert sum("broker 1 moves as little as possible" in line for line in told) == 1
-    assert cluster.pacer.news() == []
+    assert cluster.pacer.log_lines() == []
     cluster = EmbeddedBrokers(capacity=1e9, produced=2e8)
     cluster.plan(1000)
     cluster.run(2)
-    assert cluster.pacer.news() == ["little moves for some seconds, to measure the latency without the move"]
+    assert cluster.pacer.log_lines() == [
+        "little moves for some seconds, to measure the latency without the move"
+    ]
 
 
 def told_by(pacer: Pacer, seconds: range, latency: float, problem: str = "") -> list[str]:
@@ -329,7 +331,7 @@ def told_by(pacer: Pacer, seconds: range, latency: float, problem: str = "") -> 
         probes, copied = [Probe(1, (), [latency] * 5)], {1: Copied(1e6, 1)}
         reading = PaceMeasured(second, source, probes, copied, problem=problem)
         pacer.tick(reading, PaceSettings(10), {1: Load(Moves(1))}, frozenset())
-        lines += pacer.news()
+        lines += pacer.log_lines()
     return lines
 
 
@@ -410,7 +412,7 @@ def test_a_tick_takes_the_medians_of_all_brokers_once(monkeypatch: pytest.Monkey
     assert all(len(call.args[0]) == brokers for call in counted.call_args_list)
 
 
-class CountedPasses(dict[Taking, LatencyWindow]):
+class CountedPasses(dict[ProbeKey, LatencyWindow]):
     """Counts how often somebody goes over all windows."""
 
     passes = 0

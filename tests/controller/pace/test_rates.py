@@ -164,7 +164,7 @@ def test_begun_anew_copies_pause_first() -> None:
     broker = Broker()
     for _ in range(20):
         broker.second(50e6)
-    broker.quota.begin_anew()
+    broker.quota.reset()
     assert broker.second(3e6) == 0
 
 
