@@ -56,7 +56,7 @@ dist: .venv/dist.done
 	$(BIN)/python -m tools.dist $(DIST_ARGS)
 
 clean:
-	rm -rf .venv .cache .reassignd .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build
+	rm -rf .venv .cache .reassignd .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* build
 
 .venv/run.done: requirements/run.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("reassignd needs Python 3.11 or later: make PYTHON=...")'
