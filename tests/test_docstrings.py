@@ -26,6 +26,7 @@ WORD = re.compile(r"[A-Za-z_]\w+")
 ELSEWHERE = {
     "InetAddress.getHostAddress": "Java",
     "replica.fetch.max.bytes": "a config of Kafka's brokers",
+    "replication.quota.window.num": "a config of Kafka's brokers",
     "sasl.jaas.config": "a config of Kafka's clients",
     "server.properties": "a file of Kafka",
     "zoo.cfg": "a file of ZooKeeper",
