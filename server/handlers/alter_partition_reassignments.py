@@ -1,11 +1,12 @@
 """AlterPartitionReassignments (45), versions 0-1.
 
 KIP: 455, 860 (v1), 236 (tagged field 236: the job). Null topics cancel all reassignments. Null partitions
-cancel all reassignments of the topic. ACL: ALTER on the cluster. Errors: top-level REQUEST_TIMED_OUT,
-CLUSTER_AUTHORIZATION_FAILED, each repeated for every partition; top-level NO_REASSIGNMENT_IN_PROGRESS for a
-cancel of all reassignments where there is none; by partition UNKNOWN_TOPIC_OR_PARTITION,
-INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, NO_REASSIGNMENT_IN_PROGRESS. The row of a topic
-without reassignments to cancel has the partition -1.
+cancel all reassignments of the topic.
+ACL: ALTER on the cluster.
+Errors: top-level REQUEST_TIMED_OUT, CLUSTER_AUTHORIZATION_FAILED, each repeated for every partition;
+top-level NO_REASSIGNMENT_IN_PROGRESS for a cancel of all reassignments where there is none; by partition
+UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR,
+NO_REASSIGNMENT_IN_PROGRESS. The row of a topic without reassignments to cancel has the partition -1.
 """
 
 from typing import cast

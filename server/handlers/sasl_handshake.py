@@ -1,8 +1,9 @@
 """SaslHandshake (17), versions 0-1.
 
 KIP: 43, 152 (v1, tokens in SaslAuthenticate requests), 368. A connection that has to log in handles it before
-the router (`server.security.login`); what reaches this handler comes at a wrong time. ACL: none. Errors:
-UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE.
+the router (`server.security.login`); what reaches this handler comes at a wrong time.
+ACL: none.
+Errors: UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE.
 """
 
 from common.error_codes import ErrorCode
