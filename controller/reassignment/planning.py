@@ -101,7 +101,7 @@ def has_capacity(state: State, partition: Partition, following: Replicas, target
     return state.backlog.fits(partition.key, _step_cost(state, partition, following, target))
 
 
-def preferred_leader(state: State, partition: Partition, reassignment: Reassignment) -> int:
+def next_leader(state: State, partition: Partition, reassignment: Reassignment) -> int:
     """Return the broker that should lead when the step ends; NO_LEADER to keep the leader.
 
     A step that did not count as a leader movement when it started moves leadership only if limit L allows it.

@@ -28,8 +28,8 @@ from controller.reassignment.planning import (
     following_step,
     has_capacity,
     may_start,
+    next_leader,
     plan_step,
-    preferred_leader,
     release,
 )
 from controller.scheduling.buckets import Planned
@@ -67,7 +67,7 @@ def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> O
     reassignment = _first(d.state, partition, order)
     withdraw(d, partition.key, order.job)
     d.put(reassignment)
-    _begin(d, partition, order.target if order.target == partition.next else original, reassignment)
+    _begin_step(d, partition, order.target if order.target == partition.next else original, reassignment)
     return DONE
 
 
@@ -150,7 +150,7 @@ def stall(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
         return DONE
     kept = planning.kept(partition, reassignment.current_of(partition), reassignment.target)
     if state.mode.executor.can_turn(state, partition, kept):
-        _begin(d, partition, kept, reassignment)
+        _begin_step(d, partition, kept, reassignment)
     else:
         state.backlog.release_in_sync(partition.key, partition.isr)
     return DONE
@@ -168,7 +168,7 @@ def start(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     elif state.backlog.usage.exhausted(capacities_of(plan.cost)):
         _add_to_backlog(state, reassignment, plan)
     else:
-        _begin(d, partition, plan.following, reassignment, plan.cost)
+        _begin_step(d, partition, plan.following, reassignment, plan.cost)
     return DONE
 
 
@@ -188,7 +188,7 @@ def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: O
 
 def advance(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """Complete the step in flight if the changed ISR, leader or brokers allow it."""
-    preferred = preferred_leader(d.state, partition, reassignment)
+    preferred = next_leader(d.state, partition, reassignment)
     if d.state.mode.executor.advance(d, partition, reassignment.target, preferred):
         _step_ended(d, partition)
     return DONE
@@ -322,7 +322,7 @@ def _add_to_backlog(state: State, reassignment: Reassignment, plan: Plan) -> Non
     state.backlog.add(reassignment.key, plan.rank, plan.cost, planned)
 
 
-def _begin(
+def _begin_step(
     d: Decision,
     partition: Partition,
     following: Replicas,
@@ -337,7 +337,7 @@ def _begin(
         state.backlog.planned.begun(key, following)
     if key in state.gateway.external:
         state.gateway.discard_external(key)
-    preferred = preferred_leader(state, partition, reassignment)
+    preferred = next_leader(state, partition, reassignment)
     if d.state.mode.executor.begin(d, partition, following, reassignment.target, preferred):
         _step_ended(d, partition)
         return
@@ -401,7 +401,7 @@ def _turn(
         )
     taken = _take_over(d, reassignment, order)
     if not unclean or (state.mode.is_gateway and set(reassignment.original) <= set(partition.replicas)):
-        _begin(d, partition, following, taken)
+        _begin_step(d, partition, following, taken)
     return DONE
 
 

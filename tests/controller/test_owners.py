@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from controller.modes import EMBEDDED
-from controller.scheduling.backlog import Backlog
+from controller.scheduling.backlog import Backlog, StepPlans
 from controller.scheduling.in_flight import StepsInFlight
 from controller.scheduling.limits import Usage
-from controller.scheduling.step_plans import StepPlans
 from controller.state.cluster import ClusterState
 from controller.state.gateway import GatewayState
 from controller.state.orders import Listing, Orders

@@ -37,7 +37,7 @@ class Forecast(Struct, frozen=True):
 
 
 class BegunSteps(Struct, frozen=True):
-    """Steps of planned partitions that have begun since the start (`controller.scheduling.step_plans`)."""
+    """Steps of planned partitions that have begun since the start (`controller.scheduling.backlog`)."""
 
     same: Annotated[int, Meta(description="Those that the server's own rule gave too.")] = 0
     differs: Annotated[

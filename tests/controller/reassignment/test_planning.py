@@ -13,8 +13,8 @@ from controller.reassignment.planning import (
     Plan,
     charge_external,
     has_capacity,
+    next_leader,
     plan_step,
-    preferred_leader,
     step_waits,
 )
 from controller.scheduling.steps import UNLIMITED
@@ -54,9 +54,9 @@ def planned(target: Replicas, **limits: int) -> Plan:
 
 def test_the_preferred_leader_of_the_target_leads_first_only_with_limit_r() -> None:
     wanted = Reassignment("foo", 0, (1, 2), (3, 2))
-    assert preferred_leader(controller().state, controller()["foo-0"], wanted) == -1
+    assert next_leader(controller().state, controller()["foo-0"], wanted) == -1
     small = controller().with_limits(per_partition=1)
-    assert preferred_leader(small.state, small["foo-0"], wanted) == 3
+    assert next_leader(small.state, small["foo-0"], wanted) == 3
 
 
 def test_a_leader_that_stays_costs_no_leader_movement() -> None:
