@@ -29,6 +29,10 @@ REAL = ("tests/upstream", "tests/zookeeper", "tests/clients")
 """Tests with Kafka, ZooKeeper and Kafka's clients."""
 
 
+NO_TOURS = "--ignore tests/clients/secured --ignore tests/clients/test_other_clients.py"
+"""They import clients that the tours do not need, and that only `all` installs."""
+
+
 class Part(NamedTuple):
     """A command, and the parts that must have passed before it starts."""
 
@@ -72,7 +76,7 @@ JARS = "python -m tools.java tools-4.3 broker-4.1 broker-3.9 tools-3.9"
 TEST = [
     Part("packages", "make --no-print-directory .venv/tours.done"),
     Part("jars", JARS, ("packages",)),
-    *(Part(f"tour-{path[6:]}", f"{PYTEST} -m tour {path}", ("jars",)) for path in REAL),
+    *(Part(f"tour-{path[6:]}", f"{PYTEST} -m tour {path} {NO_TOURS}", ("jars",)) for path in REAL),
     *_unit(),
     Part("contract", f"{PYTEST} tests/backends/test_contract.py"),
     Part("tour-planner", f"{PYTEST} -m tour tests/planner", ("packages",)),

@@ -287,7 +287,7 @@ async def test_a_crash_at_any_point_leaves_no_throttle(backend: str) -> None:
     for commits in range(accepted, harness.commits + 1):
         again = await harness.survivor(commits)
         await again.until_idle()
-        await again.until(lambda harness=again: not harness.state.leases)  # type: ignore[misc]
+        await again.until(lambda harness=again: not harness.state.throttle.leases)  # type: ignore[misc]
         assert throttles(again) == {}
         await again.stop()
     await harness.stop()
