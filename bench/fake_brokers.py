@@ -19,8 +19,7 @@ from kazoo.protocol.states import EventType, WatchedEvent
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_controller, encode_broker
 from protocol.apis import ApiKey
-from protocol.connection import Connection
-from protocol.frames import RequestFrame, decode_request, encode_response
+from protocol.frames import Connection, RequestFrame, decode_request, encode_response
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,

@@ -21,8 +21,8 @@ from bench.queued_partitions import resident_bytes
 from common.garbage_collector import collect_young_only
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
-from protocol.connection import Connection
 from protocol.frames import (
+    Connection,
     RequestFrame,
     decode_request,
     encode_response,

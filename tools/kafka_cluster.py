@@ -28,8 +28,7 @@ from kafka.admin import (
 )
 
 from common.error_codes import ErrorCode
-from protocol.connection import ClientConnection
-from protocol.frames import decode_response
+from protocol.frames import ClientConnection, decode_response
 from protocol.messages.describe_acls_request import DescribeAclsRequest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic

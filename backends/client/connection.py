@@ -26,9 +26,8 @@ from common.clock import Clock
 from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey, find_api
 from protocol.codec.wire import schema_of
-from protocol.connection import ClientConnection
 from protocol.errors import DecodeError, EncodeError
-from protocol.frames import ResponseFrame, decode_response
+from protocol.frames import ClientConnection, ResponseFrame, decode_response
 from protocol.schema import Request, Response
 
 MAX_IN_FLIGHT = 16

@@ -24,8 +24,7 @@ from controller.model.thresholds import (
     Discrepancy,
 )
 from controller.model.upstream_step import UpstreamStep
-from controller.scheduling.in_flight import AT_UPSTREAM, StepsInFlight
-from controller.state.orders import Listing
+from controller.state.orders import AT_UPSTREAM, Listing, StepsInFlight
 from controller.state.settings import SettingsState
 
 

@@ -41,14 +41,12 @@ from controller.model.cluster import (
 from controller.model.configs import PACE, THROTTLE, ConfigName
 from controller.pace.readings import FIRST_WINDOW, pace_settings
 from controller.scheduling.backlog import Backlog
-from controller.scheduling.in_flight import MOVING, StepsInFlight
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, Windows, limits_of
 from controller.state.access import AclIndex
 from controller.state.cluster import ClusterState
 from controller.state.gateway import GatewayState
-from controller.state.orders import FinishedRows, Listing, Orders
-from controller.state.settings import CLUSTER_DEFAULT, SettingsState
-from controller.state.throttle import PaceState, ThrottleState
+from controller.state.orders import MOVING, FinishedRows, Listing, Orders, StepsInFlight
+from controller.state.settings import CLUSTER_DEFAULT, PaceState, SettingsState, ThrottleState
 
 Handler = Callable[[Any], None]
 """Takes a record, or the key of a deleted one, of the class that it is registered for."""

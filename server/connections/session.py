@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import cast
 
-from protocol.connection import Connection
 from protocol.errors import DecodeError
-from protocol.frames import RequestFrame, parse_request
+from protocol.frames import Connection, RequestFrame, parse_request
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.context import BrokerPort, Caller

@@ -9,14 +9,12 @@ import pytest
 
 from controller.modes import EMBEDDED
 from controller.scheduling.backlog import Backlog, StepPlans
-from controller.scheduling.in_flight import StepsInFlight
 from controller.scheduling.limits import Usage
 from controller.state.cluster import ClusterState
 from controller.state.gateway import GatewayState
-from controller.state.orders import Listing, Orders
-from controller.state.settings import SettingsState
+from controller.state.orders import Listing, Orders, StepsInFlight
+from controller.state.settings import PaceState, SettingsState, ThrottleState
 from controller.state.state import State
-from controller.state.throttle import PaceState, ThrottleState
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("controller", "server", "backends", "planner", "reassignd", "bench", "campaigns", "tools")

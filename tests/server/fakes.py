@@ -13,7 +13,7 @@ from controller.ports import Submitter
 from controller.state.access import IMPLYING
 from controller.state.state import State
 from protocol.codec.wire import codec
-from protocol.connection import ClientConnection
+from protocol.frames import ClientConnection
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest

@@ -9,8 +9,7 @@ from typing import Any
 from common.address import Address
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey, find_api
-from protocol.connection import Connection
-from protocol.frames import RequestFrame, encode_response
+from protocol.frames import Connection, RequestFrame, encode_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.describe_cluster_request import DescribeClusterRequest

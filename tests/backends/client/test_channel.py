@@ -8,8 +8,7 @@ from backends.client.channel import Channel, connect, connector
 from backends.client.handshake import ClientSettings
 from backends.client.security import Credentials, Security
 from common.clock import settle
-from protocol.connection import Connection
-from protocol.frames import encode_response
+from protocol.frames import Connection, encode_response
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest

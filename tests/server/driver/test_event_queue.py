@@ -10,8 +10,8 @@ from common.tasks import POLL_SECONDS
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, Continue
 from controller.state.state import Decision
-from server.driver import event_queue
-from server.driver.event_queue import PASSES, Alarm, EventQueue, QueuedEvent
+from server.driver import driver
+from server.driver.driver import PASSES, Alarm, EventQueue, QueuedEvent
 from tests.server.rig import Rig, settle
 
 
@@ -75,7 +75,7 @@ async def test_background_work_waits_while_the_worker_thread_is_busy() -> None:
 async def test_background_work_does_not_wait_for_ever() -> None:
     queue = EventQueue(lambda: True)
     queue.add(QueuedEvent(Continue(), None))
-    with patch("server.driver.event_queue.PATIENCE_SECONDS", 2 * POLL_SECONDS):
+    with patch("server.driver.driver.PATIENCE_SECONDS", 2 * POLL_SECONDS):
         assert await queue.take() == (Continue(), None)
 
 
@@ -132,7 +132,7 @@ async def test_a_cancelled_alarm_does_not_ring() -> None:
 
 
 async def test_a_clock_that_is_set_during_a_long_sleep_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_queue, "MAX_SECONDS", 0.001)
+    monkeypatch.setattr(driver, "MAX_SECONDS", 0.001)
     times = Times()
     times.alarm.set(1_000_000_000)
     times.now = 1_000_000_000

@@ -11,8 +11,7 @@ from typing import Any, Self
 
 from common.address import Address
 from common.off_loop import InlineExecutor
-from protocol.connection import Connection
-from protocol.frames import RequestFrame, encode_response
+from protocol.frames import Connection, RequestFrame, encode_response
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker

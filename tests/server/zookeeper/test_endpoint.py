@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from common.error_codes import ErrorCode
-from protocol.connection import Connection
 from protocol.errors import ApiError
-from protocol.frames import RequestFrame, encode_request, parse_response
+from protocol.frames import Connection, RequestFrame, encode_request, parse_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 from protocol.messages.alter_partition_reassignments_request import (

@@ -1,5 +1,5 @@
 from controller.model.cluster import TopicPartition
-from controller.scheduling.in_flight import AT_UPSTREAM, MOVING, StepsInFlight
+from controller.state.orders import AT_UPSTREAM, MOVING, StepsInFlight
 from tests.builders import key
 
 
