@@ -19,6 +19,7 @@ from typing import Self, TypeVar
 from backends.memory import MemoryStore
 from common.clock import Clock, ManualClock, RealClock
 from common.off_loop import WorkerThread
+from common.zones import host_zone
 from controller import modes
 from controller.messages.event import Event, Reply
 from controller.messages.events import CreateTopics, NewTopic
@@ -202,7 +203,8 @@ class EmbeddedCluster:
 
     async def _assemble(self, stack: AsyncExitStack) -> Assembly:
         state = State(
-            modes.EMBEDDED, settings=SettingsState(config_defaults=embedded_defaults(self._settings))
+            modes.EMBEDDED,
+            settings=SettingsState(host_zone, config_defaults=embedded_defaults(self._settings)),
         )
         identity = new_id()
         store: Store = MemoryStore()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from common.zones import host_zone
 from controller.machine import decide
 from controller.messages.effects import DropReplica, Effect, Publish
 from controller.messages.event import AnyEvent
@@ -42,6 +43,7 @@ from controller.model.jobs import PlannedStep
 from controller.modes import EMBEDDED
 from controller.reassignment.phases import Phase, phase_of
 from controller.scheduling.limits import CONFIGS
+from controller.state.settings import SettingsState
 from controller.state.state import Decision, State
 from planner.step_table import Move, steps_of
 
@@ -111,13 +113,13 @@ class InMemoryController:
     """
 
     def __init__(self, brokers: Iterable[int] = range(1, 7), live: Iterable[int] | None = None) -> None:
-        self.state = State(mode=EMBEDDED)
+        self.state = State(EMBEDDED, settings=SettingsState(host_zone))
         self.now_ms = 1_000
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self.wakes: list[int] = []
         """When the controller asked to be woken, in milliseconds."""
-        self._replayed = State(mode=EMBEDDED)
+        self._replayed = State(EMBEDDED, settings=SettingsState(host_zone))
         self._seen = 0
         ids = list(brokers)
         for epoch, broker in enumerate(ids, 1):

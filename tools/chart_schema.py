@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from controller.cluster.config_keys import INT_MAX, ConfigKey, ConfigType, schedule
+from controller.cluster.config_keys import INT_MAX, ConfigKey, ConfigType
+from controller.schedule.periods import no_zones
 from controller.scheduling.limits import ALIASES
 from reassignd.config.keys import LISTENER_KEYS
 from reassignd.config.setting_types import SWITCH, SettingType
@@ -68,8 +69,8 @@ def definitions() -> dict[str, dict[str, Schema]]:
 
 def of_limit(key: ConfigKey) -> Schema:
     """Return the schema of the initial value of a config."""
-    valid = key.check("?") or ""
-    if key.check is schedule:
+    valid = key.check("?", no_zones) or ""
+    if key.accepts is None:
         return SCHEDULE
     if key.type in TYPES:
         low, high = re.findall(r"[0-9.]+", valid)

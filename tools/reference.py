@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from controller.cluster.config_keys import BROKER_KEYS, CLUSTER_WIDE, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
+from controller.schedule.periods import no_zones
 from controller.views.reason_kinds import REASON_KINDS
 from reassignd.cli import cli
 from reassignd.config.settings import KEYS
@@ -278,7 +279,7 @@ def _reasons() -> str:
 
 
 def _dynamic_row(key: ConfigKey) -> tuple[str, ...]:
-    return f"`{key.name}`", _dynamic_default(key), key.check(OUT_OF_RANGE) or "", key.doc
+    return f"`{key.name}`", _dynamic_default(key), key.check(OUT_OF_RANGE, no_zones) or "", key.doc
 
 
 def _dynamic_default(key: ConfigKey) -> str:

@@ -13,6 +13,7 @@ from controller.cluster.config_keys import TOPIC_KEYS
 from controller.gateway.events import TopicConfigsSeen
 from controller.model.configs import MIN_ISR, UNCLEAN_ELECTION, ConfigSource, ResourceType
 from controller.ports import SubmitEvent
+from controller.schedule.periods import no_zones
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 
@@ -75,7 +76,9 @@ class TopicConfigs:
                 values = {c.name: c.value for c in result.configs if c.config_source != ConfigSource.DEFAULT}
                 configs = {config: values.get(config) for config in CONFIGS}
                 wrong = [
-                    c for c, value in configs.items() if value is not None and TOPIC_KEYS[c].check(value)
+                    c
+                    for c, value in configs.items()
+                    if value is not None and TOPIC_KEYS[c].check(value, no_zones)
                 ]
                 if wrong:
                     refused[result.resource_name] = f"{wrong[0]} has a value that makes no sense"

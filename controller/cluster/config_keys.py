@@ -36,7 +36,7 @@ from controller.model.configs import (
     UNCLEAN_ELECTION,
     list_items,
 )
-from controller.schedule.periods import EXAMPLE, ScheduleError, parse_schedule
+from controller.schedule.periods import EXAMPLE, ScheduleError, Zones, parse_schedule
 from controller.scheduling.limits import PREFIX
 
 INT_MAX = 2**31 - 1
@@ -65,13 +65,18 @@ Check = Callable[[str], str | None]
 
 
 class ConfigKey(NamedTuple):
-    """A config key; see `Check`."""
+    """A config key."""
 
     name: str
     type: ConfigType
     default: str
     doc: str
-    check: Check
+    accepts: Check | None
+    """None for a schedule: it depends on the zones that the host knows."""
+
+    def check(self, value: str, zones: Zones) -> str | None:
+        """Return the valid range if the value is invalid, else None."""
+        return schedule(value, zones) if self.accepts is None else self.accepts(value)
 
 
 def whole(low: int, high: int) -> Check:
@@ -137,11 +142,11 @@ def broker_ids(value: str) -> str | None:
     return None if valid else "a list of broker ids"
 
 
-def schedule(value: str) -> str | None:
+def schedule(value: str, zones: Zones) -> str | None:
     """Accept a schedule, or an empty text for none."""
     try:
         if value.strip():
-            parse_schedule(value)
+            parse_schedule(value, zones)
     except ScheduleError as error:
         return f"periods such as {EXAMPLE}, and {error}"
     return None
@@ -370,7 +375,7 @@ _CLUSTER_WIDE = [
         "",
         "Periods in which steps may start, with their throttles and one time zone, by default UTC. "
         "Steps in flight continue after a period.",
-        schedule,
+        None,
     ),
     ConfigKey(
         PACE,

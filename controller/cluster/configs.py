@@ -25,6 +25,7 @@ from controller.model.configs import (
 from controller.model.errors import DONE, Outcome
 from controller.model.replicas import display_name
 from controller.reassignment.phases import Trigger, fire_at
+from controller.schedule.periods import Zones, no_zones
 from controller.scheduling.limits import ALIASES
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
@@ -120,7 +121,7 @@ def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:
             return Outcome(
                 ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {display_name(name)}"
             )
-        outcome = _check_value(ResourceType.TOPIC, "", name, value)
+        outcome = _check_value(ResourceType.TOPIC, "", name, value, no_zones)
         if outcome is not DONE:
             return outcome
     return DONE
@@ -194,7 +195,7 @@ def _new_value(
             # With ZooKeeper, kafka-configs changes no cluster-wide default while a key is set that brokers do
             # not know: an empty list must not stay.
             return DONE, None
-    return _check_value(wanted.resource, wanted.name, name, value), value
+    return _check_value(wanted.resource, wanted.name, name, value, state.settings.zones), value
 
 
 def _combine(before: str, op: ConfigOp, value: str) -> str:
@@ -204,7 +205,7 @@ def _combine(before: str, op: ConfigOp, value: str) -> str:
     return ",".join(items + [item for item in changed if item not in items])
 
 
-def _check_value(resource: ResourceType, owner: str, name: str, value: str) -> Outcome:
+def _check_value(resource: ResourceType, owner: str, name: str, value: str, zones: Zones) -> Outcome:
     """Check that the value can be set on the topic or broker `owner`."""
     key = KEYS[resource].get(name)
     if key is None:
@@ -216,7 +217,7 @@ def _check_value(resource: ResourceType, owner: str, name: str, value: str) -> O
         topics = ", or set it on topics" if name in TOPIC_KEYS else ""
         text = f"{name} is cluster-wide and cannot be set on broker {owner}: use --entity-default{topics}."
         return Outcome(ErrorCode.INVALID_CONFIG, text)
-    valid = key.check(value)
+    valid = key.check(value, zones)
     if valid is None:
         return DONE
     return Outcome(

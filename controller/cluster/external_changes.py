@@ -4,6 +4,7 @@ They are durable already: they change the state but are not written again. Chang
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, tzinfo
 
 from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
 from controller.cluster.configs import DECIDES_STEPS, retry
@@ -80,11 +81,16 @@ def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
 
 
 def understood(resource: ResourceType, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the valid values by canonical name. The values are unchecked, because others stored them."""
+    """Return the valid values by canonical name. The values are unchecked, because others stored them.
+
+    A schedule may name a zone that this host does not know: it stays, and is closed with that reason.
+    """
     keys = TOPIC_KEYS if resource is ResourceType.TOPIC else BROKER_KEYS
     named = {ALIASES.get(name, name): value for name, value in values.items()}
     return {
-        name: value for name, value in named.items() if name not in keys or keys[name].check(value) is None
+        name: value
+        for name, value in named.items()
+        if name not in keys or keys[name].check(value, _any_zone) is None
     }
 
 
@@ -101,3 +107,7 @@ def halt(d: Decision, event: Halt) -> None:
     """Start no steps, or start them again."""
     d.state.backlog.halt(event.halted)
     d.answer(event, DONE)
+
+
+def _any_zone(_: str) -> tzinfo:
+    return UTC

@@ -13,7 +13,7 @@ from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from controller.schedule.periods import DAYS, Schedule, zone_of
+from controller.schedule.periods import DAYS, Schedule
 
 REACHES = (timedelta(days=4), timedelta(days=22))
 """How far around a time changes are searched; further if none is found. Each period takes place at least
@@ -86,7 +86,7 @@ def _openings_from(schedule: Schedule, now_ms: int, reach: timedelta) -> list[Op
 
 def openings(schedule: Schedule, now_ms: int, reach: timedelta) -> Iterator[Opening]:
     """Yield changes in order of time, from `reach` (at most 22 days) before now until `reach` after it."""
-    today = datetime.fromtimestamp(now_ms / 1000, zone_of(schedule.zone)).date()
+    today = datetime.fromtimestamp(now_ms / 1000, schedule.tz).date()
     end = now_ms + reach / timedelta(milliseconds=1)
     return takewhile(lambda opening: opening.since_ms <= end, _openings_around(schedule, today, reach))
 
@@ -147,7 +147,7 @@ def closed_reason(schedule: Schedule | None, opening: Opening) -> str:
     if schedule is None or opening.until_ms is None:
         return f"the schedule is not valid: {schedule.problem}" if schedule else "outside of the schedule"
     until_ms = opening.until_ms - _shift(opening.until_ms)
-    moment = datetime.fromtimestamp(until_ms / 1000, zone_of(schedule.zone))
+    moment = datetime.fromtimestamp(until_ms / 1000, schedule.tz)
     day = "" if opening.until_ms - opening.since_ms < DAY_MS else f"{DAYS[moment.weekday()]} "
     return f"outside of the schedule until {day}{moment:%H:%M} ({schedule.zone})"
 
@@ -182,14 +182,13 @@ Edge = tuple[int, int, int | None]
 
 
 def _edges(schedule: Schedule, today: date, reach: timedelta) -> Iterable[Edge]:
-    zone = zone_of(schedule.zone)
     for number in range(-_before(reach).days - MARGIN_DAYS, reach.days + MARGIN_DAYS):
         day = today + timedelta(days=number)
         midnight = datetime.combine(day, time.min)
         for period in schedule.periods:
             if day.weekday() in period.days:
                 start, end = (
-                    instant(midnight + timedelta(minutes=minutes), zone)
+                    instant(midnight + timedelta(minutes=minutes), schedule.tz)
                     for minutes in (period.start, period.end)
                 )
                 if start < end:

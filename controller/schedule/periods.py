@@ -1,10 +1,9 @@
 """The text of a schedule: `Mon-Fri 22:00-06:00 throttle=50MB; Sat,Sun 00:00-24:00; tz=Europe/Berlin`."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, tzinfo
-from functools import lru_cache
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from common.rates import read_rate
 
@@ -20,6 +19,14 @@ _ENTRY = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _NUMBER_OF_DAY = {name.lower(): number for number, name in enumerate(DAYS)}
+
+
+Zones = Callable[[str], tzinfo | None]
+"""Port: return the zone of the IANA database that has this name; None if the host does not know it."""
+
+
+def no_zones(name: str) -> None:
+    """Know no zone, as a host without zone data. Schedules in UTC need none."""
 
 
 class ScheduleError(ValueError):
@@ -44,53 +51,38 @@ class Schedule(NamedTuple):
 
     periods: tuple[Period, ...]
     zone: str = "UTC"
+    """As the text names it."""
     problem: str = ""
+    tz: tzinfo = UTC
+    """The zone itself."""
 
 
-def parse_schedule(text: str) -> Schedule:
+def parse_schedule(text: str, zones: Zones) -> Schedule:
     """Return the schedule. Entries are separated by `;`, their order has no meaning. Raises ScheduleError."""
     periods: list[Period] = []
-    zones: list[str] = []
+    names: list[str] = []
     for entry in filter(None, map(str.strip, text.split(";"))):
-        name, equals, value = entry.partition("=")
-        if equals and name.strip().lower() == "tz":
-            zones.append(value.strip())
+        setting, equals, value = entry.partition("=")
+        if equals and setting.strip().lower() == "tz":
+            names.append(value.strip())
         else:
             periods.append(_period(entry))
-    if len(zones) > 1:
-        raise ScheduleError(f"'tz={zones[1]}': there is one time zone for the whole schedule")
+    if len(names) > 1:
+        raise ScheduleError(f"'tz={names[1]}': there is one time zone for the whole schedule")
     if not periods:
         raise ScheduleError("there is no period: expected at least one, such as Mon-Fri 22:00-06:00")
     if len(periods) > MAX_PERIODS:
         raise ScheduleError(f"there are {len(periods)} periods: expected at most {MAX_PERIODS}")
-    zone = zones[0] if zones else "UTC"
-    zone_of(zone)
-    return Schedule(tuple(periods), zone)
+    name = names[0] if names else "UTC"
+    return Schedule(tuple(periods), name, tz=_zone_of(name, zones))
 
 
-@lru_cache(maxsize=16)
-def read_schedule(text: str) -> Schedule:
+def read_schedule(text: str, zones: Zones) -> Schedule:
     """Return the stored schedule. One that is not valid, for instance without zone data, has no periods."""
     try:
-        return parse_schedule(text)
+        return parse_schedule(text, zones)
     except ScheduleError as error:
         return Schedule((), problem=str(error))
-
-
-@lru_cache(maxsize=16)
-def zone_of(name: str) -> tzinfo:
-    """Return the time zone of the IANA database. Raises ScheduleError."""
-    if name.upper() in {"UTC", "Z"}:
-        return UTC
-    zone = _found(name)
-    if zone is not None:
-        return zone
-    if _found("Europe/Berlin") is None:
-        raise ScheduleError(
-            f"'tz={name[:60]}': this system has no zone data: install tzdata, or use UTC, the only zone"
-            " without it"
-        )
-    raise ScheduleError(f"'tz={name[:60]}' is not a time zone: expected a name such as Europe/Berlin or UTC")
 
 
 def clock(minutes: int, *, end: bool = False) -> str:
@@ -99,12 +91,18 @@ def clock(minutes: int, *, end: bool = False) -> str:
     return f"{shown // 60:02}:{shown % 60:02}"
 
 
-def _found(name: str) -> tzinfo | None:
-    # Names that are paths, directories or not ASCII raise other errors than unknown ones.
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError, KeyError):
-        return None
+def _zone_of(name: str, zones: Zones) -> tzinfo:
+    if name.upper() in {"UTC", "Z"}:
+        return UTC
+    zone = zones(name)
+    if zone is not None:
+        return zone
+    if zones("Europe/Berlin") is None:
+        raise ScheduleError(
+            f"'tz={name[:60]}': this system has no zone data: install tzdata, or use UTC, the only zone"
+            " without it"
+        )
+    raise ScheduleError(f"'tz={name[:60]}' is not a time zone: expected a name such as Europe/Berlin or UTC")
 
 
 def _period(entry: str) -> Period:

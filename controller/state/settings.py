@@ -21,7 +21,7 @@ from controller.pace.history import History
 from controller.pace.pacer import Pacer
 from controller.pace.readings import PaceSettings
 from controller.schedule.openings import ANY_TIME, STALE, Opening, opening_at
-from controller.schedule.periods import Schedule, read_schedule
+from controller.schedule.periods import Schedule, Zones, read_schedule
 
 CLUSTER_DEFAULT = ""
 """Name of the broker resource whose values are the cluster-wide defaults."""
@@ -31,6 +31,8 @@ CLUSTER_DEFAULT = ""
 class SettingsState:
     """The values that are set on resources, and what decisions often need of them."""
 
+    zones: Zones
+    """The time zones that the host knows."""
     configs: dict[tuple[ResourceType, str], dict[str, str]] = field(default_factory=dict)
     """Values by resource and key. A resource without values is absent."""
     config_defaults: dict[str, str] = field(default_factory=dict)
@@ -129,7 +131,7 @@ class SettingsState:
             configs = self.cluster_configs
             self.default_min_isr = int(configs.get(MIN_ISR, 1))
             text = configs.get(SCHEDULE, "").strip()
-            schedule = read_schedule(text) if text else None
+            schedule = read_schedule(text, self.zones) if text else None
             if schedule != self.schedule:
                 self.schedule, self.opening = schedule, STALE if schedule else ANY_TIME
 

@@ -40,6 +40,7 @@ from controller.model.cluster import (
 )
 from controller.model.configs import PACE, THROTTLE, ConfigName
 from controller.pace.readings import FIRST_WINDOW, pace_settings
+from controller.schedule.periods import no_zones
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, Windows, limits_of
 from controller.state.access import AclIndex
@@ -137,7 +138,7 @@ class State:
     ) -> None:
         self.mode = mode
         self.cluster = cluster or ClusterState()
-        self.settings = settings or SettingsState()
+        self.settings = settings or SettingsState(no_zones)
         self.listing = Listing()
         self.orders = Orders(self.listing)
         self.in_flight = StepsInFlight()

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from common.clock import wall_clock
 from common.lists import grouped
 from common.wording import counted
+from common.zones import host_zone
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
 from controller.scheduling.limits import LETTERS, PlanLimits
@@ -71,7 +72,7 @@ def within_schedule(text: str | None, result: Forecast) -> Scheduled:
     """Return the time with `reassignment.schedule`, if the plan starts now. Raises CommandError."""
     if text is None:
         return Scheduled(None, result.seconds)
-    schedule = read_schedule(text)
+    schedule = read_schedule(text, host_zone)
     if schedule.problem:
         raise CommandError(f"the schedule of the server cannot be read here: {schedule.problem}")
     size = result.seconds * result.bandwidth

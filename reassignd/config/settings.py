@@ -9,6 +9,7 @@ as static broker configs, as those of Kafka's server.properties.
 
 from typing import Any
 
+from common.zones import host_zone
 from controller.cluster.config_keys import BROKER_KEYS, CLUSTER_WIDE
 from controller.model.configs import OWN_PREFIX
 from controller.scheduling.limits import ALIASES
@@ -43,7 +44,7 @@ def config_of(setting: str) -> str:
 
 def checked(config: str, value: str) -> str:
     """Return the value. Raises ValueError with the valid values."""
-    expected = INITIAL[config].check(value)
+    expected = INITIAL[config].check(value, host_zone)
     if expected is not None:
         raise ValueError(expected)
     return value

@@ -8,6 +8,7 @@ from typing import Protocol
 from backends.sqlite.datadir import StoreError
 from common.address import Address
 from common.off_loop import WorkerThread
+from common.zones import host_zone
 from controller.modes import EMBEDDED
 from controller.ports import Store
 from controller.state.settings import SettingsState
@@ -140,7 +141,9 @@ class EmbeddedRuntime(DataDirRuntime):
         self._demo_topics = demo_topics
 
     def _new_state(self) -> State:
-        return State(EMBEDDED, settings=SettingsState(config_defaults=embedded_defaults(self._settings)))
+        return State(
+            EMBEDDED, settings=SettingsState(host_zone, config_defaults=embedded_defaults(self._settings))
+        )
 
     def _new_cluster(self, state: State, hooks: Hooks) -> ServedEmbedded:
         return ServedEmbedded(self._settings, state, hooks, demo_topics=self._demo_topics)

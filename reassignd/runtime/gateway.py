@@ -19,6 +19,7 @@ from backends.upstream.client import UpstreamClient
 from backends.upstream.outcomes import UpstreamCounters
 from backends.upstream.own_records import OwnRecords, import_leases
 from common.address import Address
+from common.zones import host_zone
 from controller.cluster.brokers import holders
 from controller.messages.event import Event, Reply
 from controller.messages.events import AlterReassignments
@@ -27,7 +28,7 @@ from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigSource
 from controller.modes import GATEWAY
 from controller.ports import Store
-from controller.state.settings import CLUSTER_DEFAULT
+from controller.state.settings import CLUSTER_DEFAULT, SettingsState
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__
@@ -228,7 +229,7 @@ class GatewayRuntime(DataDirRuntime):
     kind = "gateway"
 
     def _new_state(self) -> State:
-        return State(mode=GATEWAY)
+        return State(GATEWAY, settings=SettingsState(host_zone))
 
     def _new_cluster(self, state: State, hooks: Hooks) -> ServedGateway:
         return ServedGateway(self._settings, state, hooks)

@@ -34,12 +34,14 @@ from common.clock import Clock, wall_clock
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
 from common.wording import counted
+from common.zones import host_zone
 from controller.messages.event import Event, Reply
 from controller.messages.events import RebalanceLeaders
 from controller.model.cluster import NO_ID
 from controller.modes import ZOOKEEPER
 from controller.ports import Submitter
 from controller.state.cluster import ClusterState
+from controller.state.settings import SettingsState
 from controller.state.state import State
 from protocol.errors import ApiError
 from reassignd.config.settings import Settings
@@ -75,9 +77,8 @@ async def load_term(
 ) -> tuple[TermContext, State]:
     """Load the state from ZooKeeper while the brokers' protocol is detected."""
     settings, tree, client_settings, rejections = setup
-    detection = asyncio.create_task(
-        while_controller(tree, term_end, _detect_protocol(setup)), name="protocol"
-    )
+    detecting = while_controller(tree, term_end, _detect_protocol(setup))
+    detection = asyncio.create_task(detecting, name="protocol")
     stack.push_async_callback(cancel, detection)
     plan_format = PlanFormat(
         plain=settings.zookeeper_reassign_partitions_plain,
@@ -92,7 +93,8 @@ async def load_term(
     if protocol.topic_ids and (identified := loaded.assign_topic_ids(lambda: uuid.uuid4().bytes)):
         await store.commit(identified)
     refused: set[str] = set()
-    state = State(ZOOKEEPER, ClusterState(settings.node_id, refused.__contains__, fits_topic))
+    cluster = ClusterState(settings.node_id, refused.__contains__, fits_topic)
+    state = State(ZOOKEEPER, cluster, SettingsState(host_zone))
     state.apply(store.load())
     context = TermContext(
         tree,

@@ -20,10 +20,12 @@ from common.backoff import Backoff
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
+from common.zones import host_zone
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 from controller.modes import EMBEDDED
 from controller.state.cluster import ClusterState
+from controller.state.settings import SettingsState
 from controller.state.state import State
 from protocol.apis import ApiKey
 from protocol.errors import DecodeError
@@ -272,12 +274,8 @@ class Switch:
         active = self._role.active
         if isinstance(active, ThisInstance):
             return active.services.check(broker, changes)
-        state = (
-            State(EMBEDDED, ClusterState(controller_id=int(broker)))
-            if BROKER_ID.fullmatch(broker)
-            else State(EMBEDDED)
-        )
-        return check_broker(state, broker, changes)
+        cluster = ClusterState(controller_id=int(broker)) if BROKER_ID.fullmatch(broker) else ClusterState()
+        return check_broker(State(EMBEDDED, cluster, SettingsState(host_zone)), broker, changes)
 
 
 def answer_own(services: GatewayServices, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:

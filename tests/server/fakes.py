@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 from common.off_loop import WorkerThread
+from common.zones import host_zone
 from controller.messages.event import AnyEvent
 from controller.modes import EMBEDDED
 from controller.ports import Submitter
 from controller.state.access import IMPLYING
+from controller.state.settings import SettingsState
 from controller.state.state import State
 from protocol.codec.wire import codec
 from protocol.frames import ClientConnection
@@ -202,7 +204,7 @@ def services(
     off_loop = WorkerThread()
     return Services(
         "cluster-1",
-        State(mode=EMBEDDED) if state is None else state,
+        State(EMBEDDED, settings=SettingsState(host_zone)) if state is None else state,
         FakeDriver() if driver is None else driver,
         AllowAll() if authorizer is None else authorizer,
         off_loop,

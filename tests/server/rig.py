@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from backends.memory import MemoryStore
+from common.zones import host_zone
 from controller.messages.effects import BrokerLeft, Effect
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped
 from controller.model.cluster import ControllerEpoch
 from controller.modes import EMBEDDED
+from controller.state.settings import SettingsState
 from controller.state.state import Decision, State
 from server.counters import Counters
 from server.driver.driver import Driver
@@ -21,7 +23,7 @@ class Rig:
 
     def __init__(self) -> None:
         self.store = MemoryStore()
-        self.state = State(mode=EMBEDDED)
+        self.state = State(EMBEDDED, settings=SettingsState(host_zone))
         self.stats = Counters()
         self.log: list[Any] = []
         self.backend_failure: Exception | None = None

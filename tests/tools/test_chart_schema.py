@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from common.zones import host_zone
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.schedule.periods import EXAMPLE
 from reassignd.config.keys import LISTENER_KEYS
@@ -50,7 +51,7 @@ def accepts(schema: Mapping[str, Any], value: object) -> bool:
 @pytest.mark.parametrize("name", sorted(INITIAL.keys() - {"reassignment.schedule"}))
 def test_the_schema_accepts_the_limits_that_the_process_accepts(name: str) -> None:
     schema, check = of_limit(INITIAL[name]), INITIAL[name].check
-    wrong = [each for each in SAMPLES if accepts(schema, each) != (check(str(each)) is None)]
+    wrong = [each for each in SAMPLES if accepts(schema, each) != (check(str(each), host_zone) is None)]
     assert wrong == []
 
 
@@ -82,7 +83,7 @@ def test_the_schema_has_the_words_of_a_setting(name: str) -> None:
 def test_the_schema_accepts_every_schedule_and_refuses_another_form() -> None:
     schema, check = of_limit(INITIAL["reassignment.schedule"]), INITIAL["reassignment.schedule"].check
     for text in SCHEDULES:
-        assert check(text) is None
+        assert check(text, host_zone) is None
         assert accepts(schema, text), text
     assert [text for text in NO_SCHEDULES if accepts(schema, text)] == []
 

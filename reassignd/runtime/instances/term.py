@@ -25,10 +25,12 @@ from backends.upstream.own_records import OwnRecords
 from common.clock import Clock, wall_clock
 from common.garbage_collector import gc_paused
 from common.tasks import cancel
+from common.zones import host_zone
 from controller.cluster.brokers import holders
 from controller.gateway.steps import name_suspects
 from controller.modes import GATEWAY
 from controller.ports import Store, StoreLostError
+from controller.state.settings import SettingsState
 from controller.state.state import State
 from protocol.record_batch import BatchRecord
 from reassignd.config.settings import Settings
@@ -182,7 +184,7 @@ class ActiveTerm:
 
     async def _load(self) -> tuple[StateTopicStore, State]:
         """Return the store and the state after all records. Raises DecodeError."""
-        state = State(mode=GATEWAY)
+        state = State(GATEWAY, settings=SettingsState(host_zone))
         with gc_paused:
             rows, records = await self._rows.take()
             while loaded := list(islice(records, RECORDS_PER_SLICE)):

@@ -19,6 +19,7 @@ from controller.model.configs import (
     ConfigChange,
     ConfigOp,
 )
+from controller.schedule.periods import no_zones
 from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, limits_of
 from controller.scheduling.steps import UNLIMITED
 from controller.state.settings import CLUSTER_DEFAULT
@@ -248,7 +249,7 @@ def _change(name: str, value: object) -> ConfigChange:
     if value is None:
         return ConfigChange(config, ConfigOp.DELETE, None)
     text = value if isinstance(value, str) and config in PACE_CONFIGS else abbreviated(value)
-    expected = BROKER_KEYS[config].check(text)
+    expected = BROKER_KEYS[config].check(text, no_zones)
     types, kind = _TYPES.get(BROKER_KEYS[config].type, ((int,), "a whole number"))
     if type(value) not in types or expected is not None:
         raise HttpError(400, f"{name} is {text}: it must be {expected or kind}")

@@ -83,7 +83,7 @@ async def preview(call: Call) -> Schedule:
     if text is None or not text.strip():
         return _shown(None, None, ANY_TIME)
     try:
-        parsed = parse_schedule(text)
+        parsed = parse_schedule(text, call.state.settings.zones)
     except ScheduleError as error:
         raise HttpError(400, str(error)) from error
     return _shown(text, parsed, opening_at(parsed, wall_clock()))

@@ -12,12 +12,13 @@ from controller.cluster.config_keys import (
     whole,
 )
 from controller.cluster.config_keys import throttled_replicas as throttled
+from controller.schedule.periods import no_zones
 
 
 @pytest.mark.parametrize("table", [TOPIC_KEYS, BROKER_KEYS], ids=["topic", "broker"])
 def test_every_key_has_a_valid_default_and_documentation(table: dict[str, ConfigKey]) -> None:
     assert [key.name for key in table.values()] == sorted(table)
-    assert all(key.check(key.default) is None for key in table.values())
+    assert all(key.check(key.default, no_zones) is None for key in table.values())
     assert all(key.doc.endswith(".") for key in table.values())
 
 

@@ -23,7 +23,7 @@ from controller.model.cluster import (
     ResourceType,
     TopicPartition,
 )
-from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, THROTTLE
+from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, SCHEDULE, THROTTLE
 from controller.state.state import Decision
 from tests.builders import InMemoryController, partition, registration
 
@@ -102,6 +102,14 @@ def test_invalid_values_count_as_not_set() -> None:
         "log.cleaner.threads",
         "reassignment.max.concurrent.replica.movements.per.partition",
     }
+
+
+def test_a_schedule_in_a_zone_that_the_host_does_not_know_stays_and_is_closed() -> None:
+    controller = InMemoryController()
+    do(controller, ConfigsStored(ResourceType.BROKER, "", {SCHEDULE: "00:00-24:00; tz=Mars"}))
+    schedule = controller.state.settings.schedule
+    assert schedule is not None
+    assert schedule.problem.startswith("'tz=Mars'")
 
 
 def test_deleted_values_are_removed() -> None:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from common.zones import host_zone
 from controller.schedule.openings import (
     ANY_TIME,
     STALE,
@@ -30,7 +31,7 @@ def ms(text: str, zone: str = "UTC") -> int:
 
 def changes(text: str, start: str, end: str, zone: str = "UTC") -> list[tuple[str, bool]]:
     """Return when the schedule opens and closes between two times, on its clock, with the offset from UTC."""
-    schedule, at, found = parse_schedule(text), ms(start, zone), []
+    schedule, at, found = parse_schedule(text, host_zone), ms(start, zone), []
     while (until := opening_at(schedule, at).until_ms) is not None and until < ms(end, zone):
         at = until
         moment = datetime.fromtimestamp(at / 1000, ZoneInfo(zone))
@@ -54,21 +55,21 @@ def test_periods_that_adjoin_or_overlap_are_one() -> None:
 
 
 def test_the_lowest_throttle_of_overlapping_periods_holds() -> None:
-    schedule = parse_schedule("20:00-06:00 throttle=50MB; 22:00-23:00 throttle=10MB; 21:00-24:00")
+    schedule = parse_schedule("20:00-06:00 throttle=50MB; 22:00-23:00 throttle=10MB; 21:00-24:00", host_zone)
     found = [opening_at(schedule, ms(f"2026-06-01 {hour}:30")) for hour in (20, 21, 22, 23)]
     assert [opening.throttle for opening in found] == [50_000_000, 50_000_000, 10_000_000, 50_000_000]
     assert found[0].until_ms == ms("2026-06-01 22:00")
 
 
 def test_after_a_period_its_throttle_remains_for_the_steps_in_flight() -> None:
-    schedule = parse_schedule("Mon 20:00-22:00 throttle=5MB; Mon 21:00-22:00; Tue 20:00-22:00")
+    schedule = parse_schedule("Mon 20:00-22:00 throttle=5MB; Mon 21:00-22:00; Tue 20:00-22:00", host_zone)
     assert opening_at(schedule, ms("2026-06-02 10:00"))[:2] == (False, 5_000_000)
     assert opening_at(schedule, ms("2026-06-03 10:00"))[:2] == (False, None)
 
 
 def test_a_schedule_that_never_closes_is_looked_at_again_after_a_week() -> None:
     now = ms("2026-06-01 10:00")
-    assert opening_at(parse_schedule("00:00-24:00"), now).until_ms == now + 7 * 24 * HOUR
+    assert opening_at(parse_schedule("00:00-24:00", host_zone), now).until_ms == now + 7 * 24 * HOUR
 
 
 def test_a_skipped_time_counts_as_the_moment_of_the_jump() -> None:
@@ -81,7 +82,7 @@ def test_a_skipped_time_counts_as_the_moment_of_the_jump() -> None:
 def test_a_period_in_a_skipped_hour_does_not_take_place() -> None:
     text = "Sun 02:00-03:00; tz=Europe/Berlin"
     assert changes(text, "2026-03-29 00:00", "2026-03-30 00:00", "Europe/Berlin") == []
-    before = opening_at(parse_schedule(text), ms("2026-03-28 00:00", "Europe/Berlin"))
+    before = opening_at(parse_schedule(text, host_zone), ms("2026-03-28 00:00", "Europe/Berlin"))
     assert before.until_ms == ms("2026-04-05 02:00", "Europe/Berlin")
 
 
@@ -97,7 +98,7 @@ def test_a_doubled_time_counts_at_its_first_occurrence() -> None:
 
 
 def test_a_night_of_eight_hours_is_shorter_or_longer_when_the_clock_changes() -> None:
-    schedule = parse_schedule("22:00-06:00; tz=Europe/Berlin")
+    schedule = parse_schedule("22:00-06:00; tz=Europe/Berlin", host_zone)
     for night, hours in (("2026-03-28", 7), ("2026-06-01", 8), ("2026-10-24", 9)):
         opening = opening_at(schedule, ms(f"{night} 23:00", "Europe/Berlin"))
         assert opening.until_ms == opening.since_ms + hours * HOUR
@@ -110,7 +111,7 @@ def test_a_day_that_a_zone_skipped_has_no_period() -> None:
 
 
 def test_a_schedule_that_is_not_valid_is_closed_and_has_a_reason() -> None:
-    broken = read_schedule("at night")
+    broken = read_schedule("at night", host_zone)
     assert opening_at(broken, 0) == Opening(is_open=False, throttle=None)
     assert closed_reason(broken, opening_at(broken, 0)).startswith("the schedule is not valid: 'at night'")
 
@@ -123,7 +124,7 @@ def test_a_schedule_that_is_not_valid_is_closed_and_has_a_reason() -> None:
     ],
 )
 def test_the_reason_has_the_day_if_the_schedule_is_closed_for_longer_than_a_day(now: str, until: str) -> None:
-    schedule = parse_schedule("Mon-Fri 22:00-06:00; tz=Europe/Berlin")
+    schedule = parse_schedule("Mon-Fri 22:00-06:00; tz=Europe/Berlin", host_zone)
     opening = opening_at(schedule, ms(now, "Europe/Berlin"))
     assert closed_reason(schedule, opening) == f"outside of the schedule until {until}"
 
@@ -138,25 +139,26 @@ def test_a_schedule_that_was_just_set_holds_at_no_time() -> None:
 
 
 def test_work_continues_in_the_next_period() -> None:
-    schedule = parse_schedule("22:00-24:00")
+    schedule = parse_schedule("22:00-24:00", host_zone)
     now = ms("2026-06-01 23:00")
     assert seconds_until_done(schedule, now, 1800, 1) == 1800
     assert seconds_until_done(schedule, now, 3 * 3600, 1) == 25 * 3600
 
 
 def test_work_waits_for_the_first_period() -> None:
-    assert seconds_until_done(parse_schedule("22:00-24:00"), ms("2026-06-01 10:00"), 60, 1) == 12 * 3600 + 60
+    schedule = parse_schedule("22:00-24:00", host_zone)
+    assert seconds_until_done(schedule, ms("2026-06-01 10:00"), 60, 1) == 12 * 3600 + 60
 
 
 def test_a_throttle_of_a_period_makes_work_slower_and_never_faster() -> None:
-    schedule = parse_schedule("00:00-12:00 throttle=10MB; 12:00-24:00 throttle=90MB")
+    schedule = parse_schedule("00:00-12:00 throttle=10MB; 12:00-24:00 throttle=90MB", host_zone)
     now = ms("2026-06-01 11:00")
     assert seconds_until_done(schedule, now, 3600 * 40_000_000, 40_000_000) == 3600 + 2700
 
 
 def test_work_that_takes_more_than_90_days_has_no_end() -> None:
-    assert seconds_until_done(parse_schedule("Mon 00:00-00:01"), 0, 3600 * 24, 1) is None
-    assert seconds_until_done(read_schedule("at night"), 0, 1, 1) is None
+    assert seconds_until_done(parse_schedule("Mon 00:00-00:01", host_zone), 0, 3600 * 24, 1) is None
+    assert seconds_until_done(read_schedule("at night", host_zone), 0, 1, 1) is None
 
 
 def test_a_forecast_computes_the_changes_once_and_not_for_each_period(
@@ -169,7 +171,8 @@ def test_a_forecast_computes_the_changes_once_and_not_for_each_period(
         return instant(wall, zone)
 
     monkeypatch.setattr("controller.schedule.openings.instant", counted)
-    schedule = parse_schedule("; ".join(f"{hour}:00-{hour}:30 throttle={hour + 1}" for hour in range(24)))
+    text = "; ".join(f"{hour}:00-{hour}:30 throttle={hour + 1}" for hour in range(24))
+    schedule = parse_schedule(text, host_zone)
     for _ in range(100):
         assert seconds_until_done(schedule, ms("2026-06-01 11:00"), 1e12, 1e9) is None
     assert len(instants) < 200 * 2 * 24
@@ -186,7 +189,9 @@ PERIODS = st.builds(
     st.sampled_from([None, 1_000, 2_000, 3_000]),
 )
 SCHEDULES = st.builds(
-    Schedule, st.lists(PERIODS, min_size=1, max_size=5).map(tuple), st.sampled_from(ZONES), st.just("")
+    lambda periods, zone: Schedule(tuple(periods), zone, tz=ZoneInfo(zone)),
+    st.lists(PERIODS, min_size=1, max_size=5),
+    st.sampled_from(ZONES),
 )
 WALL_TIMES = st.datetimes(datetime(2011, 1, 1), datetime(2030, 1, 1))  # noqa: DTZ001 (times of a clock)
 TIMES = WALL_TIMES.map(lambda moment: round(moment.replace(tzinfo=UTC).timestamp() * 1000))
@@ -229,7 +234,7 @@ def test_the_schedule_is_open_when_the_clock_is_in_a_period(schedule: Schedule, 
 
 @settings(max_examples=examples(50), deadline=None)
 @given(SCHEDULES, TIMES)
-@example(Schedule((Period((2,), 0, 1, None), Period((0, 1), 1, 1441, 1000)), "UTC", ""), 1_293_840_000_000)
+@example(Schedule((Period((2,), 0, 1, None), Period((0, 1), 1, 1441, 1000)), "UTC"), 1_293_840_000_000)
 def test_nothing_changes_before_the_next_change(schedule: Schedule, now: int) -> None:
     opening = opening_at(schedule, now)
     assert opening.until_ms is not None
@@ -275,7 +280,7 @@ def is_doubled(at_ms: int, zone: str) -> bool:
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati"])
 @pytest.mark.parametrize("years", [400, 8_000, 40_000, 280_000])
 def test_a_clock_after_the_year_9999_has_the_periods_of_400_years_before(years: int, zone: str) -> None:
-    schedule = parse_schedule(f"Mon-Fri 22:00-06:00 throttle=50MB; tz={zone}")
+    schedule = parse_schedule(f"Mon-Fri 22:00-06:00 throttle=50MB; tz={zone}", host_zone)
     now, ahead = ms("9998-12-31 23:00"), years // 400 * 146_097 * 24 * HOUR
     before, after = opening_at(schedule, now), opening_at(schedule, now + ahead)
     assert before.until_ms is not None

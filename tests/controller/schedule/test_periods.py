@@ -1,16 +1,16 @@
-from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from controller.schedule import periods
+from common.zones import host_zone
 from controller.schedule.periods import (
     EXAMPLE,
     Period,
     Schedule,
     ScheduleError,
+    no_zones,
     parse_schedule,
     read_schedule,
-    zone_of,
 )
 
 EVERY_DAY = tuple(range(7))
@@ -18,7 +18,9 @@ EVERY_DAY = tuple(range(7))
 
 def test_the_example_is_a_schedule() -> None:
     nights = Period((0, 1, 2, 3, 4), 22 * 60, 30 * 60, 50_000_000)
-    assert parse_schedule(EXAMPLE) == Schedule((nights, Period((5, 6), 0, 24 * 60, None)), "Europe/Berlin")
+    days = Period((5, 6), 0, 24 * 60, None)
+    berlin = ZoneInfo("Europe/Berlin")
+    assert parse_schedule(EXAMPLE, host_zone) == Schedule((nights, days), "Europe/Berlin", tz=berlin)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,7 @@ def test_the_example_is_a_schedule() -> None:
     ],
 )
 def test_days_and_spaces_are_optional_and_the_case_has_no_meaning(text: str, period: Period) -> None:
-    assert parse_schedule(text) == Schedule((period,))
+    assert parse_schedule(text, host_zone) == Schedule((period,))
 
 
 @pytest.mark.parametrize(
@@ -57,20 +59,18 @@ def test_days_and_spaces_are_optional_and_the_case_has_no_meaning(text: str, per
 )
 def test_a_refusal_names_the_entry_and_what_is_allowed(text: str, message: str) -> None:
     with pytest.raises(ScheduleError) as refused:
-        parse_schedule(text)
+        parse_schedule(text, host_zone)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_without_zone_data_only_utc_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(periods, "ZoneInfo", lambda name: (_ for _ in ()).throw(KeyError(name)))
-    zone_of.cache_clear()
-    assert parse_schedule("1:00-2:00; tz=utc").zone == "utc"
+def test_without_zone_data_only_utc_is_known() -> None:
+    assert parse_schedule("1:00-2:00; tz=utc", no_zones).zone == "utc"
     with pytest.raises(ScheduleError, match="no zone data: install tzdata, or use UTC"):
-        parse_schedule("1:00-2:00; tz=Europe/Paris")
+        parse_schedule("1:00-2:00; tz=Europe/Paris", no_zones)
 
 
 def test_a_stored_text_that_is_not_valid_has_no_periods() -> None:
-    assert read_schedule("at night") == Schedule(
+    assert read_schedule("at night", host_zone) == Schedule(
         (), problem="'at night': expected [DAYS] HH:MM-HH:MM [throttle=RATE], or tz=ZONE"
     )

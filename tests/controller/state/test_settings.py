@@ -1,11 +1,15 @@
 """Cluster-wide values from the server's settings: a dynamic value wins, and deleting it restores them."""
 
+from datetime import timedelta, timezone
+
 from controller.cluster.configs import describe_configs
 from controller.execution.throttle import throttle_rate
 from controller.model.cluster import Config, Deleted
 from controller.model.configs import SCHEDULE, THROTTLE, ConfigSource, ResourceType
 from controller.modes import EMBEDDED
+from controller.schedule.openings import closed_reason
 from controller.scheduling.limits import PREFIX
+from controller.state.settings import SettingsState
 from controller.state.state import State
 from tests.builders import InMemoryController, partition
 
@@ -118,3 +122,18 @@ def test_a_static_throttle_and_schedule_apply() -> None:
     state = cluster(**{THROTTLE: "1000", SCHEDULE: "00:01-00:02"}).state
     assert throttle_rate(state) == 1000
     assert state.settings.schedule is not None
+
+
+def test_a_record_whose_zone_the_host_does_not_know_is_a_closed_schedule() -> None:
+    state = having(default(SCHEDULE, "00:00-24:00; tz=Europe/Berlin"))
+    assert state.settings.follow_schedule(now_ms=0)
+    reason = closed_reason(state.settings.schedule, state.settings.opening)
+    assert not state.settings.opening.is_open
+    assert reason.startswith("the schedule is not valid: 'tz=Europe/Berlin': this system has no zone data")
+
+
+def test_the_zones_that_the_state_is_given_decide() -> None:
+    state = State(EMBEDDED, settings=SettingsState({"Ship/Bridge": timezone(timedelta(hours=5))}.get))
+    state.apply([default(SCHEDULE, "05:00-06:00; tz=Ship/Bridge")])
+    assert state.settings.follow_schedule(now_ms=0)
+    assert (state.settings.opening.is_open, state.settings.opening.until_ms) == (True, 3_600_000)
