@@ -40,7 +40,6 @@ from controller.pace.readings import PaceMeasured
 from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job, throttle_job
 from controller.reassignment.orders import alter_reassignments, queue_plan
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
-from controller.reassignment.planning import is_stopped
 from controller.scheduling.limits import LEADS
 from controller.state.state import Decision
 
@@ -56,8 +55,10 @@ def decide(d: Decision, event: AnyEvent) -> Iterator[None]:
     fill(d)
     if d.state.mode.is_gateway:
         request_throttle(d)
-    else:
+    elif d.state.is_throttled:
         adjust_throttle(d)
+    elif d.state.in_flight.changed_topics:
+        d.state.in_flight.take_changed()
 
 
 def _stalled(d: Decision, event: events.Stalled) -> None:
@@ -142,7 +143,7 @@ def fill(d: Decision) -> None:
     """
     state = d.state
     backlog = state.backlog
-    stopped = is_stopped(d)
+    stopped = d.is_stopped()
     if not stopped and (backlog.to_plan or backlog.size):
         for key, may_start in backlog.next_steps(STEPS_PER_DECISION - d.rows):
             partition = state.cluster.partition(*key)

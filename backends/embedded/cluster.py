@@ -160,7 +160,8 @@ class EmbeddedBrokers:
                     self._configs_changed(effect)
                 case _:
                     assert_never(effect)
-        self._links.perform(commands)
+        if commands:
+            self._links.perform(commands)
 
     # ---- for the API and tests -----------------------------------------------------------------------------
 
@@ -342,9 +343,11 @@ class EmbeddedBrokers:
         )
 
     def _configs_changed(self, effect: ConfigsChanged) -> None:
+        if effect.resource is not ResourceType.TOPIC:
+            return
         self._throttles.refresh(effect.resource, effect.name)
         volume = self._volumes.get(effect.name)
-        if effect.resource is not ResourceType.TOPIC or volume is None:
+        if volume is None:
             return
         size, rate = self._declared(effect.name)
         now = self._clock.now()

@@ -247,7 +247,8 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
             d.put(Config(wanted.resource, wanted.name, name, value))
         elif state.settings.config(wanted.resource, wanted.name, name) is not None:
             d.delete(Config, (wanted.resource, wanted.name, name))
-    state.in_flight.configs_changed(wanted.resource, wanted.name)
+    if wanted.resource is ResourceType.TOPIC:
+        state.in_flight.configs_changed(wanted.name)
     d.effects.append(ConfigsChanged(wanted.resource, wanted.name))
 
 

@@ -72,7 +72,8 @@ def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
     for key, value in after.items():
         if before.get(key) != value:
             state.put(Config(resource, name, key, value))
-    state.in_flight.configs_changed(resource, name)
+    if resource is ResourceType.TOPIC:
+        state.in_flight.configs_changed(name)
     d.effects.append(ConfigsChanged(resource, name))
     changed = {key for key, _ in before.items() ^ after.items()}
     if DECIDES_STEPS & changed:

@@ -7,7 +7,7 @@ from controller.messages.effects import Publish
 from controller.messages.events import AlterPartition, AlterPartitionReply, IsrChange
 from controller.model.cluster import Partition
 from controller.model.errors import DONE, Outcome
-from controller.reassignment.phases import Phase, Trigger, fire, phase_of
+from controller.reassignment.phases import Trigger, fire
 from controller.state.state import Decision, State
 
 CHANGES_PER_SLICE = 200
@@ -39,8 +39,7 @@ def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:
     changed = partition._replace(isr=change.isr, partition_epoch=partition.partition_epoch + 1)
     d.put(changed)
     key = changed.key
-    if phase_of(state, key) is not Phase.IDLE:
-        fire(d, changed, Trigger.PROGRESS)
+    fire(d, changed, Trigger.PROGRESS)
     after = state.cluster.partitions[key.topic][key.partition]
     if after is changed:
         wanted = state.orders.reassignments.get(key)

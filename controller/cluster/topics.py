@@ -23,7 +23,6 @@ from controller.model.configs import EXCLUDED_BROKERS, NUM_PARTITIONS, REPLICATI
 from controller.model.election import first_eligible
 from controller.model.errors import DONE, Outcome
 from controller.model.replicas import display_name
-from controller.reassignment.validation import check_replicas
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
 
@@ -209,7 +208,7 @@ def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _
 
 def _check_layout(state: State, layout: Sequence[Replicas], factor: int) -> Outcome:
     for replicas in layout:
-        outcome = check_replicas(state, replicas)
+        outcome = state.cluster.check_replicas(replicas)
         if not outcome.ok:
             return outcome
         if len(replicas) != factor:

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from controller.messages.effects import DropReplica, Publish
 from controller.model.cluster import NO_LEADER, Partition, Replicas, TopicPartition
-from controller.model.election import keep_or_elect
-from controller.model.replicas import step_lists, without
-from controller.scheduling.steps import leader_after, may_drop
+from controller.model.replicas import without
+from controller.scheduling.steps import leader_after, may_drop, step_lists
 from controller.state.state import Decision, State
 
 ELECTS = True
@@ -32,7 +31,7 @@ def begin(
         return True
     new = without(step.adding, step.isr) if partition.adding else step.adding
     step = step._replace(
-        leader=keep_or_elect(step, step.replicas, step.isr, d.state.cluster.live),
+        leader=_leader_of(d.state, step, step.replicas, step.isr),
         leader_epoch=partition.leader_epoch + 1,
         partition_epoch=partition.partition_epoch + 1,
     )
@@ -145,9 +144,7 @@ def _finish(
 def _end(state: State, before: Partition, step: Partition, dropped: Replicas, preferred: int) -> End:
     following = step.next
     isr = without(step.isr, step.removing)
-    leader = leader_after(
-        following, following, isr=isr, live=state.cluster.live, leader=step.leader, preferred=preferred
-    )
+    leader = _leader_of(state, step, following, isr, preferred)
     gone = dropped + step.removing
     reordered_only = not gone and not before.moving and leader == before.leader
     final = step._replace(
@@ -160,3 +157,11 @@ def _end(state: State, before: Partition, step: Partition, dropped: Replicas, pr
         partition_epoch=before.partition_epoch + (not reordered_only),
     )
     return End(final, gone, lead=not reordered_only)
+
+
+def _leader_of(
+    state: State, step: Partition, replicas: Replicas, isr: Replicas, preferred: int = NO_LEADER
+) -> int:
+    """Return who leads a partition that has this list now: only members of its ISR can."""
+    live = state.cluster.live
+    return leader_after(replicas, replicas, isr=isr, live=live, leader=step.leader, preferred=preferred)

@@ -23,9 +23,10 @@ from controller.gateway.table import COMMANDS, Command
 from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
 from controller.model.configs import MAX_DISK_USAGE
-from controller.model.replicas import NO_LEADER, never_ends, step_lists
+from controller.model.replicas import NO_LEADER, never_ends
 from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage
+from controller.scheduling.steps import step_lists
 from controller.state.gateway import Suspect
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State

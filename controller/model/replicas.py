@@ -38,26 +38,6 @@ def display_name(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
 
 
-class StepLists(NamedTuple):
-    """The replica lists of a partition while a step is in flight."""
-
-    replicas: Replicas
-    """The list after the step, followed by the replicas that it removes."""
-    adding: Replicas
-    removing: Replicas
-
-
-@lru_cache(maxsize=65_536)
-def step_lists(current: Replicas, following: Replicas) -> StepLists:
-    """Return the lists of a step from `current` to `following`.
-
-    Equal arguments share one result, to save memory.
-    """
-    adding = tuple(r for r in following if r not in current)
-    removing = tuple(r for r in current if r not in following)
-    return StepLists(following + removing, adding, removing)
-
-
 @lru_cache(maxsize=65_536)
 def without(replicas: Replicas, others: Replicas) -> Replicas:
     """Return the first list without the members of the second.

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from common.error_codes import ErrorCode
-from controller.messages.events import AlterReassignments
 from controller.messages.job_events import (
     Pause,
     Prioritize,
     Prune,
-    Queue,
     Reorder,
     RollBackJob,
     RollBackReply,
@@ -32,45 +30,14 @@ from controller.model.cluster import (
 )
 from controller.model.errors import DONE, Outcome
 from controller.model.jobs import TOPIC_GONE
+from controller.reassignment.orders import open_job, seal_job
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order, enqueue, withdraw
-from controller.reassignment.validation import check_replicas
 from controller.scheduling.buckets import Planned
 from controller.state.state import Decision, State
 
 ROWS_PER_SLICE = 500
 _GONE = "the topic was deleted"
-
-
-Request = AlterReassignments | Queue | RollBackJob
-
-
-def open_job(d: Decision, kind: JobKind, request: Request) -> int:
-    """Create an empty job and return its id.
-
-    It becomes a record in `seal_job`, because a request may order nothing.
-    """
-    job = Job(
-        d.state.orders.last_job + 1, kind, d.now_ms, request.requester.principal, request.requester.client_id
-    )
-    if isinstance(request, RollBackJob):
-        job = job._replace(undoes=request.job)
-    else:
-        job = job._replace(priority=request.priority, throttle=request.throttle, paused=request.paused)
-    d.state.orders.open_job(job)
-    return job.id
-
-
-def seal_job(d: Decision, number: int) -> int:
-    """Record the job, which has all its partitions. Return its id; 0 if it has none and is dropped."""
-    state = d.state
-    total = state.orders.open.get(number, 0) + len(state.orders.finished.get(number, ()))
-    if not total:
-        state.orders.drop_job(number)
-        return 0
-    ended = 0 if number in state.orders.open else d.now_ms
-    d.put(state.orders.jobs[number]._replace(total=total, ended_ms=ended))
-    return number
 
 
 def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
@@ -242,7 +209,7 @@ def _checked(state: State, partition: Partition, back: Replicas) -> tuple[Replic
     """Return the list, or why it cannot be ordered any more: records outlive the registration of brokers."""
     if set(back) == set(partition.current):
         return back, ""
-    outcome = check_replicas(state, back)
+    outcome = state.cluster.check_replicas(back)
     return (back, "") if outcome.ok else ((), outcome.message or "")
 
 

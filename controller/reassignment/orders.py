@@ -1,8 +1,8 @@
-"""Partitions that one request names more than once: the last valid row counts, as in Kafka.
+"""Requests of clients that order: AlterPartitionReassignments (45), and plans that wait for their turn.
 
-Kafka's ZooKeeper controller keeps one row per partition. KRaft carries out the rows in order, so that each
-replaces the one before. Here only the last valid row is carried out, so that a job has each partition once,
-with one way back.
+`alter_reassignments` and `queue_plan` validate each row by `check_row`, carry it out, and make a job of what
+they have accepted. Of a partition that one request names more than once, the last valid row counts (see
+`find_repeated`).
 """
 
 from collections import Counter
@@ -12,86 +12,16 @@ from itertools import accumulate, chain, islice
 
 from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments
-from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, TopicOutcomes
-from controller.model.cluster import JobKind, Partition, Pending, Reassignment, Replicas, TopicPartition
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob, TopicOutcomes
+from controller.model.cluster import Job, JobKind, Partition, Pending, Reassignment, Replicas, TopicPartition
 from controller.model.errors import DONE, Outcome
 from controller.model.replicas import display_name
 from controller.reassignment.bulk import BulkCancels, FirstOrders, accept_all, new_reassignment
-from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.reassignment.reassignments import NOTHING_TO_CANCEL, Order, follow, withdraw
-from controller.reassignment.validation import check_factor, check_replicas
 from controller.state.state import Decision, State
 
-NUMBERS_PER_SLICE = 20_000
-WORK_OF_TOPIC = 10
-"""The work for a topic, as a number of rows."""
-
 Outcomes = list[tuple[int, Outcome]]
-
-
-def find_repeated(topics: Sequence[AlterTopic]) -> Generator[None, None, "RepeatedRows | None"]:
-    """Search the request in slices. Return its repeated rows, or None if it names each partition once."""
-    numbers: dict[str, list[int]] = {}
-    work = 0
-    for topic, rows in topics:
-        for part in parts_of(rows) if rows and len(rows) > NUMBERS_PER_SLICE else (rows or (),):
-            numbers.setdefault(topic, []).extend([row.partition for row in part])
-            work += len(part) + WORK_OF_TOPIC
-            if work >= NUMBERS_PER_SLICE:
-                work = 0
-                yield
-    repeated: set[TopicPartition] = set()
-    for topic, named in numbers.items():
-        if len(named) > 1:
-            yield from _count(topic, named, repeated)
-        work += len(named)
-        if work >= NUMBERS_PER_SLICE:
-            work = 0
-            yield
-    return RepeatedRows(repeated) if repeated else None
-
-
-def _count(topic: str, named: Sequence[int], repeated: set[TopicPartition]) -> Iterator[None]:
-    """Add the partitions of the topic that are named more than once."""
-    times = Counter(named[:NUMBERS_PER_SLICE])
-    for start in range(NUMBERS_PER_SLICE, len(named), NUMBERS_PER_SLICE):
-        yield
-        times.update(named[start : start + NUMBERS_PER_SLICE])
-    if len(times) < len(named):
-        repeated.update(TopicPartition(topic, number) for number, count in times.items() if count > 1)
-
-
-def parts_of(rows: Sequence[AlterRow]) -> Iterator[Sequence[AlterRow]]:
-    """Yield the rows in parts of at most `ROWS_PER_SLICE`."""
-    for start in range(0, len(rows), NUMBERS_PER_SLICE):
-        yield rows[start : start + NUMBERS_PER_SLICE]
-
-
-class RepeatedRows:
-    """The partitions with more than one row, and the row of each that counts."""
-
-    def __init__(self, partitions: Set[TopicPartition]) -> None:
-        self.partitions = partitions
-        self._last: dict[TopicPartition, tuple[AlterRow, Outcomes, int]] = {}
-
-    def defer(self, topic: str, row: AlterRow, outcomes: Outcomes, index: int) -> bool:
-        """Defer a valid row of a repeated partition until all rows are read. Its outcome belongs at `index`.
-
-        Returns whether the row was deferred.
-        """
-        key = TopicPartition(topic, row.partition)
-        if key not in self.partitions:
-            return False
-        self._last[key] = row, outcomes, index
-        return True
-
-    def carry_out(self, order: Callable[[TopicPartition, AlterRow], Outcome]) -> Iterator[None]:
-        """Carry out the last valid row of each partition, and set its outcome."""
-        for seen, (key, (row, outcomes, index)) in enumerate(self._last.items(), 1):
-            outcomes[index] = row.partition, order(key, row)
-            if seen % NUMBERS_PER_SLICE == 0:
-                yield
 
 
 ROWS_PER_SLICE = 500
@@ -114,7 +44,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         return
     repeated = yield from find_repeated(topics)
     job = open_job(d, JobKind.PLAN, event)
-    request = _Request(d, event, repeated, job)
+    request = (_LargeRequest if _is_large(d.state, event.topics) else _Request)(d, event, repeated, job)
     answers, room = [], ROWS_PER_SLICE
     whole: set[str] = set()
     for topic, requested in topics:
@@ -176,42 +106,44 @@ def check_row(
         return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, missing), None
     if row.replicas is None:
         return DONE, partition
-    outcome = check_replicas(state, row.replicas)
+    outcome = state.cluster.check_replicas(row.replicas)
     if outcome is DONE and not allow_factor_change:
         outcome = check_factor(state, partition, row.replicas)
     return outcome, partition if outcome is DONE else None
 
 
-class _Request:
-    """Carries out the rows of one AlterPartitionReassignments request.
+def check_factor(state: State, partition: Partition, target: Replicas) -> Outcome:
+    """Check that the target keeps the replication factor (KIP-860).
 
-    Each row goes through the table of phases. Of a large request, first orders, and cancels that end at once,
-    are carried out in bulk (`controller.reassignment.bulk`).
+    The factor is that of the original if the partition is being reassigned.
     """
+    reassignment = state.orders.reassignments.get(partition.key)
+    factor = len(partition.replicas if reassignment is None else reassignment.original)
+    if len(target) == factor:
+        return DONE
+    return Outcome(
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        f"The replication factor is changed from {factor} to {len(target)}",
+    )
+
+
+class _Request:
+    """Carries out the rows of one AlterPartitionReassignments request, each by the table of phases."""
 
     def __init__(
-        self, d: Decision, event: AlterReassignments, repeated: RepeatedRows | None, job: int
+        self, d: Decision, event: AlterReassignments, repeated: "RepeatedRows | None", job: int
     ) -> None:
         self._d, self._event, self._repeated, self._job = d, event, repeated, job
-        self._in_bulk = _is_large(d.state, event.topics)
-        self._first: FirstOrders = {}
-        self._cancels = BulkCancels(d)
 
     def carry_out(self, topic: str, rows: Sequence[AlterRow], outcomes: Outcomes) -> None:
         """Carry out these rows of the topic, and append their outcomes."""
         d, factor_may_change = self._d, self._event.allow_replication_factor_change
-        taken = 0
-        if self._in_bulk and not self._repeated and rows and rows[0].replicas is None:
-            taken = self._cancels.take(topic, rows)
-            outcomes += [(row.partition, DONE) for row in rows[:taken]]
-        for row in rows[taken:]:
+        for row in rows:
             outcome, partition = check_row(d.state, topic, row, factor_may_change)
             later = self._repeated and partition and self._repeated.defer(topic, row, outcomes, len(outcomes))
-            if partition is not None and not later and not (self._in_bulk and self._takes(partition, row)):
-                self._flush(topic)
-                outcome = self.fire(partition, row.replicas)
+            if partition is not None and not later:
+                outcome = self._carry_out(partition, row)
             outcomes.append((row.partition, outcome))
-        self._flush(topic)
         d.rows += len(rows)
 
     def fire(self, partition: Partition, target: Replicas | None) -> Outcome:
@@ -221,6 +153,36 @@ class _Request:
         outcome = fire(self._d, partition, Trigger.CANCEL)
         self._d.cancelled += outcome.ok
         return outcome
+
+    def _carry_out(self, partition: Partition, row: AlterRow) -> Outcome:
+        return self.fire(partition, row.replicas)
+
+
+class _LargeRequest(_Request):
+    """Carries out first orders, and cancels that end at once, in bulk (`controller.reassignment.bulk`)."""
+
+    def __init__(
+        self, d: Decision, event: AlterReassignments, repeated: "RepeatedRows | None", job: int
+    ) -> None:
+        super().__init__(d, event, repeated, job)
+        self._first: FirstOrders = {}
+        self._cancels = BulkCancels(d)
+
+    def carry_out(self, topic: str, rows: Sequence[AlterRow], outcomes: Outcomes) -> None:
+        """Carry out these rows of the topic, and append their outcomes."""
+        taken = 0
+        if not self._repeated and rows and rows[0].replicas is None:
+            taken = self._cancels.take(topic, rows)
+            outcomes += [(row.partition, DONE) for row in rows[:taken]]
+            self._d.rows += taken
+        super().carry_out(topic, rows[taken:], outcomes)
+        self._flush(topic)
+
+    def _carry_out(self, partition: Partition, row: AlterRow) -> Outcome:
+        if self._takes(partition, row):
+            return DONE
+        self._flush(partition.topic)
+        return super()._carry_out(partition, row)
 
     def _takes(self, partition: Partition, row: AlterRow) -> bool:
         """Return whether the row is carried out in bulk, or changes nothing. Rows keep their order."""
@@ -372,3 +334,105 @@ def _enqueue(d: Decision, partition: Partition, target: Replicas | None, job: in
         else:
             d.put(pending)
     return outcome
+
+
+def open_job(d: Decision, kind: JobKind, request: AlterReassignments | Queue | RollBackJob) -> int:
+    """Create an empty job and return its id.
+
+    It becomes a record in `seal_job`, because a request may order nothing.
+    """
+    job = Job(
+        d.state.orders.last_job + 1, kind, d.now_ms, request.requester.principal, request.requester.client_id
+    )
+    if isinstance(request, RollBackJob):
+        job = job._replace(undoes=request.job)
+    else:
+        job = job._replace(priority=request.priority, throttle=request.throttle, paused=request.paused)
+    d.state.orders.open_job(job)
+    return job.id
+
+
+def seal_job(d: Decision, number: int) -> int:
+    """Record the job, which has all its partitions. Return its id; 0 if it has none and is dropped."""
+    state = d.state
+    total = state.orders.open.get(number, 0) + len(state.orders.finished.get(number, ()))
+    if not total:
+        state.orders.drop_job(number)
+        return 0
+    ended = 0 if number in state.orders.open else d.now_ms
+    d.put(state.orders.jobs[number]._replace(total=total, ended_ms=ended))
+    return number
+
+
+NUMBERS_PER_SLICE = 20_000
+WORK_OF_TOPIC = 10
+"""The work for a topic, as a number of rows."""
+
+
+def find_repeated(topics: Sequence[AlterTopic]) -> Generator[None, None, "RepeatedRows | None"]:
+    """Search the request in slices. Return its repeated rows, or None if it names each partition once.
+
+    As in Kafka, the last valid row of a partition counts. Kafka's ZooKeeper controller keeps one row per
+    partition. KRaft carries out the rows in order, so that each replaces the one before. Here only the last
+    valid row is carried out, so that a job has each partition once, with one way back.
+    """
+    numbers: dict[str, list[int]] = {}
+    work = 0
+    for topic, rows in topics:
+        for part in parts_of(rows) if rows and len(rows) > NUMBERS_PER_SLICE else (rows or (),):
+            numbers.setdefault(topic, []).extend([row.partition for row in part])
+            work += len(part) + WORK_OF_TOPIC
+            if work >= NUMBERS_PER_SLICE:
+                work = 0
+                yield
+    repeated: set[TopicPartition] = set()
+    for topic, named in numbers.items():
+        if len(named) > 1:
+            yield from _count(topic, named, repeated)
+        work += len(named)
+        if work >= NUMBERS_PER_SLICE:
+            work = 0
+            yield
+    return RepeatedRows(repeated) if repeated else None
+
+
+def _count(topic: str, named: Sequence[int], repeated: set[TopicPartition]) -> Iterator[None]:
+    """Add the partitions of the topic that are named more than once."""
+    times = Counter(named[:NUMBERS_PER_SLICE])
+    for start in range(NUMBERS_PER_SLICE, len(named), NUMBERS_PER_SLICE):
+        yield
+        times.update(named[start : start + NUMBERS_PER_SLICE])
+    if len(times) < len(named):
+        repeated.update(TopicPartition(topic, number) for number, count in times.items() if count > 1)
+
+
+def parts_of(rows: Sequence[AlterRow]) -> Iterator[Sequence[AlterRow]]:
+    """Yield the rows in parts of at most `ROWS_PER_SLICE`."""
+    for start in range(0, len(rows), NUMBERS_PER_SLICE):
+        yield rows[start : start + NUMBERS_PER_SLICE]
+
+
+class RepeatedRows:
+    """The partitions with more than one row, and the row of each that counts."""
+
+    def __init__(self, partitions: Set[TopicPartition]) -> None:
+        self.partitions = partitions
+        self._last: dict[TopicPartition, tuple[AlterRow, Outcomes, int]] = {}
+
+    def defer(self, topic: str, row: AlterRow, outcomes: Outcomes, index: int) -> bool:
+        """Defer a valid row of a repeated partition until all rows are read. Its outcome belongs at `index`.
+
+        Returns whether the row was deferred.
+        """
+        key = TopicPartition(topic, row.partition)
+        if key not in self.partitions:
+            return False
+        self._last[key] = row, outcomes, index
+        return True
+
+    def carry_out(self, order: Callable[[TopicPartition, AlterRow], Outcome]) -> Iterator[None]:
+        """Carry out the last valid row of each partition, and set its outcome."""
+        for seen, (key, (row, outcomes, index)) in enumerate(self._last.items(), 1):
+            outcomes[index] = row.partition, order(key, row)
+            if seen % NUMBERS_PER_SLICE == 0:
+                yield

@@ -8,7 +8,6 @@ from common.wording import some
 from controller.execution import direct_steps
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
 from controller.model.configs import MAX_VALUE_BYTES
-from controller.model.replicas import step_lists
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
 from controller.scheduling.limits import LEADS, Cost, capacities_of, shared_cost
@@ -128,7 +127,7 @@ def _step_cost(state: State, partition: Partition, following: Replicas, target: 
         leader=partition.leader,
         preferred=NO_LEADER if target is None else steps.preferred_leader(target, state.backlog.usage.step),
     )
-    adding = step_lists(current, following).adding
+    adding = steps.step_lists(current, following).adding
     listed = 0 if target is None else _listed(len(state.cluster.partitions[key.topic]), current, adding)
     return shared_cost(
         adding,
@@ -236,23 +235,7 @@ def is_refused(state: State, partition: Partition, following: Replicas) -> bool:
     )
 
 
-def is_stopped(d: Decision) -> bool:
-    """Return whether no step may start.
-
-    All is paused or halted, the schedule is closed, or the upstream is unreachable.
-    """
-    state = d.state
-    if state.settings.follow_schedule(d.now_ms):
-        d.wake_at_ms = state.settings.opening.until_ms
-    return (
-        state.orders.paused
-        or state.backlog.halted
-        or not state.settings.opening.is_open
-        or bool(state.gateway.unreachable)
-    )
-
-
 def may_start(d: Decision, job: int) -> bool:
     """Return whether a step of the job may start, as far as the limits allow it."""
     known = d.state.orders.jobs.get(job)
-    return not is_stopped(d) and not (known is not None and known.paused)
+    return not d.is_stopped() and not (known is not None and known.paused)

@@ -5,12 +5,32 @@ controller share the rule: what a step is, when it may drop replicas, and who le
 """
 
 from collections.abc import Collection, Container, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from controller.model.replicas import NO_LEADER, Replicas
 
 UNLIMITED = 2_147_483_647
+
+
+class StepLists(NamedTuple):
+    """The replica lists of a partition while a step is in flight."""
+
+    replicas: Replicas
+    """The list after the step, followed by the replicas that it removes."""
+    adding: Replicas
+    removing: Replicas
+
+
+@lru_cache(maxsize=65_536)
+def step_lists(current: Replicas, following: Replicas) -> StepLists:
+    """Return the lists of a step from `current` to `following`.
+
+    Equal arguments share one result, to save memory.
+    """
+    adding = tuple(r for r in following if r not in current)
+    removing = tuple(r for r in current if r not in following)
+    return StepLists(following + removing, adding, removing)
 
 
 class _Swap(NamedTuple):

@@ -8,7 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.model.cluster import NO_ID, NO_LEADER, Broker, Partition, Replicas, Topic, TopicPartition
+from controller.model.errors import DONE, Outcome
+from controller.model.replicas import MAX_REPLICAS
 
 KNOWN_LISTS = 65_536
 """Valid lists that are remembered: a plan has few distinct ones."""
@@ -99,10 +102,33 @@ class ClusterState:
         self.valid_lists.clear()
         self.metadata_revision += 1
 
-    def accept_list(self, replicas: Replicas) -> None:
-        """Remember that the list names only registered brokers, none of them twice."""
-        if len(self.valid_lists) < KNOWN_LISTS:
-            self.valid_lists.add(replicas)
+    def check_replicas(self, replicas: Replicas) -> Outcome:
+        """Check that the list is not empty and names only registered brokers, none of them twice.
+
+        They need not be alive (Kafka: ReplicationControlManager.validateManualPartitionAssignment). The
+        message names the smallest wrong id, except of a list that is longer than `MAX_REPLICAS`.
+        """
+        if replicas in self.valid_lists:
+            return DONE
+        if len(replicas) > MAX_REPLICAS:
+            return _invalid(f"{len(replicas)} replicas, but a partition can have at most {MAX_REPLICAS}.")
+        members = set(replicas)
+        if members and len(members) == len(replicas) and members <= self.brokers.keys():
+            if len(self.valid_lists) < KNOWN_LISTS:
+                self.valid_lists.add(replicas)
+            return DONE
+        if not replicas:
+            return _invalid("an empty replica list.")
+        previous = None
+        for broker in sorted(replicas):
+            if broker == self.controller_id:
+                return _invalid(f"broker {broker}, which is reassignd, the controller: it holds no replicas.")
+            if broker not in self.brokers:
+                return _invalid(f"broker {broker}, but no such broker is registered.")
+            if broker == previous:
+                return _invalid(f"the broker {broker} more than once.")
+            previous = broker
+        return DONE
 
     def start(self, broker: int) -> None:
         """The broker is alive."""
@@ -241,3 +267,7 @@ class ClusterState:
             return False
         left.discard((key.partition, broker))
         return not left
+
+
+def _invalid(what: str) -> Outcome:
+    return Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes {what}")

@@ -271,13 +271,12 @@ class GatewayState:
         )
         if under_min_isr and not ours:
             self.under_min_isr[partition.key] = None
-        else:
+        elif self.under_min_isr:
             self.is_ours(partition.key)
 
     def is_ours(self, key: TopicPartition) -> None:
         """The partition is reassigned by us, or well: it is no problem of the cluster's."""
-        if self.under_min_isr:
-            self.under_min_isr.pop(key, None)
+        self.under_min_isr.pop(key, None)
 
     # ---- late rows, and other clients ----------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from operator import attrgetter, itemgetter
 from typing import TypeVar
 
 from controller.model.cluster import Ending, Finished, Job, Pending, Reassignment, TopicPartition
-from controller.model.configs import ResourceType
 
 _topic_of, _job_of, _blocked_of = attrgetter("topic"), attrgetter("job"), attrgetter("blocked")
 
@@ -278,13 +277,10 @@ class StepsInFlight:
         """Adjust the throttle of these topics as if something had changed in them."""
         self.changed_topics.update(topics)
 
-    def configs_changed(self, resource: ResourceType, name: str) -> None:
-        """Note that someone changed configs of the resource.
-
-        Lists of throttled replicas may be among them.
-        """
-        if resource is ResourceType.TOPIC and name in self.by_topic:
-            self.changed_topics.add(name)
+    def configs_changed(self, topic: str) -> None:
+        """Note that someone changed configs of the topic. Lists of throttled replicas may be among them."""
+        if topic in self.by_topic:
+            self.changed_topics.add(topic)
 
     def end_moves(self, topic: str, numbers: Iterable[int]) -> None:
         """As `note` of each, for partitions of the topic for which MOVING does not apply any more."""

@@ -249,6 +249,13 @@ class State:
 
     # ---- what concerns several owners ----------------------------------------------------------------------
 
+    @property
+    def is_throttled(self) -> bool:
+        """Whether a throttle is in force, or something is left of one."""
+        throttle, opening = self.throttle, self.settings.opening
+        ordered = throttle.rates or throttle.paced_rates or opening.throttle is not None
+        return bool(ordered or throttle.leases or self.backlog.usage.throttled)
+
     def topic_id(self, topic: str) -> str:
         """Return the topic's id as the records of its reassignments keep it; empty where they need none."""
         known = None if self.mode.keeps_topics else self.cluster.topics.get(topic)
@@ -306,9 +313,10 @@ class State:
         self.gateway.note_part(name, complete=True)
 
     def _put_reassignment(self, record: Reassignment) -> None:
-        if self.orders.put_reassignment(record):
-            self.gateway.is_ours(record.key)
-        self.backlog.planned.discard(record.key)
+        key = record.key
+        if self.orders.put_reassignment(record) and self.gateway.under_min_isr:
+            self.gateway.is_ours(key)
+        self.backlog.planned.discard(key)
 
     def _delete_reassignment(self, key: TopicPartition) -> None:
         self.orders.delete_reassignment(key)
@@ -395,6 +403,17 @@ class Decision:
     """When the driver submits `PeriodChanged`; replaces an earlier time. None leaves that as it is."""
     reply: Any = None
     """Set by `answer`, which checks its type; None when the event has no reply."""
+
+    def is_stopped(self) -> bool:
+        """Return whether no step may start, after a look at the schedule.
+
+        All is paused or halted, the schedule is closed, or the upstream is unreachable.
+        """
+        state, settings = self.state, self.state.settings
+        if settings.follow_schedule(self.now_ms):
+            self.wake_at_ms = settings.opening.until_ms
+        stopped = state.orders.paused or state.backlog.halted or not settings.opening.is_open
+        return stopped or bool(state.gateway.unreachable)
 
     def put(self, record: Record) -> None:
         """Insert or replace the record."""

@@ -250,7 +250,8 @@ def _configs_altered(_: State, __: events.AlterConfigs, d: Decision) -> None:
     changed = []
     for change in d.changes:
         if isinstance(change, Config):
-            (resource, name, config), value = change.key, f"={change.value:.250}"
+            resource, name, config, value = change
+            value = f"={value:.250}"
         elif isinstance(change, Deleted) and change.kind is Config:
             (resource, name, config), value = cast(ConfigName, change.key), " unset"
         else:

@@ -9,9 +9,9 @@ UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACT
 NO_REASSIGNMENT_IN_PROGRESS. The row of a topic without reassignments to cancel has the partition -1.
 """
 
+from time import time_ns
 from typing import cast
 
-from common.clock import wall_clock
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import row_maker
@@ -91,7 +91,7 @@ def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
         ]
     return AlterReassignments(
         topics,
-        wall_clock() + request.timeout_ms,
+        time_ns() // 1_000_000 + request.timeout_ms,
         request.allow_replication_factor_change,
         context.requester,
     )

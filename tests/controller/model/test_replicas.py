@@ -1,4 +1,5 @@
-from controller.model.replicas import TopicPartition, display_name, step_lists, without
+from controller.model.replicas import TopicPartition, display_name, without
+from controller.scheduling.steps import step_lists
 
 
 def test_a_partition_has_the_text_that_kafka_gives_it() -> None:

@@ -3,7 +3,7 @@ import pytest
 from common.error_codes import ErrorCode
 from controller.model.cluster import Broker, Deleted, Replicas
 from controller.model.errors import DONE
-from controller.reassignment.validation import check_factor, check_replicas
+from controller.reassignment.orders import check_factor
 from tests.builders import InMemoryController, partition
 
 PREFIX = "The manual partition assignment includes "
@@ -23,21 +23,21 @@ PREFIX = "The manual partition assignment includes "
 def test_an_invalid_replica_list_is_refused_with_its_smallest_invalid_id(
     replicas: Replicas, message: str
 ) -> None:
-    outcome = check_replicas(InMemoryController().state, replicas)
+    outcome = InMemoryController().state.cluster.check_replicas(replicas)
     assert outcome == (ErrorCode.INVALID_REPLICA_ASSIGNMENT, PREFIX + message)
 
 
 def test_a_controller_that_is_not_a_broker_gets_no_replicas() -> None:
     state = InMemoryController().state
     state.cluster.controller_id = 1000
-    outcome = check_replicas(state, (1, 1000))
+    outcome = state.cluster.check_replicas((1, 1000))
     assert (
         outcome.message == f"{PREFIX}broker 1000, which is reassignd, the controller: it holds no replicas."
     )
 
 
 def test_an_offline_broker_is_valid_if_it_is_registered() -> None:
-    assert check_replicas(InMemoryController(live=()).state, (1, 2, 3)) is DONE
+    assert InMemoryController(live=()).state.cluster.check_replicas((1, 2, 3)) is DONE
 
 
 def test_a_target_of_another_length_changes_the_replication_factor() -> None:
@@ -58,6 +58,6 @@ def test_during_a_reassignment_the_factor_is_that_of_the_original() -> None:
 
 def test_a_list_is_checked_again_when_brokers_have_changed() -> None:
     controller = InMemoryController()
-    assert check_replicas(controller.state, (1, 6)) is DONE
+    assert controller.state.cluster.check_replicas((1, 6)) is DONE
     controller.state.delete(Deleted(Broker, 6))
-    assert not check_replicas(controller.state, (1, 6)).ok
+    assert not controller.state.cluster.check_replicas((1, 6)).ok

@@ -34,7 +34,7 @@ REQUEST = AlterPartitionReassignmentsRequest(
 
 
 async def test_the_rows_reach_the_controller_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alter_partition_reassignments, "wall_clock", lambda: 1_000)
+    monkeypatch.setattr(alter_partition_reassignments, "time_ns", lambda: 1_000_000_000)
     driver = FakeDriver(AlterReply(DONE, []))
     await answer(handle, REQUEST, context(1, driver=driver))
     foo = AlterTopic("foo", [AlterRow(0, (1, 2)), AlterRow(1, None)])
