@@ -38,8 +38,7 @@ from server.connections.listener import Listeners, Make
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Answer, Session
 from server.counters import Counters, RelayCounters
-from server.dispatch.authorizer import AllowAll, Authorizer
-from server.dispatch.context import BrokerPort
+from server.dispatch.context import AllowAll, Authorizer, BrokerPort
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic, Znodes
 from server.security.login import TRUSTED

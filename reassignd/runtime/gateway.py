@@ -41,8 +41,8 @@ from reassignd.runtime.listeners.tls import listener_tls
 from reassignd.runtime.served_cluster import GRACE_SECONDS, UNTHROTTLED, Hooks
 from reassignd.runtime.storage.identity import claim, keep_files
 from server.counters import Counters, RelayCounters
-from server.dispatch.authorizer import AllowAll
 from server.dispatch.configs import check_broker
+from server.dispatch.context import AllowAll
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments

@@ -8,7 +8,7 @@ from controller.messages.event import Event, Reply
 from controller.ports import AnyBackend, SubmitEvent
 from server.api.shared.process import OwnedBrokers
 from server.counters import Counters, RelayCounters
-from server.dispatch.authorizer import Authorizer
+from server.dispatch.context import Authorizer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic, UpstreamCounters, Znodes
 from server.progress.rates import Sizes

@@ -15,8 +15,7 @@ from typing import cast
 from protocol.errors import DecodeError
 from protocol.frames import Connection, RequestFrame, parse_request
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
-from server.dispatch.authorizer import ANONYMOUS
-from server.dispatch.context import BrokerPort, Caller
+from server.dispatch.context import ANONYMOUS, BrokerPort, Caller
 from server.security.login import OPEN, Gate, Login, LoginEndedError, token_frame
 from server.security.subjects import NoMatchingRuleError
 

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from common.error_codes import ErrorCode
 from controller.cluster.configs import check_changes
 from controller.messages.events import AlterConfigs, ResourceChanges
+from controller.model.access import Operation
 from controller.model.cluster import ResourceType
 from controller.model.configs import OWN_PREFIX, ConfigChange, ConfigOp
 from controller.model.errors import Outcome
@@ -27,8 +28,15 @@ from protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource as ChangedResource,
 )
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
-from server.dispatch.authorizer import CLUSTER, Operation, topic
-from server.dispatch.context import TOPIC_DENIED, Context, RowError, merged, repeated
+from server.dispatch.context import (
+    CLUSTER,
+    TOPIC_DENIED,
+    Context,
+    RowError,
+    merged,
+    repeated,
+    topic,
+)
 
 R = TypeVar("R")
 Altered = TypeVar("Altered", ReplacedResource, ChangedResource)

@@ -7,13 +7,15 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from common.error_codes import ErrorCode
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.codec.wire import schema_of
 from protocol.counter import Bounds
 from protocol.schema import Response, default_of
-from server.dispatch.authorizer import Operation
 from server.dispatch.cache import Encoded
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 
 Request = TypeVar("Request", bound=NamedTuple)
 HandlerResult: TypeAlias = Response | Encoded | Awaitable[Response | Encoded]

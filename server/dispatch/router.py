@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from common.error_codes import ErrorCode
 from common.off_loop import InTurn, OffLoop
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
 from protocol.counter import Bounds
@@ -19,9 +20,15 @@ from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from server.counters import Counters
-from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.cache import Encoded
-from server.dispatch.context import LARGE_ROWS, Caller, Context, Services, recorded_client_id
+from server.dispatch.context import (
+    CLUSTER,
+    LARGE_ROWS,
+    Caller,
+    Context,
+    Services,
+    recorded_client_id,
+)
 from server.dispatch.registry import ROUTES, AnyRoute, HandlerResult
 from server.driver.driver import DriverStoppedError
 

@@ -12,8 +12,7 @@ from controller.model.errors import Outcome
 from protocol.apis import ApiKey
 from protocol.frames import RequestFrame
 from server.connections.session import Answer
-from server.dispatch.authorizer import is_named
-from server.dispatch.context import Caller, RowError
+from server.dispatch.context import Caller, RowError, is_named
 from server.dispatch.router import Refuse
 
 DENIED = "Cluster authorization failed."

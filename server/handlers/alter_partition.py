@@ -12,14 +12,17 @@ from collections.abc import Iterator, Sequence
 
 from common.error_codes import ErrorCode
 from controller.messages.events import AlterPartition, IsrChange
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages import alter_partition_request as requests
 from protocol.messages import alter_partition_response as responses
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.context import (
+    LARGE_ROWS,
+    Context,
+)
 from server.dispatch.registry import handles
 
 WITH_TOPIC_IDS = 2

@@ -14,6 +14,7 @@ from typing import cast
 
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
+from controller.model.access import Operation
 from controller.model.cluster import row_maker
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
@@ -25,8 +26,10 @@ from protocol.messages.alter_partition_reassignments_response import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.context import (
+    LARGE_ROWS,
+    Context,
+)
 from server.dispatch.registry import handles
 
 

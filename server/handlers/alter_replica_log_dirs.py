@@ -6,6 +6,7 @@ Errors by partition: CLUSTER_AUTHORIZATION_FAILED, LOG_DIR_NOT_FOUND, KAFKA_STOR
 REPLICA_NOT_AVAILABLE.
 """
 
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import (
@@ -13,8 +14,9 @@ from protocol.messages.alter_replica_log_dirs_response import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 
 

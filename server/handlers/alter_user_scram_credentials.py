@@ -7,6 +7,7 @@ DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND.
 """
 
 from controller.messages.events import AlterScramCredentials, UserChange
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.alter_user_scram_credentials_request import AlterUserScramCredentialsRequest
@@ -14,8 +15,11 @@ from protocol.messages.alter_user_scram_credentials_response import (
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
 )
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context, RowError, merged
+from server.dispatch.context import (
+    Context,
+    RowError,
+    merged,
+)
 from server.dispatch.registry import handles
 from server.security.scram_credentials import BOUNDS, only_change_of, users_in
 

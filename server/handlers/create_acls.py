@@ -8,12 +8,14 @@ of all ACLs: UNKNOWN_SERVER_ERROR (one has a number of filters, such as ANY).
 
 from common.error_codes import ErrorCode
 from controller.messages.events import CreateAcls
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.create_acls_request import CreateAclsRequest
 from protocol.messages.create_acls_response import AclCreationResult, CreateAclsResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 from server.security.acls import acl_of
 

@@ -9,12 +9,19 @@ mode).
 
 from common.error_codes import ErrorCode
 from controller.messages.events import CreatePartitions, NewPartitions
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import DUPLICATE_TOPIC, TOPIC_DENIED, Context, RowError, merged, repeated
+from server.dispatch.context import (
+    DUPLICATE_TOPIC,
+    TOPIC_DENIED,
+    Context,
+    RowError,
+    merged,
+    repeated,
+)
 from server.dispatch.registry import handles
 
 

@@ -9,6 +9,7 @@ INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVA
 from common.error_codes import ErrorCode
 from controller.cluster.configs import describe_configs
 from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
+from controller.model.access import Operation
 from controller.model.cluster import ResourceType
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
@@ -18,8 +19,12 @@ from protocol.messages.create_topics_response import (
     CreatableTopicResult,
     CreateTopicsResponse,
 )
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import TOPIC_DENIED, Context, RowError, repeated
+from server.dispatch.context import (
+    TOPIC_DENIED,
+    Context,
+    RowError,
+    repeated,
+)
 from server.dispatch.registry import handles
 
 

@@ -8,12 +8,14 @@ INVALID_REQUEST.
 
 from common.error_codes import ErrorCode
 from controller.messages.events import DeleteAcls
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.delete_acls_request import DeleteAclsRequest
 from protocol.messages.delete_acls_response import DeleteAclsFilterResult, DeleteAclsResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 from server.handlers.create_acls import NO_AUTHORIZER
 from server.security.acls import deleted, fault_of, filter_of

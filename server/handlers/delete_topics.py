@@ -8,11 +8,18 @@ Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN
 from common.error_codes import ErrorCode
 from common.tasks import wait_while
 from controller.messages.events import DeleteTopics
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import DUPLICATE_TOPIC, TOPIC_DENIED, Context, RowError, merged, repeated
+from server.dispatch.context import (
+    DUPLICATE_TOPIC,
+    TOPIC_DENIED,
+    Context,
+    RowError,
+    merged,
+    repeated,
+)
 from server.dispatch.registry import handles
 
 

@@ -6,12 +6,14 @@ Errors: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED (no authorizer is config
 """
 
 from common.error_codes import ErrorCode
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.describe_acls_request import DescribeAclsRequest
 from protocol.messages.describe_acls_response import DescribeAclsResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 from server.security.acls import described, filter_of
 

@@ -6,11 +6,13 @@ ACL: DESCRIBE_CONFIGS on the cluster.
 Errors: CLUSTER_AUTHORIZATION_FAILED.
 """
 
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.messages.describe_client_quotas_request import DescribeClientQuotasRequest
 from protocol.messages.describe_client_quotas_response import DescribeClientQuotasResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 
 

@@ -10,8 +10,7 @@ from protocol.apis import ApiKey
 from protocol.errors import ApiError
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
-from server.dispatch.authorizer import CLUSTER
-from server.dispatch.context import Context
+from server.dispatch.context import CLUSTER, Context
 from server.dispatch.registry import handles
 
 BROKERS = 1

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from common.lists import grouped
 from controller.cluster.configs import ConfigValue, check_resource, describe_configs
+from controller.model.access import Operation
 from controller.model.cluster import ResourceType
 from controller.scheduling.limits import ALIASES
 from protocol.apis import ApiKey
@@ -20,9 +21,12 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from server.dispatch.authorizer import Operation
 from server.dispatch.configs import CONFIG_BOUNDS, DUPLICATE_RESOURCE, is_own, key_of, only_own, refusal
-from server.dispatch.context import Context, RowError, repeated
+from server.dispatch.context import (
+    Context,
+    RowError,
+    repeated,
+)
 from server.dispatch.registry import handles
 
 

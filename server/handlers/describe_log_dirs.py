@@ -6,11 +6,13 @@ ACL: DESCRIBE on the cluster.
 Errors: top-level CLUSTER_AUTHORIZATION_FAILED (v3); by log dir KAFKA_STORAGE_ERROR.
 """
 
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 
 

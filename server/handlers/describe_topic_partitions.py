@@ -10,6 +10,7 @@ INVALID_REQUEST; by partition LEADER_NOT_AVAILABLE.
 from collections.abc import Awaitable, Sequence
 
 from common.error_codes import ErrorCode
+from controller.model.access import Operation
 from controller.model.cluster import Partition
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
@@ -21,8 +22,10 @@ from protocol.messages.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.context import (
+    LARGE_ROWS,
+    Context,
+)
 from server.dispatch.registry import handles
 from server.handlers.metadata import TopicDescription, describe_by_name, leader_error, offline_replicas
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from common.error_codes import ErrorCode
-from controller.model.access import ScramCredential
+from controller.model.access import Operation, ScramCredential
 from protocol.apis import ApiKey
 from protocol.messages.describe_user_scram_credentials_request import DescribeUserScramCredentialsRequest
 from protocol.messages.describe_user_scram_credentials_response import (
@@ -18,8 +18,10 @@ from protocol.messages.describe_user_scram_credentials_response import (
     DescribeUserScramCredentialsResult,
 )
 from protocol.scram import SCRAM_MECHANISMS
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context, repeated
+from server.dispatch.context import (
+    Context,
+    repeated,
+)
 from server.dispatch.registry import handles
 
 

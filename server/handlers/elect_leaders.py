@@ -12,6 +12,7 @@ from itertools import groupby
 
 from common.error_codes import ErrorCode
 from controller.messages.events import ElectionType, ElectLeaders
+from controller.model.access import Operation
 from controller.model.cluster import TopicPartition
 from controller.model.errors import Outcome
 from protocol.apis import ApiKey
@@ -23,8 +24,10 @@ from protocol.messages.elect_leaders_response import (
     PartitionResult,
     ReplicaElectionResult,
 )
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.context import (
+    LARGE_ROWS,
+    Context,
+)
 from server.dispatch.registry import handles
 
 

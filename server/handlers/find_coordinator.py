@@ -6,11 +6,16 @@ Errors by key: GROUP_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 """
 
 from common.error_codes import ErrorCode
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
-from server.dispatch.authorizer import Operation, group, transactional_id
-from server.dispatch.context import Context, RowError
+from server.dispatch.context import (
+    Context,
+    RowError,
+    group,
+    transactional_id,
+)
 from server.dispatch.registry import handles
 
 NO_COORDINATORS = "reassignd has no coordinators: it serves neither consumer groups nor transactions."

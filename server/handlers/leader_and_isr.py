@@ -7,11 +7,13 @@ Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED
 the broker.
 """
 
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 
 

@@ -7,6 +7,7 @@ FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
 """
 
 from common.error_codes import ErrorCode
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages.list_offsets_request import ListOffsetsRequest, ListOffsetsTopic
@@ -15,8 +16,9 @@ from protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 
 WITH_EPOCHS = 4

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import cast
 
+from controller.model.access import Operation
 from controller.state.state import State
 from controller.views.reassignments import listed
 from protocol.apis import ApiKey
@@ -26,9 +27,11 @@ from protocol.messages.list_partition_reassignments_response import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
-from server.dispatch.authorizer import Operation
 from server.dispatch.cache import Encoded
-from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.context import (
+    LARGE_ROWS,
+    Context,
+)
 from server.dispatch.registry import handles
 
 KEPT_ROWS = 500

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from common.error_codes import ErrorCode
 from controller.cluster.topics import is_legal
+from controller.model.access import Operation
 from controller.model.cluster import NO_LEADER, Partition, Replicas, Topic
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
@@ -24,8 +25,13 @@ from protocol.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from protocol.schema import ZERO_UUID
-from server.dispatch.authorizer import CLUSTER, Operation, topic
-from server.dispatch.context import LARGE_ROWS, NOT_ASKED, Context
+from server.dispatch.context import (
+    CLUSTER,
+    LARGE_ROWS,
+    NOT_ASKED,
+    Context,
+    topic,
+)
 from server.dispatch.registry import handles
 
 

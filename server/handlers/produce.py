@@ -9,6 +9,7 @@ record format by the broker's version of Produce, and reject a broker without it
 """
 
 from common.error_codes import ErrorCode
+from controller.model.access import Operation
 from protocol.apis import ApiKey
 from protocol.errors import DecodeError
 from protocol.messages.produce_request import ProduceRequest, TopicProduceData
@@ -17,8 +18,9 @@ from protocol.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import Context
+from server.dispatch.context import (
+    Context,
+)
 from server.dispatch.registry import handles
 
 NO_DATA_PATH = "This cluster moves replicas but stores no records: it is reassignd's embedded cluster."

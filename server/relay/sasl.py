@@ -11,7 +11,7 @@ from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from server.dispatch.authorizer import unknown_principal
+from server.dispatch.context import unknown_principal
 from server.relay.exchange import Exchange, IncomingRequest, RelayedClient, rewrite_answer, with_length
 from server.relay.login import Login
 

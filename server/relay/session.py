@@ -16,8 +16,7 @@ from typing import NamedTuple, cast
 from protocol.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.counters import RelayCounters
-from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
-from server.dispatch.context import BrokerPort, Caller
+from server.dispatch.context import ANONYMOUS, UNKNOWN, BrokerPort, Caller
 from server.relay.brokers import HIGH_WATER, FlowControl, NoBrokerError, UpstreamBrokers, UpstreamConnection
 from server.relay.exchange import PASSED, FinishAnswer, IncomingRequest, Interceptors, RelayedClient
 from server.relay.sasl import LARGEST as LARGEST_TOKEN

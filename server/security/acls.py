@@ -14,7 +14,7 @@ from protocol.messages.delete_acls_request import DeleteAclsFilter
 from protocol.messages.delete_acls_response import DeleteAclsMatchingAcl
 from protocol.messages.describe_acls_request import DescribeAclsRequest
 from protocol.messages.describe_acls_response import AclDescription, DescribeAclsResource
-from server.dispatch.authorizer import Resource
+from server.dispatch.context import Resource
 
 E = TypeVar("E", bound=IntEnum)
 
@@ -100,7 +100,7 @@ ANY_HOST = ""
 
 
 class AclAuthorizer(NamedTuple):
-    """Decides by ACLs. Implements `server.dispatch.authorizer.Authorizer` for callers from one host.
+    """Decides by ACLs. Implements `server.dispatch.context.Authorizer` for callers from one host.
 
     `super_users` are principals that may do everything. `allow_without_acl` is the answer for resources
     without any ACL (Kafka: allow.everyone.if.no.acl.found).

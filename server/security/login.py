@@ -21,8 +21,7 @@ from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from server.dispatch.authorizer import ANONYMOUS, AllowAll
-from server.dispatch.context import Caller
+from server.dispatch.context import ANONYMOUS, AllowAll, Caller
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import refused
 from server.security.acls import AclAuthorizer

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple
 
 from common.error_codes import ErrorCode
 from controller.cluster.topics import MAX_NAME
+from controller.model.access import Operation, ResourceKind
 from protocol.apis import ApiKey
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_response, encode_request, parse_request, parse_response
@@ -20,8 +21,10 @@ from protocol.messages.controlled_shutdown_response import ControlledShutdownRes
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse
 from protocol.schema import Request, Response
-from server.dispatch.authorizer import Operation, Resource, ResourceKind
-from server.dispatch.context import Caller
+from server.dispatch.context import (
+    Caller,
+    Resource,
+)
 from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient, buffered
 
 METADATA_VERSION = 8
@@ -35,7 +38,7 @@ NO_TOPICS: Mapping[str, int] = MappingProxyType({})
 class Rights(NamedTuple):
     """Bit fields of the allowed operations on the cluster and on topics.
 
-    Implements `server.dispatch.authorizer.Authorizer`.
+    Implements `server.dispatch.context.Authorizer`.
     """
 
     cluster: int = 0

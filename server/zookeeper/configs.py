@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from common.error_codes import ErrorCode
 from controller.cluster.configs import check_changes
 from controller.messages.events import ResourceChanges
+from controller.model.access import Operation
 from controller.model.cluster import ResourceType
 from controller.model.configs import OWN_PREFIX
 from controller.state.state import State
 from protocol.frames import RequestFrame, decode_within, parse_request
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
-from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.configs import (
     CLUSTER_DENIED,
     CONFIG_REQUESTS,
@@ -26,7 +26,11 @@ from server.dispatch.configs import (
     is_own,
     key_of,
 )
-from server.dispatch.context import Caller, RowError
+from server.dispatch.context import (
+    CLUSTER,
+    Caller,
+    RowError,
+)
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import refused
 from server.relay.exchange import (

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from controller.model.access import ScramCredential
+from controller.model.access import Operation, ScramCredential
 from controller.state.state import State
 from protocol.apis import ApiKey
 from protocol.errors import ApiError
@@ -25,8 +25,10 @@ from protocol.messages.alter_user_scram_credentials_response import (
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
 )
-from server.dispatch.authorizer import CLUSTER, Operation
-from server.dispatch.context import Caller
+from server.dispatch.context import (
+    CLUSTER,
+    Caller,
+)
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Router, refused
 from server.handlers import load

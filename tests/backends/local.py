@@ -15,9 +15,8 @@ from controller.ports import Submitter
 from controller.state.state import State
 from protocol.apis import find_api
 from protocol.codec.wire import codec, schema_of
-from server.dispatch.authorizer import ANONYMOUS, AllowAll
 from server.dispatch.cache import BodyCache, Encoded
-from server.dispatch.context import Caller, Context, Services
+from server.dispatch.context import ANONYMOUS, AllowAll, Caller, Context, Services
 from server.dispatch.registry import ROUTES
 from server.handlers import load
 

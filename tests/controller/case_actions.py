@@ -14,6 +14,7 @@ from controller.messages.events import (
     NewPartitions,
 )
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
+from controller.model.access import Operation
 from controller.model.cluster import NO_LEADER, Partition
 from controller.model.election import after_loss, first_eligible
 from controller.model.errors import Outcome
@@ -30,7 +31,10 @@ from protocol.messages.list_partition_reassignments_request import (
 )
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server import handlers
-from server.dispatch.authorizer import ANONYMOUS, CLUSTER, Operation
+from server.dispatch.context import (
+    ANONYMOUS,
+    CLUSTER,
+)
 from server.dispatch.registry import ROUTES, AnyRoute
 from server.handlers import alter_partition_reassignments, list_partition_reassignments
 from tests.builders import InMemoryController, key, partition

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from common.off_loop import WorkerThread
 from common.zones import host_zone
 from controller.messages.event import AnyEvent
+from controller.model.access import Operation
 from controller.modes import EMBEDDED
 from controller.ports import Submitter
 from controller.state.access import IMPLYING
@@ -33,17 +34,18 @@ from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
 from server.connections.client_connection import ServedConnection
-from server.dispatch.authorizer import (
+from server.dispatch.cache import BodyCache
+from server.dispatch.context import (
     ANONYMOUS,
     CLUSTER,
     AllowAll,
     Authorizer,
-    Operation,
+    Caller,
+    Context,
     Resource,
+    Services,
     topic,
 )
-from server.dispatch.cache import BodyCache
-from server.dispatch.context import Caller, Context, Services
 from server.dispatch.registry import ROUTES
 from server.security.acls import AclAuthorizer
 from tests.frames import decode_response

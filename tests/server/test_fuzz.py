@@ -22,9 +22,8 @@ from protocol.counter import Bounds
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, parse_response
 from server.counters import Counters
-from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer
 from server.dispatch.cache import BodyCache
-from server.dispatch.context import Caller, Services
+from server.dispatch.context import ANONYMOUS, AllowAll, Authorizer, Caller, Services
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Router
 from tests.backends.harness import EmbeddedHarness

@@ -22,8 +22,7 @@ from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.counters import Counters
-from server.dispatch.authorizer import CLUSTER
-from server.dispatch.context import BrokerPort
+from server.dispatch.context import CLUSTER, BrokerPort
 
 
 class Controller:

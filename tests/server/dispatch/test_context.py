@@ -5,10 +5,20 @@ import threading
 
 import pytest
 
-from server.dispatch.authorizer import CLUSTER, Operation
-from server.dispatch.context import LONGEST_CLIENT_ID, NOT_ASKED, merged, recorded_client_id, repeated
+from controller.model.access import Operation
+from server.dispatch.context import (
+    CLUSTER,
+    LONGEST_CLIENT_ID,
+    NOT_ASKED,
+    AllowAll,
+    authorized_operations,
+    merged,
+    recorded_client_id,
+    repeated,
+    topic,
+)
 from tests.builders import InMemoryController
-from tests.server.fakes import CLUSTER_ADMIN, allowing, context
+from tests.server.fakes import CLUSTER_ADMIN, AclTable, allowing, context
 
 
 def test_the_controller_is_the_lowest_live_broker() -> None:
@@ -66,3 +76,45 @@ def test_each_row_must_have_a_result() -> None:
 )
 def test_a_client_id_is_cut(given: str | None, recorded: str | None) -> None:
     assert recorded_client_id(given) == recorded
+
+
+FOO = topic("foo")
+
+
+def may(granted: Operation, wanted: Operation) -> bool:
+    return AclTable([("User:a", granted, FOO)]).allows("User:a", wanted, FOO)
+
+
+def test_without_an_authorizer_everyone_may_do_everything() -> None:
+    assert AllowAll().allows("User:a", Operation.ALTER, CLUSTER)
+
+
+def test_a_table_allows_only_the_listed_operations() -> None:
+    table = AclTable([("User:a", Operation.ALTER, FOO)])
+    assert table.allows("User:a", Operation.ALTER, FOO)
+    assert not table.allows("User:b", Operation.ALTER, FOO)
+    assert not table.allows("User:a", Operation.ALTER, topic("bar"))
+    assert not table.allows("User:a", Operation.DELETE, FOO)
+
+
+@pytest.mark.parametrize("granted", [Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER])
+def test_other_operations_imply_describe(granted: Operation) -> None:
+    assert may(granted, Operation.DESCRIBE)
+    assert not may(Operation.DESCRIBE, granted)
+
+
+def test_alter_configs_implies_describe_configs() -> None:
+    assert may(Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS)
+    assert not may(Operation.ALTER, Operation.DESCRIBE_CONFIGS)
+    assert not may(Operation.CREATE, Operation.DESCRIBE)
+
+
+def test_authorized_operations_are_a_bit_field() -> None:
+    table = AclTable([("User:a", Operation.READ, FOO)])
+    assert authorized_operations(table, "User:a", FOO) == 1 << 3 | 1 << 8
+    assert authorized_operations(table, "User:b", FOO) == 0
+
+
+def test_the_bit_fields_for_all_operations_equal_kafkas() -> None:
+    assert authorized_operations(AllowAll(), "User:a", FOO) == 0b0000_1101_1111_1000
+    assert authorized_operations(AllowAll(), "User:a", CLUSTER) == 0b0001_1111_1010_0000

@@ -12,6 +12,7 @@ import pytest
 from common.clock import settle
 from common.error_codes import ErrorCode
 from common.off_loop import P, R
+from controller.model.access import Operation
 from protocol.counter import Bounds
 from protocol.errors import ApiError, DecodeError
 from protocol.frames import RequestFrame, parse_request
@@ -33,9 +34,15 @@ from protocol.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from server.counters import Counters
-from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer, Operation
 from server.dispatch.cache import Encoded
-from server.dispatch.context import LARGE_ROWS, Caller, Context
+from server.dispatch.context import (
+    ANONYMOUS,
+    LARGE_ROWS,
+    AllowAll,
+    Authorizer,
+    Caller,
+    Context,
+)
 from server.dispatch.registry import ROUTES, AnyRoute
 from server.dispatch.router import Router, is_large, refused
 from server.driver.driver import DriverStoppedError

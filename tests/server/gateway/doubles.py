@@ -13,9 +13,8 @@ from protocol.frames import (
     encode_response,
 )
 from server.counters import Counters
-from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.configs import CONFIG_REQUESTS, check_broker
-from server.dispatch.context import Caller
+from server.dispatch.context import ANONYMOUS, Caller
 from server.dispatch.router import Router
 from server.gateway.services import GatewayServices
 from server.handlers import load

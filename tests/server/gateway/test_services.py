@@ -4,8 +4,7 @@ import pytest
 
 from protocol.apis import ApiKey
 from protocol.frames import RequestFrame
-from server.dispatch.authorizer import unknown_principal
-from server.dispatch.context import Caller
+from server.dispatch.context import Caller, unknown_principal
 from server.gateway.services import only_named, reason
 from tests.server.fakes import FakeBroker
 

@@ -6,6 +6,7 @@ import pytest
 
 from controller.messages.event import Requester
 from controller.messages.events import AlterConfigs, ResourceChanges
+from controller.model.access import Operation
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import DONE
@@ -19,7 +20,10 @@ from protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from server.dispatch.authorizer import CLUSTER, Authorizer, Operation
+from server.dispatch.context import (
+    CLUSTER,
+    Authorizer,
+)
 from server.handlers import alter_configs, describe_configs, incremental_alter_configs
 from tests.builders import InMemoryController
 from tests.server.api.api_client import ImmediateDriver

@@ -4,6 +4,7 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller.messages.events import ControlledShutdown, ShutdownReply
+from controller.model.access import Operation
 from controller.model.cluster import TopicPartition
 from controller.model.errors import DONE, Outcome
 from protocol.codec.wire import codec
@@ -15,7 +16,9 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
-from server.dispatch.authorizer import CLUSTER, Operation
+from server.dispatch.context import (
+    CLUSTER,
+)
 from server.handlers import controlled_shutdown, describe_client_quotas, describe_cluster, find_coordinator
 from tests.builders import InMemoryController
 from tests.server.fakes import AclTable, FakeDriver, allowing, answer, context, encodable

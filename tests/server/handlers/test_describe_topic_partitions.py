@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.model.access import Operation
 from protocol.errors import ApiError
 from protocol.messages.describe_topic_partitions_request import (
     Cursor,
@@ -9,8 +10,9 @@ from protocol.messages.describe_topic_partitions_request import (
     TopicRequest,
 )
 from protocol.messages.describe_topic_partitions_response import DescribeTopicPartitionsResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import LARGE_ROWS
+from server.dispatch.context import (
+    LARGE_ROWS,
+)
 from server.handlers.describe_topic_partitions import handle, refuse
 from tests.builders import InMemoryController, partition
 from tests.server.fakes import NOBODY, allowing, answer, context, encodable

@@ -2,13 +2,13 @@
 
 import pytest
 
+from controller.model.access import Operation
 from protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from server.dispatch.authorizer import Operation
 from server.handlers.list_offsets import handle, refuse
 from tests.server.fakes import FakeBroker, allowing, answer, context, decoded
 

@@ -2,13 +2,15 @@
 
 import pytest
 
+from controller.model.access import Operation
 from controller.model.cluster import Topic
 from protocol.codec.wire import codec
 from protocol.errors import ApiError
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse
-from server.dispatch.authorizer import Operation
-from server.dispatch.context import NOT_ASKED
+from server.dispatch.context import (
+    NOT_ASKED,
+)
 from server.handlers.metadata import (
     describe_all,
     describe_by_id,

@@ -13,6 +13,7 @@ from controller.messages.events import (
     NewPartitions,
     NewTopic,
 )
+from controller.model.access import Operation
 from controller.model.cluster import Topic
 from controller.model.errors import DONE, Outcome
 from controller.modes import EMBEDDED
@@ -29,7 +30,9 @@ from protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from server.dispatch.authorizer import CLUSTER, Operation
+from server.dispatch.context import (
+    CLUSTER,
+)
 from server.handlers import create_partitions, create_topics, delete_topics
 from tests.builders import InMemoryController, partition
 from tests.server.fakes import NEW_ID, NOBODY, FakeDriver, allowing, answer, context, decoded, encodable

@@ -7,8 +7,7 @@ from typing import Any
 from common.address import Address
 from protocol.codec.wire import schema_of
 from protocol.frames import RequestFrame, encode_request, encode_response, parse_request, parse_response
-from server.dispatch.authorizer import ANONYMOUS
-from server.dispatch.context import Caller
+from server.dispatch.context import ANONYMOUS, Caller
 from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient
 from server.relay.splitter import FrameAction
 from tests.frames import decode_response

@@ -18,7 +18,7 @@ from protocol.messages.sasl_authenticate_response import SaslAuthenticateRespons
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from protocol.scram import SHA_256
-from server.dispatch.authorizer import UNKNOWN
+from server.dispatch.context import UNKNOWN
 from server.relay.login import user_of
 from server.relay.sasl import authenticate, handshake
 from server.security.login import Login, LoginEndedError, LoginRules

@@ -7,7 +7,7 @@ from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from server.dispatch.authorizer import UNKNOWN
+from server.dispatch.context import UNKNOWN
 from server.relay.login import Login as LoginOfBroker
 from server.relay.sasl import LARGEST, authenticate, handshake
 from tests.server.relay.doubles import Talk, client, incoming

@@ -9,7 +9,7 @@ import pytest
 
 from protocol.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits
-from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
+from server.dispatch.context import ANONYMOUS, UNKNOWN
 from server.driver.driver import DriverStoppedError
 from server.relay.exchange import Exchange, IncomingRequest, RelayedClient
 from server.relay.sasl import LARGEST as LARGEST_TOKEN

@@ -12,7 +12,7 @@ from protocol.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
 from protocol.messages.delete_acls_request import DeleteAclsFilter
 from protocol.messages.describe_acls_request import DescribeAclsRequest
-from server.dispatch.authorizer import CLUSTER, topic
+from server.dispatch.context import CLUSTER, topic
 from server.security.acls import AclAuthorizer, acl_of, deleted, described, fault_of, filter_of
 from tests.controller.acls import ACLS, FILTERS, acl
 

@@ -14,8 +14,7 @@ from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from server.dispatch.authorizer import ANONYMOUS, CLUSTER, AllowAll, topic
-from server.dispatch.context import Caller
+from server.dispatch.context import ANONYMOUS, CLUSTER, AllowAll, Caller, topic
 from server.handlers import load
 from server.security.acls import AclAuthorizer
 from server.security.login import (

@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.model.access import Operation
 from protocol.errors import DecodeError
 from protocol.frames import encode_request
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -9,7 +10,10 @@ from protocol.messages.controlled_shutdown_request import ControlledShutdownRequ
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
-from server.dispatch.authorizer import CLUSTER, Operation, topic
+from server.dispatch.context import (
+    CLUSTER,
+    topic,
+)
 from server.relay.exchange import Exchange
 from server.zookeeper.authorization import (
     CLUSTER_ACTION,

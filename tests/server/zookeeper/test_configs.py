@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from controller.messages.events import AlterConfigs
+from controller.model.access import Operation
 from protocol.errors import DecodeError
 from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
@@ -16,7 +17,6 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.metadata_response import MetadataResponse
-from server.dispatch.authorizer import Operation
 from server.relay.exchange import LARGEST_DECODED, PASSED, Exchange, Interceptor
 from server.zookeeper.configs import configs
 from tests.frames import decode_request

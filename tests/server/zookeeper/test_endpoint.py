@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from common.error_codes import ErrorCode
+from controller.model.access import Operation
 from protocol.errors import ApiError
 from protocol.frames import Connection, RequestFrame, encode_request, parse_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -26,8 +27,11 @@ from protocol.messages.alter_user_scram_credentials_request import (
 from protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResult
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.schema import Request
-from server.dispatch.authorizer import ANONYMOUS, Operation
-from server.dispatch.context import BrokerPort, Caller
+from server.dispatch.context import (
+    ANONYMOUS,
+    BrokerPort,
+    Caller,
+)
 from server.dispatch.registry import ROUTES
 from server.zookeeper.authorization import Rights
 from server.zookeeper.endpoint import (
