@@ -17,7 +17,6 @@ from controller.model.cluster import (
     Finished,
     Job,
     JobKind,
-    Lease,
     Partition,
     Paused,
     Pending,
@@ -26,13 +25,14 @@ from controller.model.cluster import (
     Replicas,
     ResourceType,
     ScramCredential,
+    ThrottleLease,
     Topic,
     UpstreamStep,
     row_maker,
 )
 from controller.model.upstream_step import Stage
 
-Row = Sequence[Any]
+StoredRow = Sequence[Any]
 """The values of the columns. A store can return any type; `to_record` raises ValueError or TypeError then."""
 
 
@@ -42,17 +42,17 @@ class RecordForm(NamedTuple):
     name: str
     columns: tuple[str, ...]
     keys: int
-    to_row: Callable[[Any], Row]
-    to_record: Callable[[Row], Record]
-    key_to_row: Callable[[Any], Row] = lambda key: key
+    to_row: Callable[[Any], StoredRow]
+    to_record: Callable[[StoredRow], Record]
+    key_to_row: Callable[[Any], StoredRow] = lambda key: key
     """Converts the `key` of a record to the values of the first columns."""
     ordered: bool = False
     """Records are loaded in the order in which they were first written. Else the columns order them."""
-    all_to_records: Callable[[Iterable[Row]], list[Record]] | None = None
+    all_to_records: Callable[[Iterable[StoredRow]], list[Record]] | None = None
     """Does as `to_record` of each, for records of which there may be millions: without a call for each
     row."""
 
-    def to_records(self, rows: Iterable[Row]) -> list[Record]:
+    def to_records(self, rows: Iterable[StoredRow]) -> list[Record]:
         """Do as `to_record` of each."""
         if self.all_to_records is not None:
             return self.all_to_records(rows)
@@ -92,15 +92,15 @@ _same = _Cache[str, str](lambda name: name)
 _new_partition, _new_reassignment = row_maker(Partition), row_maker(Reassignment)
 
 
-def _epoch(row: Row) -> ControllerEpoch:
+def _epoch(row: StoredRow) -> ControllerEpoch:
     return ControllerEpoch(row[1])
 
 
-def _broker(row: Row) -> Broker:
+def _broker(row: StoredRow) -> Broker:
     return Broker(*row)
 
 
-def _partition_row(p: Partition) -> Row:
+def _partition_row(p: Partition) -> StoredRow:
     topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = p
     members = _text[replicas]
     return (
@@ -110,7 +110,7 @@ def _partition_row(p: Partition) -> Row:
     )  # fmt: skip
 
 
-def _partitions(rows: Iterable[Row]) -> list[Record]:
+def _partitions(rows: Iterable[StoredRow]) -> list[Record]:
     lists, same, new = _replicas, _same, _new_partition
     return [
         new((
@@ -122,11 +122,11 @@ def _partitions(rows: Iterable[Row]) -> list[Record]:
     ]  # fmt: skip
 
 
-def _reassignment_row(r: Reassignment) -> Row:
+def _reassignment_row(r: Reassignment) -> StoredRow:
     return (r.topic, r.partition, _text[r.original], _text[r.target], r.job, r.blocked)
 
 
-def _reassignments(rows: Iterable[Row]) -> list[Record]:
+def _reassignments(rows: Iterable[StoredRow]) -> list[Record]:
     lists, same, new = _replicas, _same, _new_reassignment
     return [
         new((same[topic], partition, lists[original], lists[target], job, blocked, ""))
@@ -134,11 +134,11 @@ def _reassignments(rows: Iterable[Row]) -> list[Record]:
     ]
 
 
-def _job_row(job: Job) -> Row:
+def _job_row(job: Job) -> StoredRow:
     return (job.id, job.kind.name.lower(), *job[2:])
 
 
-def _job(row: Row) -> Job:
+def _job(row: StoredRow) -> Job:
     number, kind, created_ms, principal, client_id, total, priority, paused, *rest = row
     made = JobKind[kind.upper()]
     return Job(number, made, created_ms, principal, client_id, total, priority, bool(paused), *rest)
@@ -148,22 +148,22 @@ _ENDING_NAMES = {ending: ending.name.lower() for ending in Ending}
 """A name is a property in Python, and each partition of a cancel has an ending."""
 
 
-def _finished_row(f: Finished) -> Row:
+def _finished_row(f: Finished) -> StoredRow:
     job, topic, partition, original, target, ending, taken_by = f
     return (job, topic, partition, _text[original], _text[target], _ENDING_NAMES[ending], taken_by)
 
 
-def _finished(row: Row) -> Finished:
+def _finished(row: StoredRow) -> Finished:
     job, topic, partition, original, target, ending, taken_by = row
     how = Ending[ending.upper()]
     return Finished(job, _same[topic], partition, _replicas[original], _replicas[target], how, taken_by)
 
 
-def _pending_row(p: Pending) -> Row:
+def _pending_row(p: Pending) -> StoredRow:
     return (p.topic, p.partition, _text[p.target], p.job)
 
 
-def _pending(row: Row) -> Pending:
+def _pending(row: StoredRow) -> Pending:
     topic, partition, target, job = row
     return Pending(_same[topic], partition, _replicas[target], job)
 
@@ -181,7 +181,7 @@ _STAGES = {name: stage for stage, name in _STAGE_NAMES.items()} | {"taken_back":
 _REQUESTED = {Stage.SUBMITTING, Stage.ACTIVE}
 
 
-def _upstream_step_row(s: UpstreamStep) -> Row:
+def _upstream_step_row(s: UpstreamStep) -> StoredRow:
     return (
         s.topic,
         s.partition,
@@ -192,7 +192,7 @@ def _upstream_step_row(s: UpstreamStep) -> Row:
     )
 
 
-def _upstream_step(row: Row) -> UpstreamStep:
+def _upstream_step(row: StoredRow) -> UpstreamStep:
     topic, partition, base, following, stage, replaced, epoch = row
     lists = _replicas[base], _replicas[following]
     step = UpstreamStep(_same[topic], partition, *lists, _STAGES[stage], _replicas[replaced], epoch)
@@ -202,44 +202,44 @@ def _upstream_step(row: Row) -> UpstreamStep:
     return step
 
 
-def _lease_row(lease: Lease) -> Row:
+def _lease_row(lease: ThrottleLease) -> StoredRow:
     return (lease.resource.name.lower(), *lease[1:])
 
 
-def _lease(row: Row) -> Lease:
-    return Lease(ResourceType[row[0].upper()], *row[1:])
+def _lease(row: StoredRow) -> ThrottleLease:
+    return ThrottleLease(ResourceType[row[0].upper()], *row[1:])
 
 
-def _resource_key(key: tuple[ResourceType, str, str]) -> Row:
+def _resource_key(key: tuple[ResourceType, str, str]) -> StoredRow:
     return (key[0].name.lower(), *key[1:])
 
 
-def _topic_row(topic: Topic) -> Row:
+def _topic_row(topic: Topic) -> StoredRow:
     return (topic.name, base64.urlsafe_b64encode(topic.id).decode().rstrip("="), int(topic.deleting))
 
 
-def _topic(row: Row) -> Topic:
+def _topic(row: StoredRow) -> Topic:
     name, identifier, deleting = row
     return Topic(_same[name], base64.urlsafe_b64decode(identifier + "=="), bool(deleting))
 
 
-def _config_row(config: Config) -> Row:
+def _config_row(config: Config) -> StoredRow:
     return (config.resource.name.lower(), config.name, config.config, config.value)
 
 
-def _config(row: Row) -> Config:
+def _config(row: StoredRow) -> Config:
     resource, name, config, value = row
     return Config(ResourceType[resource.upper()], name, config, value)
 
 
-def _acl_row(acl: Acl) -> Row:
+def _acl_row(acl: Acl) -> StoredRow:
     kind, name, pattern, principal, host, operation, permission = acl
     enums = (kind, pattern, operation, permission)
     kind_text, pattern_text, operation_text, permission_text = (each.name.lower() for each in enums)
     return (kind_text, name, pattern_text, principal, host, operation_text, permission_text)
 
 
-def _acl(row: Row) -> Acl:
+def _acl(row: StoredRow) -> Acl:
     kind, name, pattern, principal, host, operation, permission = row
     return Acl(
         ResourceKind[kind.upper()],
@@ -252,13 +252,13 @@ def _acl(row: Row) -> Acl:
     )
 
 
-def _scram_row(credential: ScramCredential) -> Row:
+def _scram_row(credential: ScramCredential) -> StoredRow:
     user, mechanism, salt, stored_key, server_key, iterations = credential
     texts = (base64.b64encode(value).decode() for value in (salt, stored_key, server_key))
     return (user, mechanism, *texts, iterations)
 
 
-def _scram(row: Row) -> ScramCredential:
+def _scram(row: StoredRow) -> ScramCredential:
     user, mechanism, *texts, iterations = row
     salt, stored_key, server_key = (base64.b64decode(text, validate=True) for text in texts)
     return ScramCredential(user, mechanism, salt, stored_key, server_key, iterations)
@@ -328,7 +328,7 @@ FORMS: dict[type[Record], RecordForm] = {
         _upstream_step_row,
         _upstream_step,
     ),
-    Lease: RecordForm(
+    ThrottleLease: RecordForm(
         "leases", ("resource", "name", "config", "ours", "found"), 3, _lease_row, _lease, _resource_key
     ),
     Acl: RecordForm(

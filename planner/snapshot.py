@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 from common.plan_errors import PlanError
 from controller.model.replicas import Replicas
 
-Row = Mapping[str, Any]
+TableRow = Mapping[str, Any]
 
 PARQUET_MAGIC = b"PAR1"
 TOPIC_PARTITION = tuple[str, int]
@@ -224,7 +224,7 @@ def _added(snapshot: Snapshot, row: object) -> Snapshot:
     return snapshot
 
 
-def _checked(row: Row, fields: Mapping[str, Check], defaults: Row) -> dict[str, Any]:
+def _checked(row: TableRow, fields: Mapping[str, Check], defaults: TableRow) -> dict[str, Any]:
     values = {}
     for name, (valid, expected) in fields.items():
         value = row.get(name)

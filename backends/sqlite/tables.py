@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from backends.record_forms import FORMS, RecordForm, Row
+from backends.record_forms import FORMS, RecordForm, StoredRow
 from controller.model.cluster import Record, Topic
 
 _ROWS = 1_000, 50, 1
@@ -73,7 +73,7 @@ class Table:
 class _Run(NamedTuple):
     """Keys that differ in their last number only, which increases by one."""
 
-    first: Row
+    first: StoredRow
     length: int
 
     @property
@@ -83,10 +83,10 @@ class _Run(NamedTuple):
         return number + self.length - 1
 
 
-def _runs(keys: Iterable[Row]) -> Iterator[_Run]:
+def _runs(keys: Iterable[StoredRow]) -> Iterator[_Run]:
     """Yield the keys, which are sorted or nearly so, in runs."""
-    first: Row = ()
-    group: Row = ()
+    first: StoredRow = ()
+    group: StoredRow = ()
     following = length = 0
     for key in keys:
         if length and key[-1] == following and key[:-1] == group:
@@ -101,7 +101,7 @@ def _runs(keys: Iterable[Row]) -> Iterator[_Run]:
 
 
 def _batches(
-    rows: Iterable[Row], count: int, sizes: Sequence[int] = _ROWS
+    rows: Iterable[StoredRow], count: int, sizes: Sequence[int] = _ROWS
 ) -> Iterator[tuple[int, list[Any]]]:
     """Yield groups of rows as (number of rows, flat values).
 

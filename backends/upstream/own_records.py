@@ -14,7 +14,7 @@ from common.durable_file import remove_file
 from controller.cluster.config_keys import CLUSTER_WIDE
 from controller.gateway.events import LeasesImported
 from controller.model.cluster import Broker, Change, Config, Deleted, Partition, Record, ResourceType
-from controller.model.configs import RATES, THROTTLED_REPLICAS, Lease
+from controller.model.configs import RATES, THROTTLED_REPLICAS, ThrottleLease
 from controller.ports import Store, SubmitEvent
 from controller.state.settings import CLUSTER_DEFAULT
 
@@ -64,7 +64,7 @@ async def import_leases(directory: Path, submit: SubmitEvent) -> None:
         remove(directory)
 
 
-def read_leases(directory: Path) -> list[Lease] | None:
+def read_leases(directory: Path) -> list[ThrottleLease] | None:
     """The leases in the directory's file, or None without a file. Raises StoreError."""
     path = directory / FILE
     try:
@@ -89,7 +89,7 @@ def remove(directory: Path) -> None:
         ) from error
 
 
-def _leases(tables: object) -> list[Lease]:
+def _leases(tables: object) -> list[ThrottleLease]:
     """Check the file's structure: {topics: {topic: {config: [entry]}}, brokers: {id: {config: [rate]}}}.
 
     Raises ValueError.
@@ -106,7 +106,7 @@ def _leases(tables: object) -> list[Lease]:
                     or not all(isinstance(value, str) for value in values)
                 ):
                     raise ValueError("it is not a list of throttles")
-                leases.append(Lease(kind, name, config, ",".join(values), None))
+                leases.append(ThrottleLease(kind, name, config, ",".join(values), None))
     return leases
 
 

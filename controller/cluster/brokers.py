@@ -108,7 +108,7 @@ def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
     state = d.state
     if event.broker not in state.cluster.live:
         return
-    state.cluster.stop(event.broker)
+    state.cluster.broker_stopped(event.broker)
     d.effects.append(BrokerLeft(event.broker))
     for _ in recover(d, state.cluster.all_partitions()):
         yield
@@ -163,7 +163,7 @@ def _register(d: Decision, broker: BrokerRegistration) -> int:
     if epoch is None:
         epoch = 1 + max((known.epoch for known in state.cluster.brokers.values()), default=0)
     d.put(Broker(broker.id, broker.host, broker.port, broker.rack, epoch))
-    state.cluster.start(broker.id)
+    state.cluster.broker_started(broker.id)
     return epoch
 
 

@@ -42,7 +42,7 @@ def begin(
     return False
 
 
-def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
+def complete(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
     """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished.
 
     When all new replicas are in sync but none may be dropped, the step ends without dropping any. It no

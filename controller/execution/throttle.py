@@ -16,9 +16,9 @@ from controller.model.configs import (
     MAX_VALUE_BYTES,
     RATES,
     Config,
-    Lease,
     Resource,
     ResourceType,
+    ThrottleLease,
     fitting,
     list_items,
 )
@@ -128,17 +128,17 @@ def throttled_replicas(state: State, topic: str) -> tuple[list[str], list[str]]:
 EVERY_REPLICA = "*"
 
 
-def owned_by(lease: Lease | None) -> list[str]:
+def owned_by(lease: ThrottleLease | None) -> list[str]:
     """Return the entries or rates that the lease owns; none without a lease."""
     return [] if lease is None else lease.owned
 
 
-def set_by_others(value: str | None, lease: Lease | None) -> bool:
+def set_by_others(value: str | None, lease: ThrottleLease | None) -> bool:
     """Whether someone else has set the rate."""
     return value is not None and value not in owned_by(lease)
 
 
-def others_entries(value: str | None, lease: Lease | None) -> list[str]:
+def others_entries(value: str | None, lease: ThrottleLease | None) -> list[str]:
     """Return the entries of the list that someone else has set."""
     owned = set(owned_by(lease))
     return [entry for entry in list_items(value) if entry not in owned]
@@ -167,7 +167,7 @@ class ListChange(NamedTuple):
 
 
 def change_list(
-    value: str | None, lease: Lease | None, desired: str, subtracted: Collection[str]
+    value: str | None, lease: ThrottleLease | None, desired: str, subtracted: Collection[str]
 ) -> ListChange:
     """Compute the changes from the value to the desired entries.
 
@@ -271,7 +271,7 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
         state.throttle.note_unlisted(key, 0 if ours in {desired, EVERY_REPLICA} else _missing(ours, desired))
     if lease is not None and lease.ours == ours:
         return False
-    d.put(Lease(*key, ours, found))
+    d.put(ThrottleLease(*key, ours, found))
     d.put(Config(*key, ours))
     return True
 
@@ -280,18 +280,18 @@ def _missing(value: str, desired: str) -> int:
     return len(set(list_items(desired)).difference(list_items(value)))
 
 
-def _adjust_lease(d: Decision, lease: Lease, value: str | None) -> Lease | None:
+def _adjust_lease(d: Decision, lease: ThrottleLease, value: str | None) -> ThrottleLease | None:
     """Adjust the lease to a value of someone else: a lease of a rate ends, of a list it keeps its entries."""
     if value is None or (lease.config in RATES and set_by_others(value, lease)):
-        d.delete(Lease, lease.key)
+        d.delete(ThrottleLease, lease.key)
         return None
     changed = lease._replace(ours=value, found=",".join(others_entries(value, lease)) or None)
     d.put(changed)
     return changed
 
 
-def _restore(d: Decision, lease: Lease) -> None:
-    d.delete(Lease, lease.key)
+def _restore(d: Decision, lease: ThrottleLease) -> None:
+    d.delete(ThrottleLease, lease.key)
     if lease.found is not None:
         d.put(Config(*lease.key, lease.found))
     else:

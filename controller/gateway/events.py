@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from controller.messages.event import Event
-from controller.model.configs import ConfigChange, Lease, Resource
+from controller.model.configs import ConfigChange, Resource, ThrottleLease
 from controller.model.errors import Outcome
 from controller.model.replicas import Replicas, TopicPartition
 from controller.state.cluster import Disk
@@ -128,4 +128,4 @@ class BrokerRatesSeen(Event[None]):
 class LeasesImported(Event[None]):
     """Leases that an older version kept outside of the records."""
 
-    leases: Sequence[Lease]
+    leases: Sequence[ThrottleLease]

@@ -55,7 +55,7 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
     return False
 
 
-def advance(
+def complete(
     d: Decision,
     partition: Partition,
     target: Replicas,  # noqa: ARG001

@@ -1,10 +1,10 @@
 """Leases of configs of an upstream: the backend reads the configs, the controller decides on changes.
 
 On a `ReadThrottle` effect the backend reads the configs of `throttles_to_read` and submits them as
-`ThrottleRead`. The decision records what will be set (`Lease`) and emits one `AlterThrottle`. The backend
-executes it and reads the configs again; the next `ThrottleRead` confirms the changes. A lease ends when the
-upstream has acknowledged the removal and no longer shows the value. Thus a crash at any point leaves no
-throttle behind: the records say what to remove.
+`ThrottleRead`. The decision records what will be set (`ThrottleLease`) and emits one `AlterThrottle`. The
+backend executes it and reads the configs again; the next `ThrottleRead` confirms the changes. A lease ends
+when the upstream has acknowledged the removal and no longer shows the value. Thus a crash at any point leaves
+no throttle behind: the records say what to remove.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,8 +25,8 @@ from controller.model.configs import (
     ConfigChange,
     ConfigName,
     ConfigOp,
-    Lease,
     Resource,
+    ThrottleLease,
     list_items,
 )
 from controller.state.state import Decision, State
@@ -142,14 +142,14 @@ def _reconcile_list(
 
 
 def _own(d: Decision, key: ConfigName, owned: Sequence[str]) -> None:
-    lease = Lease(*key, ",".join(dict.fromkeys(owned)), None)
+    lease = ThrottleLease(*key, ",".join(dict.fromkeys(owned)), None)
     if d.state.throttle.leases.get(key) != lease:
         d.put(lease)
 
 
 def _disown(d: Decision, key: ConfigName) -> None:
     if key in d.state.throttle.leases:
-        d.delete(Lease, key)
+        d.delete(ThrottleLease, key)
 
 
 def broker_rates_seen(d: Decision, event: BrokerRatesSeen) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from controller.model.access import Acl, ScramCredential
 from controller.model.audit import AuditEntry, AuditTrim
-from controller.model.configs import Config, Lease, ResourceType
+from controller.model.configs import Config, ResourceType, ThrottleLease
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from controller.model.replicas import NO_ID, NO_LEADER, Replicas, TopicPartition, without
 from controller.model.upstream_step import UpstreamStep
@@ -31,7 +31,6 @@ __all__ = [
     "Finished",
     "Job",
     "JobKind",
-    "Lease",
     "Partition",
     "Paused",
     "Pending",
@@ -40,6 +39,7 @@ __all__ = [
     "Replicas",
     "ResourceType",
     "ScramCredential",
+    "ThrottleLease",
     "Topic",
     "TopicPartition",
     "UpstreamStep",
@@ -196,7 +196,7 @@ Record = (
     | Finished
     | Pending
     | Paused
-    | Lease
+    | ThrottleLease
     | UpstreamStep
     | Acl
     | ScramCredential

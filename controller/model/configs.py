@@ -55,7 +55,7 @@ class Config(NamedTuple):
         return (self.resource, self.name, self.config)
 
 
-class Lease(NamedTuple):
+class ThrottleLease(NamedTuple):
     """A throttle config that reassignd set, or is about to set.
 
     The record is durable before the config is set.

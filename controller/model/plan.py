@@ -105,10 +105,10 @@ def plan_of(entries: Iterable[Entry]) -> dict[str, Any]:
     }
 
 
-Row = TypeVar("Row", bound=PartitionName)
+AnyRow = TypeVar("AnyRow", bound=PartitionName)
 
 
-def read_row(value: object, model: type[Row], number: int) -> Row:
+def read_row(value: object, model: type[AnyRow], number: int) -> AnyRow:
     """Return element `number` of a list of partitions. Raises PlanError.
 
     Lists are converted row by row: msgspec holds the interpreter's lock for as long as one conversion takes.

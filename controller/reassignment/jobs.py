@@ -127,7 +127,7 @@ def reorder(d: Decision, event: Reorder) -> None:
         in_job = reassignment is not None and reassignment.job == event.job
         if in_job and partition is not None and partition.next == replicas:
             state.backlog.planned.put(key, tuple(steps))
-            state.backlog.plan(key, Planned(event.job, steps[0].wave))
+            state.backlog.place_in_wave(key, Planned(event.job, steps[0].wave))
             taken += 1
     d.rows = len(event.partitions)
     d.answer(event, taken)

@@ -162,13 +162,13 @@ def start(d: Decision, partition: Partition, reassignment: Reassignment, _: Orde
     If it lacks capacity, return it to the backlog; if it cannot start, record the reason.
     """
     state, key = d.state, partition.key
-    plan = plan_step(state, partition, reassignment)
-    if plan.waits_for:
-        state.orders.wait(key, plan.waits_for)
-    elif state.backlog.usage.exhausted(capacities_of(plan.cost)):
-        _add_to_backlog(state, reassignment, plan)
+    step = plan_step(state, partition, reassignment)
+    if step.waits_for:
+        state.orders.wait(key, step.waits_for)
+    elif state.backlog.usage.exhausted(capacities_of(step.cost)):
+        _add_to_backlog(state, reassignment, step)
     else:
-        _begin_step(d, partition, plan.following, reassignment, plan.cost)
+        _begin_step(d, partition, step.following, reassignment, step.cost)
     return DONE
 
 
@@ -189,7 +189,7 @@ def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: O
 def advance(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """Complete the step in flight if the changed ISR, leader or brokers allow it."""
     preferred = next_leader(d.state, partition, reassignment)
-    if d.state.mode.executor.advance(d, partition, reassignment.target, preferred):
+    if d.state.mode.executor.complete(d, partition, reassignment.target, preferred):
         _step_ended(d, partition)
     return DONE
 
@@ -388,7 +388,7 @@ def _turn(
     """Turn the step in flight to `following`, unless that would lose the partition's data.
 
     If no replica is alive, a rollback is accepted (KIP-236), but offline is not lost: the step is undone when
-    that loses no replica in sync (`direct_steps.advance`). An upstream decides that itself.
+    that loses no replica in sync (`direct_steps.complete`). An upstream decides that itself.
     """
     back = order.target == reassignment.original
     state = d.state

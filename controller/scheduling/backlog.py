@@ -85,7 +85,7 @@ class Backlog:
         if self.size > 2 * len(self._entries) + SLACK:
             self._compact()
 
-    def plan(self, key: TopicPartition, planned: Planned) -> None:
+    def place_in_wave(self, key: TopicPartition, planned: Planned) -> None:
         """Move the partition's step, if it waits, to its wave of a plan."""
         bucket = self.bucket_of(key)
         if bucket is not None:

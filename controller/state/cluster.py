@@ -130,13 +130,13 @@ class ClusterState:
             previous = broker
         return DONE
 
-    def start(self, broker: int) -> None:
+    def broker_started(self, broker: int) -> None:
         """The broker is alive."""
         self.live.add(broker)
         self.shutting_down.discard(broker)
         self.unlisted_brokers.discard(broker)
 
-    def stop(self, broker: int) -> None:
+    def broker_stopped(self, broker: int) -> None:
         """The broker is not alive any more."""
         self.live.discard(broker)
         self.shutting_down.discard(broker)

@@ -6,7 +6,7 @@ Keys: `controller.cluster.config_keys`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controller.model.cluster import Config, Job, Lease, ResourceType
+from controller.model.cluster import Config, Job, ResourceType, ThrottleLease
 from controller.model.configs import (
     CANCEL_MODE,
     EXCLUDED_BROKERS,
@@ -140,7 +140,7 @@ class SettingsState:
 class ThrottleState:
     """Rates in bytes per second, and the leases of configs."""
 
-    leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
+    leases: dict[tuple[ResourceType, str, str], ThrottleLease] = field(default_factory=dict)
     rates: dict[int, int] = field(default_factory=dict)
     """Of each open job that has one, and of the cluster under 0."""
     leased_rate: int | None = None
@@ -153,7 +153,7 @@ class ThrottleState:
     """By throttle list that is full: the replicas in flight that are not in it, so that no rate slows them.
     Not durable."""
 
-    def put_lease(self, record: Lease) -> None:
+    def put_lease(self, record: ThrottleLease) -> None:
         """Insert or replace the lease."""
         self.leases[record.key] = record
 
@@ -187,7 +187,7 @@ class ThrottleState:
         """Replace the rates of pace."""
         self.paced_rates = rates
 
-    def keep_paced(self, lease: Lease) -> None:
+    def keep_paced(self, lease: ThrottleLease) -> None:
         """Keep the rate of a lease, which an earlier process may have set, until pace has measured."""
         if lease.config in RATES and lease.owned:
             self.paced_rates = {**self.paced_rates, int(lease.name): int(lease.owned[-1])}

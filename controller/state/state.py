@@ -25,7 +25,6 @@ from controller.model.cluster import (
     Deleted,
     Finished,
     Job,
-    Lease,
     Partition,
     Paused,
     Pending,
@@ -34,6 +33,7 @@ from controller.model.cluster import (
     Replicas,
     ResourceType,
     ScramCredential,
+    ThrottleLease,
     Topic,
     TopicPartition,
     UpstreamStep,
@@ -68,7 +68,7 @@ class StepExecutor(Protocol):
         """Start the step to `following`, or replace the step in flight; True when it is complete already."""
         ...
 
-    def advance(self, d: "Decision", partition: Partition, target: Replicas, preferred: int) -> bool:
+    def complete(self, d: "Decision", partition: Partition, target: Replicas, preferred: int) -> bool:
         """Complete the step in flight if possible; True if so."""
         ...
 
@@ -168,7 +168,7 @@ class State:
             Finished: self.orders.put_finished,
             Pending: self.orders.put_pending,
             Paused: self._put_paused,
-            Lease: self._put_lease,
+            ThrottleLease: self._put_lease,
             UpstreamStep: self.gateway.put_step,
             Acl: self.acls.add,
             ScramCredential: self._put_scram_credential,
@@ -185,7 +185,7 @@ class State:
             Job: self._delete_job,
             Finished: self.orders.delete_finished,
             Pending: self.orders.delete_pending,
-            Lease: self.throttle.delete_lease,
+            ThrottleLease: self.throttle.delete_lease,
             UpstreamStep: self.gateway.delete_step,
             Acl: self.acls.remove,
             ScramCredential: self.scram_credentials.__delitem__,
@@ -335,7 +335,7 @@ class State:
     def _put_paused(self, record: Paused) -> None:
         self.orders.set_paused(record.paused)
 
-    def _put_lease(self, record: Lease) -> None:
+    def _put_lease(self, record: ThrottleLease) -> None:
         self.throttle.put_lease(record)
         self._keep_paced(record)
 
@@ -373,7 +373,7 @@ class State:
         for lease in self.throttle.leases.values():
             self._keep_paced(lease)
 
-    def _keep_paced(self, lease: Lease) -> None:
+    def _keep_paced(self, lease: ThrottleLease) -> None:
         if self.pace.settings is not None and not self.pace.pacer.brokers:
             self.throttle.keep_paced(lease)
 

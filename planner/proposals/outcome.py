@@ -5,7 +5,7 @@ import numpy as np
 from controller.model.replicas import Replicas
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.counts import topic_excess
-from planner.proposals.problem.goal import Problem, Row
+from planner.proposals.problem.goal import Problem, ProblemRow
 from planner.proposals.problem.layout import Layout
 from planner.proposals.problem.nodes import own_rack
 from planner.proposals.problem.table import IN_SYNC, Table, per_broker
@@ -67,12 +67,12 @@ def _padded(lists: Ints, width: int) -> Ints:
     return result
 
 
-def _changes(table: Table, lists: Ints, rows: Ints) -> dict[Row, Replicas]:
+def _changes(table: Table, lists: Ints, rows: Ints) -> dict[ProblemRow, Replicas]:
     """Return the new lists of these rows, in order of topic and partition."""
     old, new = _tuples(table.brokers, table.replicas[rows]), _tuples(table.brokers, lists[rows])
     topics = [table.topics[topic] for topic in table.topic[rows].tolist()]
     numbers = (table.partition[rows].tolist(), old, table.factor[rows].tolist(), table.bytes[rows].tolist())
-    return dict(zip(map(Row, topics, *numbers), new, strict=True))
+    return dict(zip(map(ProblemRow, topics, *numbers), new, strict=True))
 
 
 def _tuples(brokers: Ints, lists: Ints) -> list[Replicas]:

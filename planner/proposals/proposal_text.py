@@ -7,7 +7,7 @@ from typing import Any
 from common.lists import grouped
 from common.wording import counted
 from controller.model.plan import Entry, plan_of
-from planner.proposals.problem.goal import LeftOut, Row
+from planner.proposals.problem.goal import LeftOut, ProblemRow
 from planner.proposals.result import BrokerChange, InSyncLoss, Lists, Proposal
 from planner.units import in_bytes
 
@@ -24,7 +24,7 @@ def plan_json(lists: Lists) -> str:
     return _text(_plan(lists))
 
 
-def rollback_json(rows: Iterable[Row]) -> str:
+def rollback_json(rows: Iterable[ProblemRow]) -> str:
     """Return the plan that restores the present replicas of these partitions."""
     return _text(_plan({row: row.replicas for row in rows}))
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from controller.model.replicas import Replicas
-from planner.proposals.problem.goal import CountRange, LeftOut, Row
+from planner.proposals.problem.goal import CountRange, LeftOut, ProblemRow
 
-Lists = Mapping[Row, Replicas]
+Lists = Mapping[ProblemRow, Replicas]
 """New replica list of each row of a problem."""
 
 

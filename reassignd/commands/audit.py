@@ -3,19 +3,17 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from common.wording import as_json, counted
 from planner.units import in_bytes
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.output import by, columns, echo, when
+from reassignd.commands.output import Row, by, columns, echo, when
 
 if TYPE_CHECKING:
     from reassignd.client import Client
-
-Row = dict[str, Any]
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 

@@ -4,16 +4,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from common.backoff import RETRY_LATER_SECONDS
 from common.wording import counted, printable
 from planner.units import in_bytes
 from reassignd.client import Client
-from reassignd.commands.output import DONE, copied, duration, echo
+from reassignd.commands.output import DONE, Row, copied, duration, echo
 from reassignd.errors import UnreachableError
-
-Row = dict[str, Any]
 
 POLL_SECONDS = 0.5
 LINE_SECONDS = 5.0

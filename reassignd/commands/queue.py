@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -27,13 +27,12 @@ from reassignd.commands.options import (
     with_client,
     with_plan,
 )
-from reassignd.commands.output import echo, part_lines
+from reassignd.commands.output import Row, echo, part_lines
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client
 
-Row = dict[str, Any]
 Lists = dict[TOPIC_PARTITION, Replicas]
 
 

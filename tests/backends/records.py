@@ -10,7 +10,6 @@ from controller.model.cluster import (
     Finished,
     Job,
     JobKind,
-    Lease,
     Partition,
     Paused,
     Pending,
@@ -18,6 +17,7 @@ from controller.model.cluster import (
     Record,
     ResourceType,
     ScramCredential,
+    ThrottleLease,
     Topic,
     UpstreamStep,
 )
@@ -35,7 +35,7 @@ EVERY_KIND: list[Record] = [
     Pending("bar", 0, (2, 3), 3),
     Paused(paused=True),
     UpstreamStep("bar", 0, (1,), (1, 2), Stage.UNDOING, (4,), 8),
-    Lease(ResourceType.TOPIC, "bar", "a.b", "1", None),
+    ThrottleLease(ResourceType.TOPIC, "bar", "a.b", "1", None),
     Acl(
         ResourceKind.TRANSACTIONAL_ID,
         "pay",

@@ -146,7 +146,8 @@ def test_a_change_from_outside_is_found(statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["live = {*state.cluster.live}", "state.cluster.start(3)", "state.partitions[0] = x"]
+    "statement",
+    ["live = {*state.cluster.live}", "state.cluster.broker_started(3)", "state.partitions[0] = x"],
 )
 def test_reads_and_calls_of_an_owner_are_no_changes(statement: str) -> None:
     assert writes(f"def f():\n    {statement}") == []

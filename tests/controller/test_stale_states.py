@@ -70,7 +70,7 @@ from controller.messages.job_events import (
 )
 from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
-from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigChange, ConfigOp, Lease
+from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigChange, ConfigOp, ThrottleLease
 from controller.model.errors import Outcome
 from controller.model.jobs import PlannedStep
 from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
@@ -166,7 +166,7 @@ EVENTS: list[AnyEvent] = [
     Measured(dict.fromkeys(KEYS, 5), {3: [Disk("/a", 10, 1, 1)]}),
     TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}, "foo": {"min.insync.replicas": None}}),
     BrokerRatesSeen({3: {LEADER_RATE: "5"}, 99: {LEADER_RATE: "5"}}),
-    LeasesImported([Lease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:3", None)]),
+    LeasesImported([ThrottleLease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:3", None)]),
     ThrottleRead(
         {(ResourceType.TOPIC, "foo"): {LEADER_REPLICAS: "0:3,7:7"}, (ResourceType.BROKER, "3"): {}}, {}
     ),

@@ -21,16 +21,16 @@ from controller.model.cluster import (
     Finished,
     Job,
     JobKind,
-    Lease,
     Paused,
     Pending,
     Reassignment,
     Record,
     ResourceType,
+    ThrottleLease,
     TopicPartition,
 )
 
-Row = list[Any]
+StoredRow = list[Any]
 """The fields of a record in order, as decoded from JSON. `read_row` reports a field of another type."""
 
 
@@ -65,35 +65,35 @@ class RecordCodec(NamedTuple):
     """How the records of one kind are stored; `parent` is the name of the znode above their chunks."""
 
     parent: str
-    read: Callable[[Row], StoredRecord]
+    read: Callable[[StoredRow], StoredRecord]
 
 
-def _reassignment(row: Row) -> Reassignment:
+def _reassignment(row: StoredRow) -> Reassignment:
     topic, partition, original, target, *rest = row
     return Reassignment(topic, partition, tuple(original), tuple(target), *rest)
 
 
-def _job(row: Row) -> Job:
+def _job(row: StoredRow) -> Job:
     number, kind, *rest = row
     return Job(number, JobKind(kind), *rest)
 
 
-def _finished(row: Row) -> Finished:
+def _finished(row: StoredRow) -> Finished:
     job, topic, partition, original, target, ending, taken_by = row
     return Finished(job, topic, partition, tuple(original), tuple(target), Ending(ending), taken_by)
 
 
-def _pending(row: Row) -> Pending:
+def _pending(row: StoredRow) -> Pending:
     topic, partition, target, *rest = row
     return Pending(topic, partition, tuple(target), *rest)
 
 
-def _lease(row: Row) -> Lease:
+def _lease(row: StoredRow) -> ThrottleLease:
     resource, *rest = row
-    return Lease(ResourceType(resource), *rest)
+    return ThrottleLease(ResourceType(resource), *rest)
 
 
-def _dropped(row: Row) -> Dropped:
+def _dropped(row: StoredRow) -> Dropped:
     topic, partition, broker, leader_epoch = row
     return Dropped(topic, int(partition), int(broker), int(leader_epoch))
 
@@ -104,7 +104,7 @@ CODECS: dict[type[StoredRecord], RecordCodec] = {
     Finished: RecordCodec("finished", _finished),
     Pending: RecordCodec("pending", _pending),
     Paused: RecordCodec("paused", lambda row: Paused(*row)),
-    Lease: RecordCodec("leases", _lease),
+    ThrottleLease: RecordCodec("leases", _lease),
     Dropped: RecordCodec("dropped", _dropped),
 }
 """In the order in which the kinds are loaded."""

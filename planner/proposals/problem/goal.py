@@ -36,7 +36,7 @@ class MissingSolverError(Exception):
         super().__init__(missing("propose", "OR-tools", "propose"))
 
 
-class Row(NamedTuple):
+class ProblemRow(NamedTuple):
     """A partition that may change.
 
     `factor` is the wanted replication factor, `bytes` the size of one replica.
@@ -131,20 +131,20 @@ class Problem(NamedTuple):
         """Return the problem with these replicas of the partitions that may change, padded with -1."""
         return self._replace(table=self.table.after(sets))
 
-    def row(self, number: int) -> Row:
+    def row(self, number: int) -> ProblemRow:
         """Return a row of the table."""
         table = self.table
-        return Row(
+        return ProblemRow(
             *table.name(number), table.list_of(number), int(table.factor[number]), int(table.bytes[number])
         )
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ProblemRow, ...]:
         """Partitions that may change."""
         return tuple(self.row(number) for number in range(self.table.size) if self.table.free[number])
 
     @property
-    def fixed(self) -> tuple[Row, ...]:
+    def fixed(self) -> tuple[ProblemRow, ...]:
         """All other partitions."""
         return tuple(self.row(number) for number in range(self.table.size) if not self.table.free[number])
 

@@ -10,11 +10,11 @@ from backends.record_forms import FORMS, RecordForm
 from backends.sqlite.tables import SCHEMA, TABLES, Table
 from controller.model.cluster import (
     Config,
-    Lease,
     Partition,
     Pending,
     Record,
     ResourceType,
+    ThrottleLease,
     Topic,
     TopicPartition,
 )
@@ -57,11 +57,11 @@ FORM = RecordForm(
 TABLE = Table(FORM, "config")
 
 
-def lease(config: str, name: str, ours: str) -> Lease:
-    return Lease(ResourceType.TOPIC, name, config, ours, None)
+def lease(config: str, name: str, ours: str) -> ThrottleLease:
+    return ThrottleLease(ResourceType.TOPIC, name, config, ours, None)
 
 
-def numbered(count: int) -> list[Lease]:
+def numbered(count: int) -> list[ThrottleLease]:
     return [lease(f"{number:03}", "foo", "x") for number in range(count)]
 
 

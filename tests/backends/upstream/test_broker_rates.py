@@ -10,7 +10,7 @@ from backends.upstream.broker_rates import (
 from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
 from controller.gateway.events import BrokerRatesSeen
-from controller.model.configs import FOLLOWER_RATE, LEADER_RATE, Lease, ResourceType
+from controller.model.configs import FOLLOWER_RATE, LEADER_RATE, ResourceType, ThrottleLease
 from controller.model.replicas import TopicPartition
 from controller.modes import EMBEDDED
 from controller.state.state import State
@@ -108,7 +108,7 @@ async def test_the_rates_are_forgotten_after_the_moves_and_read_at_the_next(rig:
 
 
 async def test_a_rate_whose_lease_ends_during_the_read_is_not_one_of_others(rig: Rig) -> None:
-    lease = Lease(ResourceType.BROKER, "2", LEADER_RATE, "7", None)
+    lease = ThrottleLease(ResourceType.BROKER, "2", LEADER_RATE, "7", None)
     rig.state.put(lease)
     rig.upstream.broker(2).update({LEADER_RATE: "7", FOLLOWER_RATE: "9"})
     await rig.after(0)

@@ -17,7 +17,7 @@ from controller.model.cluster import (
     Topic,
     UpstreamStep,
 )
-from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, Lease
+from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ThrottleLease
 from tests.builders import key, partition
 
 TOPIC = Topic("foo", bytes(16))
@@ -67,8 +67,8 @@ def test_the_file_of_an_older_version_is_converted_to_leases(tmp_path: Path) -> 
     }
     (tmp_path / FILE).write_text(json.dumps(tables, indent=1))
     assert read_leases(tmp_path) == [
-        Lease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:1,0:2", None),
-        Lease(ResourceType.BROKER, "1", LEADER_RATE, "5,7", None),
+        ThrottleLease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:1,0:2", None),
+        ThrottleLease(ResourceType.BROKER, "1", LEADER_RATE, "5,7", None),
     ]
     remove(tmp_path)
     assert read_leases(tmp_path) is None

@@ -21,7 +21,7 @@ from controller.machine import decide
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.messages.event import Event, Reply
 from controller.model.cluster import Broker, Deleted
-from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Lease, ResourceType
+from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, ResourceType, ThrottleLease
 from controller.modes import GATEWAY
 from controller.state.state import Decision, State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
@@ -89,7 +89,7 @@ def assert_clean(rig: Rig) -> None:
     """Check that no config is set and that no lease is left in memory or in the store."""
     assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
     assert rig.state.throttle.leases == {}
-    assert not any(isinstance(record, Lease) for record in rig.store.load())
+    assert not any(isinstance(record, ThrottleLease) for record in rig.store.load())
 
 
 async def test_a_throttle_is_set_and_removed(rig: Rig) -> None:
@@ -336,7 +336,7 @@ async def test_a_throttle_that_a_tool_removed_is_set_again(rig: Rig) -> None:
 
 async def test_a_failure_delays_no_step_and_is_retried(rig: Rig) -> None:
     rig.upstream.dead.add(1)
-    rig.state.put(Lease(ResourceType.BROKER, "1", RATES[0], "5", None))
+    rig.state.put(ThrottleLease(ResourceType.BROKER, "1", RATES[0], "5", None))
     rig.upstream.broker(1)[RATES[0]] = "5"
     configs = rig.configs = ThrottleConfigs(rig.upstream, rig.state, rig.submit, rig.clock)
     running = asyncio.create_task(configs.run())

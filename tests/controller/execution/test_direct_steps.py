@@ -17,9 +17,9 @@ def begin(controller: InMemoryController, following: Replicas) -> tuple[bool, Pa
     return complete, controller["foo-0"], d
 
 
-def advance(controller: InMemoryController, target: Replicas = TARGET) -> tuple[bool, Partition, Decision]:
+def completed(controller: InMemoryController, target: Replicas = TARGET) -> tuple[bool, Partition, Decision]:
     d = Decision(controller.state)
-    complete = direct_steps.advance(d, controller["foo-0"], target)
+    complete = direct_steps.complete(d, controller["foo-0"], target)
     return complete, controller["foo-0"], d
 
 
@@ -38,12 +38,14 @@ def test_a_starting_step_publishes_a_new_epoch_and_the_new_replicas() -> None:
 
 def test_a_step_waits_until_all_adding_replicas_are_in_sync() -> None:
     controller = InMemoryController().with_partitions(MOVING._replace(isr=(1, 2, 3, 4, 5)))
-    assert advance(controller)[0] is False
+    assert completed(controller)[0] is False
     assert controller["foo-0"].moving
 
 
 def test_a_finished_step_drops_the_rest_in_one_record() -> None:
-    complete, now, d = advance(InMemoryController().with_partitions(MOVING._replace(isr=(1, 2, 3, 4, 5, 6))))
+    complete, now, d = completed(
+        InMemoryController().with_partitions(MOVING._replace(isr=(1, 2, 3, 4, 5, 6)))
+    )
     assert complete
     assert now == partition("foo-0", TARGET, leader_epoch=1, partition_epoch=1)
     assert d.effects == [Publish(now), DropReplica("foo", 0, (1, 2, 3), 1)]
@@ -51,10 +53,9 @@ def test_a_finished_step_drops_the_rest_in_one_record() -> None:
 
 def test_a_remaining_leader_is_kept_and_a_removed_one_is_replaced_by_the_first_in_sync() -> None:
     kept = partition("foo-0", (2, 3, 1, 4), adding=(2,), removing=(4,), leader=3)
-    assert advance(InMemoryController().with_partitions(kept))[1].leader == 3
-    assert (
-        advance(InMemoryController(live=(1, 2, 3, 4)).with_partitions(kept._replace(leader=4)))[1].leader == 2
-    )
+    assert completed(InMemoryController().with_partitions(kept))[1].leader == 3
+    few = InMemoryController(live=(1, 2, 3, 4))
+    assert completed(few.with_partitions(kept._replace(leader=4)))[1].leader == 2
 
 
 def test_the_isr_keeps_its_order() -> None:
@@ -66,7 +67,7 @@ def test_an_offline_remaining_replica_does_not_delay_the_step() -> None:
     controller = InMemoryController(live=(1, 3, 4)).with_partitions(
         partition("foo-0", (1, 2, 4, 3), adding=(4,), removing=(3,), isr=(1, 3, 4))
     )
-    complete, now, _ = advance(controller)
+    complete, now, _ = completed(controller)
     assert complete
     assert (now.replicas, now.isr) == ((1, 2, 4), (1, 4))
 
@@ -79,7 +80,7 @@ def test_no_replica_is_dropped_while_the_next_list_is_under_min_isr() -> None:
         )
         .with_topic_config("min.insync.replicas", "3")
     )
-    assert advance(controller)[1].replicas == (1, 2, 4, 3)
+    assert completed(controller)[1].replicas == (1, 2, 4, 3)
 
 
 def test_a_lower_factor_waits_for_each_replica_that_stays() -> None:
@@ -88,7 +89,7 @@ def test_a_lower_factor_waits_for_each_replica_that_stays() -> None:
     assert not complete
     assert (now.replicas, now.adding, now.removing) == ((1, 2, 3), (), (3,))
     controller.put(now._replace(isr=(1, 2, 3)))
-    assert advance(controller, (1, 2))[1].replicas == (1, 2)
+    assert completed(controller, (1, 2))[1].replicas == (1, 2)
 
 
 def test_min_isr_counts_no_more_than_the_next_list_has_members() -> None:
@@ -100,7 +101,7 @@ def test_no_replica_is_dropped_while_no_next_replica_can_lead() -> None:
     controller = InMemoryController(live=(1,)).with_partitions(
         partition("foo-0", (2, 1), removing=(1,), leader=1)
     )
-    complete, now, _ = advance(controller)
+    complete, now, _ = completed(controller)
     assert complete
     assert (now.replicas, now.removing, now.isr, now.leader) == ((2, 1), (), (2, 1), 1)
 
@@ -109,14 +110,14 @@ def test_a_step_without_a_leader_continues() -> None:
     controller = InMemoryController(live=()).with_partitions(
         partition("foo-0", (2, 1), removing=(1,), leader=-1)
     )
-    assert advance(controller)[0] is False
+    assert completed(controller)[0] is False
 
 
 def test_replicas_in_sync_stay_while_none_may_be_dropped() -> None:
     controller = InMemoryController(live=(1, 3, 4)).with_partitions(
         partition("foo-0", (1, 2, 4, 3), adding=(4,), removing=(3,), isr=(1, 3, 4))
     )
-    complete, now, d = advance(controller.with_topic_config("min.insync.replicas", "3"))
+    complete, now, d = completed(controller.with_topic_config("min.insync.replicas", "3"))
     assert complete
     assert (now.replicas, now.isr, now.adding, now.removing) == ((1, 2, 4, 3), (1, 3, 4), (), ())
     assert not any(isinstance(effect, DropReplica) for effect in d.effects)

@@ -35,8 +35,8 @@ from controller.model.configs import (
     Config,
     ConfigChange,
     ConfigOp,
-    Lease,
     ResourceType,
+    ThrottleLease,
     list_items,
 )
 from controller.state.settings import CLUSTER_DEFAULT
@@ -365,12 +365,12 @@ def test_without_a_rate_nothing_is_throttled() -> None:
     assert desired_throttle(gateway.state) == NO_THROTTLE
 
 
-def listed(ours: str, found: str | None = None) -> Lease:
-    return Lease(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, ours, found)
+def listed(ours: str, found: str | None = None) -> ThrottleLease:
+    return ThrottleLease(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, ours, found)
 
 
-def rated(ours: str) -> Lease:
-    return Lease(ResourceType.BROKER, "1", LEADER_RATE, ours, None)
+def rated(ours: str) -> ThrottleLease:
+    return ThrottleLease(ResourceType.BROKER, "1", LEADER_RATE, ours, None)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def rated(ours: str) -> Lease:
     ],
 )
 def test_a_rate_that_no_lease_owns_is_set_by_others(
-    value: str | None, lease: Lease | None, by_others: bool
+    value: str | None, lease: ThrottleLease | None, by_others: bool
 ) -> None:
     assert set_by_others(value, lease) is by_others
 
@@ -422,7 +422,7 @@ def test_a_union_keeps_existing_entries_first(value: str | None, desired: str, t
     ],
 )
 def test_a_list_is_changed_entry_by_entry(
-    value: str | None, lease: Lease | None, desired: str, subtracted: list[str], change: ListChange
+    value: str | None, lease: ThrottleLease | None, desired: str, subtracted: list[str], change: ListChange
 ) -> None:
     assert change_list(value, lease, desired, subtracted) == change
 
@@ -440,7 +440,7 @@ def test_the_lower_rate_of_a_broker_counts() -> None:
 
 def test_a_rate_that_a_lease_owns_is_not_one_of_others() -> None:
     controller = gateway()
-    controller.put(Lease(ResourceType.BROKER, "1", LEADER_RATE, "5,6", None))
+    controller.put(ThrottleLease(ResourceType.BROKER, "1", LEADER_RATE, "5,6", None))
     controller.do(BrokerRatesSeen({1: {LEADER_RATE: "6", FOLLOWER_RATE: "9"}, 2: {LEADER_RATE: "6"}}))
     assert rates_of_others(controller.state) == {1: 9, 2: 6}
 

@@ -13,9 +13,9 @@ from controller.model.configs import (
     THROTTLE,
     ConfigChange,
     ConfigOp,
-    Lease,
     Resource,
     ResourceType,
+    ThrottleLease,
     list_items,
 )
 from controller.views.jobs import waiting_reason
@@ -117,7 +117,9 @@ def test_a_lease_is_recorded_by_the_decision_that_sets_the_config() -> None:
     before = len(controller.gateway.changes)
     assert controller.read(made=False)
     leases = {
-        change.key: change.ours for change in controller.gateway.changes[before:] if isinstance(change, Lease)
+        change.key: change.ours
+        for change in controller.gateway.changes[before:]
+        if isinstance(change, ThrottleLease)
     }
     assert leases[*TOPIC, LEADER_REPLICAS] == "0:1,0:2"
     assert leases[*TOPIC, FOLLOWER_REPLICAS] == "0:3"
@@ -211,7 +213,10 @@ def test_imported_leases_are_added_to_existing_leases() -> None:
     controller = Throttled(rate=None)
     state = controller.gateway.state
     controller.configs.values = {TOPIC: {LEADER_REPLICAS: "7:7,0:1,0:2"}, BROKERS[0]: {LEADER_RATE: "7"}}
-    imported = [Lease(*TOPIC, LEADER_REPLICAS, "0:1,0:2", None), Lease(*BROKERS[0], LEADER_RATE, "5,7", None)]
+    imported = [
+        ThrottleLease(*TOPIC, LEADER_REPLICAS, "0:1,0:2", None),
+        ThrottleLease(*BROKERS[0], LEADER_RATE, "5,7", None),
+    ]
     controller.gateway.effects.clear()
     controller.gateway.do(LeasesImported(imported))
     assert list(state.throttle.leases.values()) == imported

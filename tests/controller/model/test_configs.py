@@ -1,6 +1,6 @@
 import pytest
 
-from controller.model.configs import Config, Lease, ResourceType, list_items
+from controller.model.configs import Config, ResourceType, ThrottleLease, list_items
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ def test_the_items_of_a_list_are_separated_by_commas(value: str | None, items: l
 def test_a_lease_owns_the_entries_that_were_not_there_before(
     ours: str, found: str | None, owned: list[str]
 ) -> None:
-    assert Lease(ResourceType.TOPIC, "foo", "list", ours, found).owned == owned
+    assert ThrottleLease(ResourceType.TOPIC, "foo", "list", ours, found).owned == owned
 
 
 def test_a_config_and_its_lease_have_the_same_key() -> None:
     key = (ResourceType.BROKER, "1", "rate")
-    assert Config(*key, "5").key == Lease(*key, "5", None).key == key
+    assert Config(*key, "5").key == ThrottleLease(*key, "5", None).key == key

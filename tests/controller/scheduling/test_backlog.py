@@ -218,7 +218,7 @@ def test_a_step_may_go_on_with_what_it_takes_although_the_limits_are_lower_now()
 def test_planned_waves_precede_the_order_of_arrival() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5))
     for name, wave in (("a-0", 2), ("a-1", 0), ("b-0", 1)):
-        backlog.plan(key(name), Planned(1, wave))
+        backlog.place_in_wave(key(name), Planned(1, wave))
     assert started(backlog) == ["a-1", "b-0", "a-0"]
 
 
@@ -233,8 +233,8 @@ def test_a_parked_bucket_moves_up_with_its_first_planned_step() -> None:
     backlog = waiting(*((f"{t}-{n}", c) for t, c in (("a", INTO_4), ("b", INTO_5)) for n in range(3)))
     backlog.change_limits(PlanLimits(partitions=1))
     assert started(backlog) == ["a-0"]
-    backlog.plan(key("b-2"), Planned(1, 0))
-    backlog.plan(key("b-1"), Planned(1, 1))
+    backlog.place_in_wave(key("b-2"), Planned(1, 0))
+    backlog.place_in_wave(key("b-1"), Planned(1, 1))
     started(backlog)
     bucket = backlog.bucket_of(key("b-1"))
     assert bucket is not None
@@ -245,7 +245,7 @@ def test_a_parked_bucket_moves_up_with_its_first_planned_step() -> None:
 
 def test_a_step_that_does_not_wait_gets_no_wave() -> None:
     backlog = waiting()
-    backlog.plan(key("a-0"), Planned(1, 0))
+    backlog.place_in_wave(key("a-0"), Planned(1, 0))
     assert started(backlog) == []
 
 
@@ -266,7 +266,7 @@ def test_a_long_plan_with_waves_does_not_delay_a_small_one() -> None:
 
 def test_a_stream_of_small_plans_does_not_delay_a_plan_with_waves() -> None:
     backlog = waiting(("long-0", INTO_4), limits=PlanLimits(partitions=1))
-    backlog.plan(key("long-0"), Planned(1, 10))
+    backlog.place_in_wave(key("long-0"), Planned(1, 10))
     names: list[str] = []
     while "long-0" not in names:
         backlog.add(TopicPartition("small", len(names)), NORMAL, INTO_5)
@@ -278,7 +278,7 @@ def test_a_stream_of_small_plans_does_not_delay_a_plan_with_waves() -> None:
 def test_the_waves_of_a_later_plan_begin_at_the_present_wave() -> None:
     backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4), limits=PlanLimits(partitions=1))
     for number in range(3):
-        backlog.plan(TopicPartition("a", number), Planned(1, number))
+        backlog.place_in_wave(TopicPartition("a", number), Planned(1, number))
     assert started(backlog) == ["a-0"]
     backlog.add(key("b-0"), NORMAL, INTO_5, Planned(2, 0))
     backlog.add(key("b-1"), NORMAL, INTO_5, Planned(2, 1))

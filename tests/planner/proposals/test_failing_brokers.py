@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.proposals.problem.goal import Goal, Problem, ProposalError, Row, problem_of
+from planner.proposals.problem.goal import Goal, Problem, ProblemRow, ProposalError, problem_of
 from planner.proposals.solver import solve
 from planner.proposing import propose
 from planner.snapshot import Snapshot
@@ -20,12 +20,12 @@ class Failing(NamedTuple):
     snapshot: Snapshot
     problem: Problem
 
-    def in_sync(self, row: Row, replicas: tuple[int, ...]) -> int:
+    def in_sync(self, row: ProblemRow, replicas: tuple[int, ...]) -> int:
         """Count the replicas that are in sync after the plan: those that are now, and new ones."""
         isr = self.snapshot.partitions[row[:2]].isr
         return sum(each in isr or each not in row.replicas for each in replicas)
 
-    def live(self, row: Row, replicas: tuple[int, ...]) -> int:
+    def live(self, row: ProblemRow, replicas: tuple[int, ...]) -> int:
         return sum(self.snapshot.brokers[each].live for each in replicas)
 
 

@@ -14,10 +14,10 @@ from controller.model.cluster import (
     Config,
     Job,
     JobKind,
-    Lease,
     Pending,
     Reassignment,
     ResourceType,
+    ThrottleLease,
     Topic,
     TopicPartition,
 )
@@ -127,7 +127,7 @@ def test_the_partition_is_removed_from_lists_of_throttled_replicas(value: str, l
 
 
 def test_other_lists_of_throttled_replicas_stay() -> None:
-    lease = Lease(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3", None)
+    lease = ThrottleLease(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3", None)
     state = having(
         Config(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "*"),
         Config(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3"),

@@ -24,12 +24,12 @@ from controller.model.cluster import (
     Finished,
     Job,
     JobKind,
-    Lease,
     Paused,
     Pending,
     Reassignment,
     Record,
     ResourceType,
+    ThrottleLease,
     Topic,
     TopicPartition,
 )
@@ -44,7 +44,7 @@ RECORDS = st.one_of(
     st.builds(Finished, NUMBERS, NAMES, NUMBERS, REPLICAS, REPLICAS, st.sampled_from(Ending), NUMBERS),
     st.builds(Pending, NAMES, NUMBERS, REPLICAS, NUMBERS, NAMES),
     st.builds(Paused, st.booleans()),
-    st.builds(Lease, st.sampled_from(ResourceType), NAMES, NAMES, NAMES, st.none() | NAMES),
+    st.builds(ThrottleLease, st.sampled_from(ResourceType), NAMES, NAMES, NAMES, st.none() | NAMES),
 )
 
 
