@@ -66,7 +66,7 @@ V = TypeVar("V")
 class _Cache(dict[K, V]):
     """Computes a value once, and returns the same object for equal keys.
 
-    A lookup costs half of that of an lru_cache.
+    A lookup costs half of that of an `lru_cache`.
 
     A million partitions have few distinct lists. With more than MOST_CACHED, the cache begins anew.
     """

@@ -148,7 +148,7 @@ def move(address: str, targets: Sequence[tuple[int, ...]]) -> float:
     return time.perf_counter() - begun
 
 
-# ---- the fake_brokers --------------------------------------------------------------------------------------
+# ---- the fake brokers --------------------------------------------------------------------------------------
 
 
 class Measurements:

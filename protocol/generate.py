@@ -79,7 +79,7 @@ RESERVED = {"count", "index", "type"}
 
 
 def snake_case(name: str) -> str:
-    """Convert a name of a Kafka schema to a Python name: "IsKRaftController" to is_kraft_controller."""
+    """Convert a name of a Kafka schema to a Python name: "IsKRaftController" to `is_kraft_controller`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.replace("KRaft", "Kraft")).lower()
     return f"{words}_" if keyword.iskeyword(words) or words in RESERVED else words
 

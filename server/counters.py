@@ -1,7 +1,7 @@
 """Plain counters, read at each scrape.
 
-prometheus_client's counters would take two to seven times as long (docs/decisions.md), and every request
-counts several.
+The counters of `prometheus_client` would take two to seven times as long (docs/decisions.md), and every
+request counts several.
 """
 
 from collections import Counter, defaultdict

@@ -1,6 +1,7 @@
 """The names in docstrings exist.
 
-Files, `module.name`, `Class.attribute`, and single names of several words.
+In backticks: files, `module.name`, `Class.attribute`, and single names of several words. Without backticks a
+word with `_` is an error code, an environment variable or a constant of the module.
 """
 
 import ast
@@ -9,11 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
+from inspect import cleandoc
 from pathlib import Path
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
+from controller.model.access import Operation
 from reassignd.config.settings import KEYS
 from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, written
 
@@ -22,20 +26,33 @@ FILE = re.compile(r"[\w./-]+\.(?:py|md|json|toml|sh|yaml|yml|js|css|html)")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?")
 SINGLE = re.compile(r"_?[A-Za-z]+(?:_[A-Za-z]+)+(?:\(\))?|(?:[A-Z][a-z]+){2,}")
 WORD = re.compile(r"[A-Za-z_]\w+")
+ASIDE = re.compile(r"`[^`]*`|^ {4}.*$", re.MULTILINE)
+"""What stands in backticks, and lines of code and of tables."""
+BARE = re.compile(r"(?<![\w./:{<-])_?[A-Za-z]\w*_\w+")
+ENVIRONMENT = re.compile(r"(?:OTEL|REASSIGND)_[A-Z_]+")
+
+CODES = {*ErrorCode.__members__, *Operation.__members__}
 
 ELSEWHERE = {
+    "inet_diag_msg": "Linux",
+    "inet_diag_req_v2": "Linux",
     "InetAddress.getHostAddress": "Java",
+    "KIND-GROUP-VERSION.json": "files of the Kubernetes schemas",
+    "log_dirs": "a key of Kafka's plan files",
+    "pace.json": "a file that bench.pace writes",
+    "prometheus_client": "a package",
+    "reassign_partitions_queue": "a znode of KIP-236",
     "replica.fetch.max.bytes": "a config of Kafka's brokers",
     "replication.quota.window.num": "a config of Kafka's brokers",
-    "sasl.jaas.config": "a config of Kafka's clients",
-    "server.properties": "a file of Kafka",
-    "zoo.cfg": "a file of ZooKeeper",
-    "KIND-GROUP-VERSION.json": "files of the Kubernetes schemas",
-    "pace.json": "a file that bench.pace writes",
     "report.html": "a file that `reassignd plan` writes",
+    "sasl.jaas.config": "a config of Kafka's clients",
+    "sd_notify(3)": "systemd",
+    "server.properties": "a file of Kafka",
+    "sock_diag(7)": "Linux",
     "steps.parquet": "a file that `reassignd plan` writes",
     "summary.json": "a file that `reassignd plan` writes",
     "waves.parquet": "a file that `reassignd plan` writes",
+    "zoo.cfg": "a file of ZooKeeper",
 }
 """Names that are not of this repository's source, with what they belong to."""
 
@@ -140,8 +157,21 @@ def wrong_names() -> Iterator[str]:
                     yield f"{name_of(module.path)}:{line}: {name}"
 
 
+def bare_names(module: Module) -> Iterator[str]:
+    """Yield the words with `_` that stand without backticks, but should not."""
+    for line, text in module.docs:
+        for word in BARE.findall(ASIDE.sub("", cleandoc(text))):
+            known = word.isupper() and (word in module.words or word in CODES)
+            if not known and not ENVIRONMENT.fullmatch(word):
+                yield f"{name_of(module.path)}:{line}: {word}"
+
+
 def test_names_in_docstrings_exist() -> None:
     assert list(wrong_names()) == []
+
+
+def test_names_without_backticks_are_codes_or_constants_of_the_module() -> None:
+    assert [name for module in modules() for name in bare_names(module)] == []
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/how-it-works.md", "docs/decisions.md"])

@@ -124,7 +124,7 @@ class UpstreamClient:
         If any broker may answer, the next one is tried when one cannot be reached and, for READS only, when
         one does not answer. The timeout is per broker; its default is READ_SECONDS or WRITE_SECONDS. Raises
         the errors of `BrokerConnection.ask` and `open_connection`. After an InDoubtError of a write, the
-        client_settings must find out whether the upstream has carried it out.
+        caller must find out whether the upstream has carried it out.
         """
         while True:
             try:

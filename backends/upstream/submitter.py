@@ -36,7 +36,7 @@ TIMEOUT_SECONDS = 20.0
 
 The client waits for the answer longer than that (`client.WRITE_SECONDS`), so that no row takes effect after
 the poll that decides about it. The upstream counts from the time at which it reads the request. If it was
-suspended before, a row may still take effect after WRITE_SECONDS; no client can rule that out.
+suspended before, a row may still take effect after that; no client can rule that out.
 """
 
 

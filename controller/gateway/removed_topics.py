@@ -1,4 +1,4 @@
-"""Topics that someone else deleted: their reassignments end with TOPIC_DELETED."""
+"""Topics that someone else deleted: their reassignments end with `Ending.TOPIC_DELETED`."""
 
 from collections.abc import Iterator
 from itertools import chain

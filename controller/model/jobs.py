@@ -78,7 +78,7 @@ class Finished(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A queued target for a partition that is rolled back first (KIP-236, reassign_partitions_queue)."""
+    """A queued target for a partition that is rolled back first (KIP-236, `reassign_partitions_queue`)."""
 
     topic: str
     partition: int

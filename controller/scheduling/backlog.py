@@ -347,7 +347,7 @@ class StepCounts(NamedTuple):
     differs: int = 0
     """Those for which it gave another list, which was used: a broker, the ISR or limit R had changed."""
     replanned: int = 0
-    """Those after a step that differed or was turned: the core plans the rest of such a partition."""
+    """Those after a step that differed or was turned: the controller plans the rest of such a partition."""
 
 
 class StepPlans:

@@ -4,7 +4,7 @@ A log record is always one line on stderr, whatever text of a client it has: in 
 in which a traceback adds lines, or as a JSON object. The first SIGTERM or SIGINT stops the server cleanly,
 the second one ends the process at once.
 
-A message to systemd (sd_notify(3), `Type=notify`, `WatchdogSec=`) is a datagram to the socket whose path it
+A message to systemd (`sd_notify(3)`, `Type=notify`, `WatchdogSec=`) is a datagram to the socket whose path it
 gives in NOTIFY_SOCKET: ready, stopping, a status line, and heartbeats. Without that variable nothing is sent.
 The library `systemd-python` is not used: it needs a compiler and libsystemd.
 """

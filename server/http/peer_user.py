@@ -1,4 +1,4 @@
-"""The local user at the other end of a connection: on loopback by Linux's netlink interface (sock_diag(7)).
+"""The local user at the other end of a connection: on loopback by Linux's netlink interface (`sock_diag(7)`).
 
 The kernel returns the owner of the socket whose local address is the peer's. So clients need no credentials,
 and no secret is stored in a file.
@@ -18,12 +18,12 @@ ANY = 0xFFFFFFFF
 HEADER = struct.Struct("=IHHII")
 """Length, type, flags, sequence, port of a netlink message (struct nlmsghdr)."""
 QUERY = struct.Struct("=BBBxI")
-"""Family, protocol, extensions, states (the head of struct inet_diag_req_v2)."""
+"""Family, protocol, extensions, states (the head of struct `inet_diag_req_v2`)."""
 PORTS = struct.Struct("!HH")
 ENDS = 16
 """Bytes of an address of either family."""
 ANSWER_HEAD = struct.Struct("=BBBB")
-"""Family, state, timer, retransmits (the head of struct inet_diag_msg)."""
+"""Family, state, timer, retransmits (the head of struct `inet_diag_msg`)."""
 ANSWER_TAIL = struct.Struct("=IIIII")
 """Expiry, receive queue, send queue, user, inode."""
 SOCKET_ID = PORTS.size + 2 * ENDS + 12

@@ -59,7 +59,7 @@ def decode_plan(data: bytes | None) -> list[Entry]:
 def decode_file(data: bytes) -> list[Entry]:
     """Return the entries of a plan file.
 
-    Keys that no controller reads, such as log_dirs, are ignored. Raises ZnodeError.
+    Keys that no controller reads, such as `log_dirs`, are ignored. Raises ZnodeError.
     """
     return _entries(rows_of(decode_object(data)))
 

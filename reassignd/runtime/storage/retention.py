@@ -73,7 +73,7 @@ class Retention(NamedTuple):
 async def prune_periodically(
     controller: Submitter, retention: Retention, now_ms: Callable[[], int], clock: Clock
 ) -> None:
-    """Delete the jobs that exceed a limit, now and every PERIOD_SECONDS, until the controller has stopped.
+    """Delete the jobs that exceed a limit, now and every PRUNE_SECONDS, until the controller has stopped.
 
     `now_ms` returns the wall-clock time, which jobs are dated with.
     """
@@ -115,7 +115,7 @@ class AuditStore(NamedTuple):
     retention: AuditRetention
 
     async def trim_periodically(self, now_ms: Callable[[], int], clock: Clock) -> None:
-        """Delete the entries that exceed a limit, now and every PERIOD_SECONDS, until the store fails."""
+        """Delete the entries that exceed a limit, now and every TRIM_SECONDS, until the store fails."""
         while True:
             try:
                 await self.trim(now_ms(), clock)
