@@ -16,7 +16,7 @@ LOCKED := --no-deps --require-hashes -r
 # The tests start hundreds of processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test unit check test-all setup run reset docs bench dist clean
+.PHONY: test unit check test-all dev setup run reset docs bench dist clean
 
 # An answer in ten minutes: static checks, unit tests, the contract of all backends, a real Spark, and a tour of each mode.
 test: .venv/test.done
@@ -31,6 +31,9 @@ check: .venv/test.done
 
 test-all: .venv/test.done
 	$(BIN)/python -m tools.suite all
+
+# What single tests need: .venv/bin/python -m pytest tests/controller/reassignment -k original_order
+dev: .venv/test.done
 
 setup: .venv/all.done
 	$(BIN)/python -m tools.java

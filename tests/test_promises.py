@@ -1,6 +1,6 @@
 """docs/tests.md says what proves the promises of the README.
 
-Each named test exists, and no promise is left out.
+Each named test exists, no promise is left out, and each has a unit test.
 """
 
 import ast
@@ -25,6 +25,10 @@ README = (ROOT / "README.md").read_text("utf-8")
 PROMISED, _, _ = README.partition("## Documentation")
 
 
+UNIT = re.compile(r"tests/(backends/\w+|controller|documents|planner|protocol|server)/")
+"""Folders of unit tests. Those beside them start whole programs, or put the parts together."""
+
+
 @cache
 def functions_in(path: str) -> set[str]:
     tree = ast.parse((ROOT / path).read_text("utf-8"))
@@ -43,6 +47,11 @@ def test_each_line_of_the_page_names_a_proof_that_is_read_here() -> None:
 @pytest.mark.parametrize("promise", PROMISES)
 def test_a_promise_stands_in_the_readme(promise: str) -> None:
     assert promise in plain(PROMISED)
+
+
+@pytest.mark.parametrize("section", PAGE.split("\n### ")[1:], ids=lambda section: section[:40])
+def test_a_promise_has_a_unit_test(section: str) -> None:
+    assert any(UNIT.match(path) for path, _ in PROOFS if path in section)
 
 
 def promised() -> list[str]:

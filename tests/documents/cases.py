@@ -148,7 +148,7 @@ done
 BEFORE_BLOCK = {
     ("README", "echo '{"): SPEED % 0.01,
     ("README", "export PATH"): SPEED % 0.03,
-    ("README", "pip install 'reassignd[propose]'"): SPEED % 1,
+    ("README", "pip install -e '.[propose]'"): SPEED % 1,
     ("gateway", ".venv/bin/reassignd limits P=4"): KILL_THE_GATEWAY,
     ("guide", "python3 - > plan.json"): SPEED % 0.002,
     ("guide", "reassignd status"): "until reassignd status | grep --quiet COPIED; do sleep 0.2; done",

@@ -35,6 +35,11 @@ make() {
   if [[ " $* " == *" run "* ]]; then start_server "${checkout[@]}" "$@"; else "${checkout[@]}" "$@"; fi
 }
 
+# The checkout is another folder, and is installed already: pip only checks its extras.
+pip() {
+  if [ "$1 $2" = "install -e" ]; then "$PYTHON" -m pip install "reassignd${3#.}"; else "$PYTHON" -m pip "$@"; fi
+}
+
 # What runs until it is interrupted is interrupted.
 until_interrupted() { timeout --signal INT 2 "$@" || true; }
 
