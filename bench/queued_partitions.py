@@ -19,7 +19,7 @@ from bench.api_speed import SLOW_EMBEDDED
 from bench.large_requests import PARTITIONS_PER_TOPIC, WITHOUT_SPARK, alter, create, wait_until_idle
 from bench.step_latency import TARGET_MS, milliseconds_per_step
 from common.garbage_collector import collect_young_only
-from controller.scheduling.limits import CONFIGS
+from controller.scheduling.limits import LIMITS
 from protocol.frames import decode_response, parse_response
 from protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -36,7 +36,7 @@ FEW, MORE = 10, 1_000
 
 BROKER_RESOURCE = 4
 LIST = 46
-LIMIT = next(name for name, field in CONFIGS.items() if field == "partitions")
+LIMIT = next(limit.config for limit in LIMITS if limit.name == "P")
 START_SECONDS = 120
 BYTES_EACH, BYTES_IN_ALL = 1024, 1.5 * 2**30
 

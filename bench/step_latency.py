@@ -15,7 +15,7 @@ from controller.messages.events import AlterPartition, AlterReassignments, Conti
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Broker, Config, Partition, ResourceType, Topic, TopicPartition
 from controller.modes import EMBEDDED
-from controller.scheduling.limits import CONFIGS
+from controller.scheduling.limits import LIMITS
 from controller.state.state import Decision, State
 
 PARTITIONS_PER_TOPIC = 1_000
@@ -27,7 +27,7 @@ TARGET_MS = 1.0
 def milliseconds_per_step(waiting: int, rounds: int = 1_000) -> tuple[float, float]:
     """Return the median and the longest round."""
     state = cluster(waiting + MOVING + rounds)
-    limit = next(name for name, field in CONFIGS.items() if field == "partitions")
+    limit = next(limit.config for limit in LIMITS if limit.name == "P")
     state.put(Config(ResourceType.BROKER, "", limit, str(MOVING)))
     order(state)
     samples = []

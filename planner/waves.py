@@ -122,7 +122,7 @@ class Waves:
         A step that adds no replicas counts as a leader movement only. An amount above the limit counts as the
         limit, so that the step is placed in a wave of its own.
         """
-        _, partitions, leaders, replicas, per_broker = self._limits
+        _, partitions, leaders, replicas, per_broker, _ = self._limits
         uses = [(self._leaders, 1)] if load.leads and leaders < UNLIMITED else []
         amount = len(load.adding)
         if amount:

@@ -19,12 +19,12 @@ from kafka.protocol.api_message import ApiMessage
 
 from controller.model.configs import THROTTLE
 from controller.model.plan import Entry, plan_of
-from controller.scheduling.limits import CONFIGS, LETTERS
+from controller.scheduling.limits import LIMITS
 from reassignd.client import Client, JsonObject, Target
 from reassignd.errors import CommandError
 
-LIMITS = {LETTERS[field]: config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
-"""Short name -> config."""
+CONFIGS = {limit.name: limit.config for limit in LIMITS} | {"throttle": THROTTLE}
+"""Short name of a limit -> config."""
 
 Schema = dict[str, Any]
 Errors = Mapping[TopicPartition, type[Exception] | None]
@@ -150,14 +150,17 @@ class ReassigndAdminClient(KafkaAdminClient):  # type: ignore[misc]
         }
 
     def set_limits(self, **limits: int | None) -> None:
-        """Set cluster-wide limits: R, P, L, C, B, and `throttle` in bytes per second. None removes one."""
-        if unknown := limits.keys() - LIMITS.keys():
-            raise ValueError(f"unknown limit {min(unknown)}; known: {', '.join(LIMITS)}")
+        """Set cluster-wide limits: R, P, L, C, B, bytes, and `throttle` in bytes per second.
+
+        None removes a limit.
+        """
+        if unknown := limits.keys() - CONFIGS.keys():
+            raise ValueError(f"unknown limit {min(unknown)}; known: {', '.join(CONFIGS)}")
         change = IncrementalAlterConfigsRequest.AlterConfigsResource.AlterableConfig
         changes = [
-            change(LIMITS[name], AlterConfigOp.DELETE, None)
+            change(CONFIGS[name], AlterConfigOp.DELETE, None)
             if value is None
-            else change(LIMITS[name], AlterConfigOp.SET, str(value))
+            else change(CONFIGS[name], AlterConfigOp.SET, str(value))
             for name, value in limits.items()
         ]
         # kafka-python's own method takes the id of a broker only. The empty name is the default of all
@@ -172,7 +175,7 @@ class ReassigndAdminClient(KafkaAdminClient):  # type: ignore[misc]
     def limits(self) -> dict[str, int | None]:
         """Return the limits in force by short name; None for no limit."""
         rows = self._api.get("/v1/limits")["limits"]
-        return {row["name"]: row["limit"] for row in rows if row["name"] in LIMITS}
+        return {row["name"]: row["limit"] for row in rows if row["name"] in CONFIGS}
 
     def queue(
         self, reassignments: Mapping[TopicPartition, Sequence[int]], *, append: bool = False

@@ -42,7 +42,7 @@ from controller.model.errors import Outcome
 from controller.model.jobs import PlannedStep
 from controller.modes import EMBEDDED
 from controller.reassignment.phases import Phase, phase_of
-from controller.scheduling.limits import CONFIGS
+from controller.scheduling.limits import LIMITS
 from controller.state.settings import SettingsState
 from controller.state.state import Decision, State
 from planner.step_table import Move, steps_of
@@ -157,8 +157,8 @@ class InMemoryController:
         return self
 
     def with_limits(self, **limits: int) -> "InMemoryController":
-        """Set limits of KIP-435, named after the fields of `Limits`."""
-        names = {field: name for name, field in CONFIGS.items()}
+        """Set limits, named after the fields of `PlanLimits`."""
+        names = {limit.field: limit.config for limit in LIMITS}
         for field, value in limits.items():
             self.default(names[field], str(value))
         return self

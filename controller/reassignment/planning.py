@@ -148,7 +148,7 @@ def counted_size(state: State, key: TopicPartition) -> int:
     """
     size = state.cluster.sizes.get(key)
     if size is None and state.awaits_sizes:
-        return state.backlog.usage.bytes
+        return state.backlog.usage.limits.bytes
     return 1 << (size - 1).bit_length() if size else 0
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from controller.model.jobs import PlannedStep
 from controller.model.replicas import Replicas, TopicPartition, without
 from controller.scheduling.buckets import PASSES, Bucket, Parking, Planned, Position, Rank, Step
-from controller.scheduling.limits import UNLIMITED_BYTES, Cost, PlanLimits, Usage, Windows, capacities_of
+from controller.scheduling.limits import Cost, PlanLimits, Usage, Windows, capacities_of
 
 SLACK = 1_000
 """Void entries that are tolerated. The backlog is compacted when it has more of them, and more than valid
@@ -162,9 +162,9 @@ class Backlog:
         """Request that all steps that wait are planned again: what they take of the limits has changed."""
         self.enqueue_all(list(self._entries))
 
-    def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
+    def change_limits(self, limits: PlanLimits) -> None:
         """Set the limits. They apply to waiting steps; steps in flight continue."""
-        self.usage.set_limits(limits, most_bytes, self.usage.held)
+        self.usage.set_limits(limits, self.usage.held)
         self.usage.freed.update(dict.fromkeys(self._parked.heaps))
 
     def pace(self, windows: Windows | None) -> None:
@@ -182,7 +182,7 @@ class Backlog:
     def hold(self, steps: int | None) -> None:
         """Limit the steps in flight that repair nothing, for the health guard; None removes this limit."""
         if steps != self.usage.held:
-            self.usage.set_limits(self.usage.limits, self.usage.bytes, steps)
+            self.usage.set_limits(self.usage.limits, steps)
             self.usage.freed.update(dict.fromkeys(self._parked.heaps))
 
     def bucket_of(self, key: TopicPartition) -> Bucket | None:

@@ -1,6 +1,7 @@
 """The limits of concurrent movements (KIP-435), and their usage by the steps in flight.
 
-The limits are cluster-wide dynamic configs. The names in the KIP's drafts are accepted as aliases.
+The limits are cluster-wide dynamic configs. `LIMITS` has a row for each: messages, the JSON API, the page and
+the commands name a limit by it. The names in the KIP's drafts are accepted as aliases.
 """
 
 from collections import Counter, defaultdict
@@ -15,83 +16,6 @@ from controller.model.configs import MAX_VALUE_BYTES
 from controller.scheduling.steps import UNLIMITED
 
 
-class PlanLimits(NamedTuple):
-    """The limits R, P, L, C and B, in this order; each is at least 1."""
-
-    per_partition: int = UNLIMITED
-    partitions: int = UNLIMITED
-    leaders: int = UNLIMITED
-    replicas: int = UNLIMITED
-    per_broker: int = UNLIMITED
-
-    @property
-    def step(self) -> int:
-        """Maximum number of replicas that a planned step adds: no step needs to exceed a limit."""
-        return min(self.per_partition, self.replicas, self.per_broker)
-
-    def by_letter(self) -> dict[str, int]:
-        """Return `{"r": …, "p": …, "l": …, "c": …, "b": …}`."""
-        return {letter.lower(): limit for letter, limit in zip(MEANING, self, strict=True)}
-
-
-MEANING = {
-    "R": "replicas of one partition in one step",
-    "P": "partitions that move at once",
-    "L": "leader movements at once",
-    "C": "replicas that move at once",
-    "B": "replicas that move to, or from, one broker at once",
-}
-"""Letter -> description, in the order of the fields of `PlanLimits`."""
-
-LETTERS = dict(zip(PlanLimits._fields, MEANING, strict=True))
-"""Field of `PlanLimits` -> letter."""
-
-
-def parse_limits(text: str) -> PlanLimits:
-    """Parse limits such as `r=1,p=20`. Raises PlanError that names the invalid part."""
-    values = dict.fromkeys(map(str.lower, MEANING), UNLIMITED)
-    for part in filter(None, text.split(",")):
-        letter, _, value = part.strip().partition("=")
-        if letter not in values:
-            raise PlanError(f"'{part}' is none of r=, p=, l=, c=, b=")
-        if not value.isdecimal() or not 1 <= int(value) <= UNLIMITED:
-            raise PlanError(f"'{part}': expected an integer in [1, {UNLIMITED}]")
-        values[letter] = int(value)
-    return PlanLimits(*values.values())
-
-
-PREFIX = "reassignment.max.concurrent."
-
-ALIASES = {
-    "reassignment.parallel.replica.count": PREFIX + "replica.movements.per.partition",
-    "reassignment.max.parallel.replica.count": PREFIX + "replica.movements.per.partition",
-    "reassignment.parallel.partition.count": PREFIX + "partition.movements",
-    "reassignment.parallel.leader.movements": PREFIX + "leader.movements",
-}
-"""Names in KIP-435's drafts -> config name."""
-
-
-NO_LIMITS = PlanLimits()
-
-CONFIGS = {
-    PREFIX + "replica.movements.per.partition": "per_partition",
-    PREFIX + "partition.movements": "partitions",
-    PREFIX + "leader.movements": "leaders",
-    PREFIX + "replica.movements": "replicas",
-    PREFIX + "replica.movements.per.broker": "per_broker",
-}
-"""Config name -> field of `PlanLimits`."""
-
-
-BYTES_CONFIG = PREFIX + "bytes"
-UNLIMITED_BYTES = 2**63 - 1
-
-
-def limits_of(configs: Mapping[str, str]) -> PlanLimits:
-    """Return the limits that are set in the cluster-wide configs."""
-    return PlanLimits(**{field: int(configs[name]) for name, field in CONFIGS.items() if name in configs})
-
-
 class LimitKind(StrEnum):
     """Kinds of limits. The values are parts of messages."""
 
@@ -103,6 +27,123 @@ class LimitKind(StrEnum):
     BYTES = "bytes on their way"
     LIST = "bytes in the throttle list of topic"
     HEALTH = "steps while the cluster is unhealthy"
+
+
+class Limit(NamedTuple):
+    """A limit that operators set: how it is named, and what counts against it."""
+
+    name: str
+    """Its short name: the letter of KIP-435, if it has one."""
+    field: str
+    """The field of `PlanLimits`."""
+    config: str
+    kinds: tuple[LimitKind, ...]
+    """The kinds of capacities whose limit it is; none for a limit of each step, which nothing uses up."""
+    meaning: str
+
+    def of(self, limits: "PlanLimits") -> int:
+        """Return the value of this limit."""
+        value: int = getattr(limits, self.field)
+        return value
+
+    def shown(self, limits: "PlanLimits") -> int | None:
+        """Return the value of this limit; None for no limit."""
+        value = self.of(limits)
+        return None if value == self.of(NO_LIMITS) else value
+
+
+PREFIX = "reassignment.max.concurrent."
+
+LETTERED = (
+    Limit(
+        "R",
+        "per_partition",
+        PREFIX + "replica.movements.per.partition",
+        (),
+        "replicas of one partition in one step",
+    ),
+    Limit(
+        "P",
+        "partitions",
+        PREFIX + "partition.movements",
+        (LimitKind.PARTITIONS,),
+        "partitions that move at once",
+    ),
+    Limit("L", "leaders", PREFIX + "leader.movements", (LimitKind.LEADERS,), "leader movements at once"),
+    Limit("C", "replicas", PREFIX + "replica.movements", (LimitKind.REPLICAS,), "replicas that move at once"),
+    Limit(
+        "B",
+        "per_broker",
+        PREFIX + "replica.movements.per.broker",
+        (LimitKind.INCOMING, LimitKind.OUTGOING),
+        "replicas that move to, or from, one broker at once",
+    ),
+)
+"""The limits of KIP-435, which the planner takes into account."""
+
+LIMITS = (
+    *LETTERED,
+    Limit(
+        "bytes",
+        "bytes",
+        PREFIX + "bytes",
+        (LimitKind.BYTES,),
+        "bytes of the replicas that move at once, by measured sizes",
+    ),
+)
+"""All limits, in the order in which they are shown."""
+
+ALIASES = {
+    "reassignment.parallel.replica.count": PREFIX + "replica.movements.per.partition",
+    "reassignment.max.parallel.replica.count": PREFIX + "replica.movements.per.partition",
+    "reassignment.parallel.partition.count": PREFIX + "partition.movements",
+    "reassignment.parallel.leader.movements": PREFIX + "leader.movements",
+}
+"""Names in KIP-435's drafts -> config name."""
+
+
+class PlanLimits(NamedTuple):
+    """The values of the limits, a field for each; each is at least 1, and by default there is none."""
+
+    per_partition: int = UNLIMITED
+    partitions: int = UNLIMITED
+    leaders: int = UNLIMITED
+    replicas: int = UNLIMITED
+    per_broker: int = UNLIMITED
+    bytes: int = 2**63 - 1
+
+    @property
+    def step(self) -> int:
+        """Maximum number of replicas that a planned step adds: no step needs to exceed a limit."""
+        return min(self.per_partition, self.replicas, self.per_broker)
+
+    def by_letter(self) -> dict[str, int]:
+        """Return `{"r": …, "p": …, "l": …, "c": …, "b": …}`."""
+        return {limit.name.lower(): limit.of(self) for limit in LETTERED}
+
+
+NO_LIMITS = PlanLimits()
+
+
+def limits_of(configs: Mapping[str, str]) -> PlanLimits:
+    """Return the limits that are set in the cluster-wide configs."""
+    return PlanLimits(
+        **{limit.field: int(configs[limit.config]) for limit in LIMITS if limit.config in configs}
+    )
+
+
+def parse_limits(text: str) -> PlanLimits:
+    """Parse limits such as `r=1,p=20`. Raises PlanError that names the invalid part."""
+    fields = {limit.name.lower(): limit.field for limit in LETTERED}
+    values = {}
+    for part in filter(None, text.split(",")):
+        letter, _, value = part.strip().partition("=")
+        if letter not in fields:
+            raise PlanError(f"'{part}' is none of {', '.join(f'{known}=' for known in fields)}")
+        if not value.isdecimal() or not 1 <= int(value) <= UNLIMITED:
+            raise PlanError(f"'{part}': expected an integer in [1, {UNLIMITED}]")
+        values[fields[letter]] = int(value)
+    return PlanLimits(**values)
 
 
 class Capacity(NamedTuple):
@@ -195,7 +236,6 @@ class Usage:
     limits: PlanLimits
     step: int
     """Maximum number of replicas that a planned step adds."""
-    bytes: int
     held: int | None
     """How many steps other than repairs may be in flight while the cluster is not healthy; None while it is
     healthy."""
@@ -207,7 +247,7 @@ class Usage:
         """Whether the steps in flight need entries in the throttle lists of their topics."""
         self.windows: Windows | None = None
         """None while pace is off."""
-        self.set_limits(limits, UNLIMITED_BYTES, None)
+        self.set_limits(limits, None)
         self.freed: dict[Capacity, None] = {}
         """Capacities of which something may be free again, in order: a set would make the choice of the next
         step depend on the hash seed. The backlog removes those that it has looked at."""
@@ -218,21 +258,14 @@ class Usage:
         """Capacities of brokers of which something is used."""
         self._bytes_to: Counter[int] = Counter()
 
-    def set_limits(self, limits: PlanLimits, most_bytes: int, held: int | None) -> None:
+    def set_limits(self, limits: PlanLimits, held: int | None) -> None:
         """Set the limits and the values derived from them."""
-        self.limits, self.bytes, self.held = limits, most_bytes, held
+        self.limits, self.held = limits, held
         self.step = limits.step
-        self._limits = {
-            LimitKind.PARTITIONS: limits.partitions,
-            LimitKind.LEADERS: limits.leaders,
-            LimitKind.REPLICAS: limits.replicas,
-            LimitKind.INCOMING: limits.per_broker,
-            LimitKind.OUTGOING: limits.per_broker,
-            LimitKind.BYTES: most_bytes,
-            LimitKind.HEALTH: UNLIMITED if held is None else held,
-            LimitKind.LIST: MAX_VALUE_BYTES,
-        }
-        self.unlimited = limits == NO_LIMITS and most_bytes == UNLIMITED_BYTES and held is None
+        self._limits = {kind: limit.of(limits) for limit in LIMITS for kind in limit.kinds}
+        self._limits[LimitKind.HEALTH] = UNLIMITED if held is None else held
+        self._limits[LimitKind.LIST] = MAX_VALUE_BYTES
+        self.unlimited = limits == NO_LIMITS and held is None
 
     def exhausted(self, amounts: Amounts) -> Capacity | None:
         """Return the first capacity whose limit the amounts would exceed, or None.
@@ -300,3 +333,12 @@ class Usage:
     def taken(self, capacity: Capacity) -> int:
         """Return the used amount of the capacity."""
         return self._taken.get(capacity, 0)
+
+    def by_limit(self) -> dict[str, int | None]:
+        """Return the use of each limit by name, B at the busiest broker; None if nothing uses it up."""
+        most: dict[LimitKind, int] = {}
+        for capacity, taken in self._taken.items():
+            most[capacity.kind] = max(taken, most.get(capacity.kind, 0))
+        return {
+            limit.name: max((most.get(kind, 0) for kind in limit.kinds), default=None) for limit in LIMITS
+        }

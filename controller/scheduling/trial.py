@@ -81,7 +81,7 @@ class _Entries(dict[TopicPartition, Bucket | Step]):
 
 def _usage(backlog: Backlog, limits: PlanLimits) -> Usage:
     usage = Usage()
-    usage.set_limits(limits, backlog.usage.bytes, backlog.usage.held)
+    usage.set_limits(limits, backlog.usage.held)
     usage.windows, usage.throttled = backlog.usage.windows, backlog.usage.throttled
     for cost in backlog.costs.values():
         usage.count(cost, 1)

@@ -42,7 +42,7 @@ from controller.model.configs import PACE, THROTTLE, ConfigName
 from controller.pace.readings import FIRST_WINDOW, pace_settings
 from controller.schedule.periods import no_zones
 from controller.scheduling.backlog import Backlog
-from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, Windows, limits_of
+from controller.scheduling.limits import NO_LIMITS, Windows, limits_of
 from controller.state.access import AclIndex
 from controller.state.cluster import ClusterState
 from controller.state.gateway import GatewayState
@@ -264,7 +264,7 @@ class State:
     @property
     def awaits_sizes(self) -> bool:
         """Whether bytes are limited, and the sizes are still to be measured."""
-        limited = self.backlog.usage.bytes != UNLIMITED_BYTES
+        limited = self.backlog.usage.limits.bytes != NO_LIMITS.bytes
         return limited and self.mode.measures_sizes and not self.cluster.measured
 
     def wake(self) -> bool:
@@ -358,8 +358,7 @@ class State:
         elif name == CLUSTER_DEFAULT:
             configs = self.settings.cluster_configs
             self.throttle.set_cluster_rate(int(configs[THROTTLE]) if THROTTLE in configs else None)
-            most_bytes = int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES))
-            self.backlog.change_limits(limits_of(configs), most_bytes)
+            self.backlog.change_limits(limits_of(configs))
             if self.pace.change(pace_settings(configs) if PACE in configs else None):
                 self._pace_changed()
 

@@ -21,17 +21,11 @@ from controller.model.cluster import (
 )
 from controller.schedule.openings import closed_reason
 from controller.scheduling.buckets import Bucket
-from controller.scheduling.limits import CONFIGS, LETTERS, Capacity, Cost, LimitKind, Usage, capacities_of
-from controller.scheduling.steps import UNLIMITED
+from controller.scheduling.limits import LIMITS, Capacity, Cost, LimitKind, Usage, capacities_of
 from controller.state.state import State
 
-_LETTER = {
-    LimitKind.PARTITIONS: LETTERS["partitions"],
-    LimitKind.LEADERS: LETTERS["leaders"],
-    LimitKind.REPLICAS: LETTERS["replicas"],
-    LimitKind.INCOMING: LETTERS["per_broker"],
-    LimitKind.OUTGOING: LETTERS["per_broker"],
-}
+_NAMES = {kind: limit.name for limit in LIMITS for kind in limit.kinds}
+"""Kind -> short name of the limit."""
 
 
 class JobState(Enum):
@@ -228,7 +222,7 @@ def queued_reason(state: State, number: int, bucket: Bucket | None) -> str:
 
 def exhausted_text(usage: Usage, capacity: Capacity, cost: Cost) -> str:
     """Return a text for an exhausted capacity: its use, its limit, and how much of it a step needs."""
-    name = f"limit {_LETTER[capacity.kind]}" if capacity.kind in _LETTER else f"limit of {capacity}"
+    name = f"limit {_NAMES[capacity.kind]}" if capacity.kind in _NAMES else f"limit of {capacity}"
     if usage.is_paced(capacity):
         name = "pace"
     elif capacity.kind is LimitKind.LIST:
@@ -239,33 +233,26 @@ def exhausted_text(usage: Usage, capacity: Capacity, cost: Cost) -> str:
 
 
 class LimitView(NamedTuple):
-    """A limit of KIP-435.
+    """A limit and its use.
 
-    `used` is None for R, which nothing uses up; for B it is the count of the busiest broker.
+    `used` is None for R, which nothing uses up; for B it is that of the busiest broker.
     """
 
-    letter: str
+    name: str
     config: str
     limit: int | None
     """None for no limit."""
     used: int | None
+    meaning: str
 
 
 def limit_views(state: State) -> list[LimitView]:
     """Return all limits and how much of each the steps in flight use."""
-    usage = state.backlog.usage
-    used: dict[str, int | None] = {
-        "per_partition": None,
-        "partitions": usage.taken(Capacity(LimitKind.PARTITIONS)),
-        "leaders": usage.taken(Capacity(LimitKind.LEADERS)),
-        "replicas": usage.taken(Capacity(LimitKind.REPLICAS)),
-        "per_broker": max((max(load[1:]) for load in broker_loads(state)), default=0),
-    }
-    views = []
-    for config, field in CONFIGS.items():
-        limit = getattr(usage.limits, field)
-        views.append(LimitView(LETTERS[field], config, None if limit == UNLIMITED else limit, used[field]))
-    return views
+    limits, used = state.backlog.usage.limits, state.backlog.usage.by_limit()
+    return [
+        LimitView(each.name, each.config, each.shown(limits), used[each.name], each.meaning)
+        for each in LIMITS
+    ]
 
 
 class BrokerLoad(NamedTuple):

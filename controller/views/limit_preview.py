@@ -14,15 +14,7 @@ from controller.model.configs import THROTTLE
 from controller.reassignment.phases import Phase, phase_of
 from controller.reassignment.planning import plan_step
 from controller.scheduling.buckets import Planned
-from controller.scheduling.limits import (
-    LETTERS,
-    Capacity,
-    Cost,
-    LimitKind,
-    PlanLimits,
-    capacities_of,
-    limits_of,
-)
+from controller.scheduling.limits import LIMITS, Cost, PlanLimits, capacities_of, limits_of
 from controller.scheduling.trial import Trial
 from controller.state.state import State
 from controller.views.jobs import broker_loads, stopped_reason
@@ -58,7 +50,7 @@ class LimitPreview(NamedTuple):
     throttle: int | None
     """The throttle in force then."""
     excess: dict[str, int]
-    """By letter: what steps in flight use above the new limit. For R, the steps that add more replicas."""
+    """By name: what steps in flight use above the new limit. For R, the steps that add more replicas."""
     brokers: list[BrokerEffect]
 
 
@@ -127,12 +119,10 @@ def _start(state: State, trial: Trial, key: TopicPartition) -> Cost | None:
 
 
 def _excess(state: State, limits: PlanLimits) -> dict[str, int]:
-    usage, costs = state.backlog.usage, state.backlog.costs
-    used = {
-        "partitions": usage.taken(Capacity(LimitKind.PARTITIONS)),
-        "leaders": usage.taken(Capacity(LimitKind.LEADERS)),
-        "replicas": usage.taken(Capacity(LimitKind.REPLICAS)),
-        "per_broker": max((max(load[1:]) for load in broker_loads(state)), default=0),
-    }
-    excess = {LETTERS[field]: max(0, count - getattr(limits, field)) for field, count in used.items()}
-    return {"R": sum(len(cost.incoming) > limits.per_partition for cost in costs.values()), **excess}
+    used, costs = state.backlog.usage.by_limit(), state.backlog.costs.values()
+    excess = {}
+    for limit in LIMITS:
+        most, taken = limit.of(limits), used[limit.name]
+        larger = sum(len(cost.incoming) > most for cost in costs) if taken is None else taken - most
+        excess[limit.name] = max(0, larger)
+    return excess

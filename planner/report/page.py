@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from common.wording import counted
-from controller.scheduling.limits import MEANING
+from controller.scheduling.limits import LETTERED
 from controller.scheduling.steps import UNLIMITED
 from planner.forecast import Forecast, WaveRow, per_wave
 from planner.report.charts import Bar, Cell, Pair, columns, heat_map, line, pairs
@@ -40,7 +40,9 @@ def report(forecast: Forecast, waves: Sequence[WaveRow]) -> str:
 
 def _head(forecast: Forecast) -> str:
     limits = [
-        f"{MEANING[name.upper()]}: {limit:,}" for name, limit in forecast.limits.items() if limit < UNLIMITED
+        f"{limit.meaning}: {value:,}"
+        for limit in LETTERED
+        if (value := forecast.limits[limit.name.lower()]) < UNLIMITED
     ]
     moving = forecast.partitions - forecast.unchanged
     tiles = (

@@ -6,7 +6,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, MEANING
+from controller.scheduling.limits import ALIASES, LIMITS
 from reassignd.commands.options import DEFAULT_URL
 
 SECONDS = 2.0
@@ -25,14 +25,18 @@ def job_numbers(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
 def limit_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the names of limits, each with `=`.
 
-    The letters first, then the configs, also those of KIP-435.
+    The short names first, then the configs, also those of KIP-435.
     """
-    letters = [CompletionItem(f"{letter}=", help=MEANING[letter]) for letter in LETTERS.values()]
+    short = [CompletionItem(f"{limit.name}=", help=limit.meaning) for limit in LIMITS]
     configs = [
         CompletionItem(f"{name}=")
-        for name in ("throttle", "pace", "pace.ms", "pace.factor", *CONFIGS, *ALIASES)
+        for name in (
+            *("throttle", "pace", "pace.ms", "pace.factor"),
+            *(limit.config for limit in LIMITS),
+            *ALIASES,
+        )
     ]
-    return [item for item in (*letters, *configs) if item.value.lower().startswith(incomplete.lower())]
+    return [item for item in (*short, *configs) if item.value.lower().startswith(incomplete.lower())]
 
 
 def _jobs(ctx: click.Context) -> list[dict[str, Any]]:

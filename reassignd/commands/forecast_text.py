@@ -9,7 +9,7 @@ from common.wording import counted
 from common.zones import host_zone
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
-from controller.scheduling.limits import LETTERS, PlanLimits
+from controller.scheduling.limits import LIMITS, PlanLimits
 from planner.forecast import NO_RATES, Forecast
 from planner.plan import BANDWIDTH
 from planner.units import in_bytes, in_time
@@ -89,7 +89,7 @@ def schedule_lines(scheduled: Scheduled) -> Iterator[str]:
 def limits_of(answer: Mapping[str, Any]) -> PlanLimits:
     """Return the limits of an answer of `/v1/limits`."""
     values = {row["name"]: row["limit"] for row in answer["limits"] if row["limit"] is not None}
-    return PlanLimits(**{field: values[letter] for field, letter in LETTERS.items() if letter in values})
+    return PlanLimits(**{limit.field: values[limit.name] for limit in LIMITS if limit.name in values})
 
 
 def rate_of(answer: Mapping[str, Any], throttle: int | None = None) -> Rate:

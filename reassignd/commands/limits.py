@@ -8,7 +8,6 @@ import click
 from common.rates import read_rate
 from common.wording import as_json, counted
 from controller.model.configs import OWN_PREFIX, PACE
-from controller.scheduling.limits import MEANING
 from reassignd.commands.completion import limit_names
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import columns, echo
@@ -28,8 +27,6 @@ CONFIGS = (
 
 TINY_THROTTLE = 10_000
 """Bytes per second below which a throttle is probably meant to have a unit."""
-
-MEANINGS = {**MEANING, "throttle": "bytes per second to, and from, each broker"}
 
 
 def _changes(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, Value]:
@@ -73,10 +70,10 @@ def _number(text: str, name: str, value: str) -> int:
 def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_run: bool) -> None:
     """Show the limits, or change some of them. If one value is invalid, none is changed.
 
-    NAME is R, P, L, C, B, throttle, or the name of the config, also one of KIP-435. VALUE is a number from 1,
-    or none; that of the throttle may have a unit: throttle=50MB. pace=auto moves as fast as producers permit;
-    pace.ms=10 or pace.factor=1.5 is the latency that they may see. A change applies from the next step on;
-    steps in flight are not affected.
+    NAME is R, P, L, C, B, bytes, throttle, or the name of the config, also one of KIP-435. VALUE is a number
+    from 1, or none; that of the throttle may have a unit: throttle=50MB. pace=auto moves as fast as producers
+    permit; pace.ms=10 or pace.factor=1.5 is the latency that they may see. A change applies from the next
+    step on; steps in flight are not affected.
     """
     if dry_run:
         if not changes:
@@ -134,4 +131,4 @@ def _limit(value: int | None) -> str:
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     limit = _limit(row["limit"])
     used = "" if row["used"] is None else f"{row['used']:,}"
-    return row["name"], limit, used, row.get("origin") or "", MEANINGS[row["name"]], row["config"]
+    return row["name"], limit, used, row.get("origin") or "", row.get("meaning", ""), row["config"]

@@ -9,7 +9,7 @@ import click
 
 from common.plan_errors import PlanError
 from common.wording import counted, missing
-from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, PlanLimits, parse_limits
+from controller.scheduling.limits import ALIASES, LETTERED, PlanLimits, parse_limits
 from planner.plan import BANDWIDTH, Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.snapshot import read_snapshot
 from planner.spark import LOCAL, MAX_INLINE_PARTITIONS, obstacle, running, schedule_of, submitted
@@ -76,8 +76,8 @@ def _limits(_: click.Context, __: click.Parameter, text: str) -> PlanLimits:
 def _by_letter(part: str) -> str:
     """Return `p=20` for a limit that is named by its letter, its config, or a config of KIP-435."""
     name, equals, value = part.strip().partition("=")
-    field = CONFIGS.get(ALIASES.get(name, name))
-    return (name.lower() if field is None else LETTERS[field].lower()) + equals + value
+    letters = {limit.config: limit.name for limit in LETTERED}
+    return letters.get(ALIASES.get(name, name), name).lower() + equals + value
 
 
 @click.command()

@@ -73,11 +73,11 @@ def _loads(scrape: Scrape) -> Samples:
 
 
 def _limits(scrape: Scrape) -> Samples:
-    return [((view.letter,), view.limit) for view in limit_views(scrape.state) if view.limit is not None]
+    return [((view.name,), view.limit) for view in limit_views(scrape.state) if view.limit is not None]
 
 
 def _limits_used(scrape: Scrape) -> Samples:
-    return [((view.letter,), view.used) for view in limit_views(scrape.state) if view.used is not None]
+    return [((view.name,), view.used) for view in limit_views(scrape.state) if view.used is not None]
 
 
 def _by_reason(scrape: Scrape) -> Samples:
@@ -254,14 +254,14 @@ LIMIT_METRICS = (
         "gauge",
         ("limit",),
         _limits,
-        "Value of the limit R, P, L, C or B. Limits that are not set are absent.",
+        "Value of the limit R, P, L, C, B or bytes. Limits that are not set are absent.",
     ),
     Metric(
         "reassignd_limit_used",
         "gauge",
         ("limit",),
         _limits_used,
-        "How much of the limit P, L, C or B the steps in flight use; for B that of the busiest broker.",
+        "Use of the limit P, L, C, B or bytes by the steps in flight; for B that of the busiest broker.",
     ),
     optional_gauge(
         "reassignd_throttle_bytes_per_second",

@@ -9,16 +9,6 @@ import { PACE, changePace, paceValue } from "./pace_limit.js";
 
 const BROKERS = 3; // brokers that a preview names
 
-const WHAT = {
-  R: "replicas of one partition in one step",
-  P: "partitions that move at once",
-  L: "leader movements at once",
-  C: "replicas that move at once",
-  B: "replicas that move to, or from, one broker at once",
-  throttle: "bytes per second to, and from, each broker",
-  [PACE]: "latency that produces may have while partitions move",
-};
-
 const used = (limit) => (limit.used === null ? "" : count(limit.used));
 
 const valueOf = (name, value) => (value === null ? "none" : name === "throttle" ? rate(value) : count(value));
@@ -35,7 +25,7 @@ export function limitTable(context) {
   const change = (limit) => ["Change…", `Change limit ${limit.name}`, () => (limit.name === PACE ? changePace : changeLimit)(limit, context)];
   return new Table("limits", [
     { label: "limit", text: (limit) => limit.name },
-    { label: "what", wide: true, text: (limit) => WHAT[limit.name] },
+    { label: "what", wide: true, text: (limit) => limit.meaning },
     { label: "value", number: true, text: (limit) => limitValue(limit) },
     { label: "used", ...use },
     { label: "config", wide: true, text: (limit) => limit.config },
@@ -52,7 +42,7 @@ async function changeLimit(limit, context) {
     `${now} ${limit.used === null ? "" : `Steps in flight use ${count(limit.used)}${ofIt}, and continue.`}`,
     limit.name !== "throttle" && `${counted(waits, "partition")} wait for it.`,
   ];
-  const [unit, read] = limit.name === "throttle" ? ["Rate, such as 50MB", readRate] : ["Limit", wholeNumber(1, 2 ** 31 - 1, true)];
+  const [unit, read] = limit.name === "throttle" ? ["Rate, such as 50MB", readRate] : ["Limit", wholeNumber(1, limit.name === "bytes" ? Number.MAX_SAFE_INTEGER : 2 ** 31 - 1, true)];
   const preview = async (value) => effectLines(limit.name, await post("v1/limits/preview", { [limit.name]: value }));
   const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", read, preview };
   const answer = await ask(`Change limit ${limit.name}`, lines, "Change", field);

@@ -9,7 +9,13 @@ export const PACE = "pace";
 const EXPECTED = "Enter auto, off, a multiple of the idle latency such as 1.5, or milliseconds such as 10 ms.";
 
 // The row of pace in the table of limits. `target` is that of `/v1/limits`: null while pace is off.
-export const paceRow = (target) => ({ name: PACE, config: "reassignment.pace", limit: target, used: null });
+export const paceRow = (target) => ({
+  name: PACE,
+  config: "reassignment.pace",
+  limit: target,
+  used: null,
+  meaning: "latency that produces may have while partitions move",
+});
 
 export const paceValue = ({ limit: target }) => target ?? "off";
 

@@ -10,7 +10,7 @@ import pytest
 
 from controller.model.cluster import NO_LEADER
 from controller.model.configs import RATES, SCHEDULE, THROTTLE, THROTTLED_REPLICAS
-from controller.scheduling.limits import CONFIGS
+from controller.scheduling.limits import LETTERED
 from tests.backends.harness import EmbeddedHarness
 from tests.backends.upstream.harness import GatewayHarness
 from tests.backends.zookeeper.harness import OLD, ZookeeperHarness
@@ -23,7 +23,7 @@ AnyHarness = EmbeddedHarness | GatewayHarness
 P = "reassignment.max.concurrent.partition.movements"
 
 
-LIMITS = dict(zip(CONFIGS, ("1", "2", "1", "2", "2"), strict=True))
+LIMITS = dict(zip((limit.config for limit in LETTERED), ("1", "2", "1", "2", "2"), strict=True))
 """R, P, L, C and B: replicas of a partition move one at a time, of two partitions and one leader at most."""
 
 

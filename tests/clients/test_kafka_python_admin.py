@@ -10,10 +10,10 @@ from kafka.errors import (
     UnknownTopicOrPartitionError,
 )
 
-from controller.scheduling.limits import CONFIGS
+from controller.scheduling.limits import LETTERED
 from tests.clients.cluster import Cluster
 
-LIMITS = dict(zip(CONFIGS, ("1", "100", "50", "150", "50"), strict=True))
+LIMITS = dict(zip((limit.config for limit in LETTERED), ("1", "100", "50", "150", "50"), strict=True))
 """R, P, L, C and B of KIP-435: several steps for a partition, and several rounds for a thousand."""
 
 

@@ -54,11 +54,11 @@ def test_the_current_batch_is_the_step_in_flight(admin: ReassigndAdminClient) ->
 
 def test_limits_are_set_for_the_cluster_and_removed(admin: ReassigndAdminClient) -> None:
     admin.set_limits(B=3, throttle=1_000_000)
-    expected = {"R": None, "P": 1, "L": None, "C": None, "B": 3, "throttle": 1_000_000}
+    expected = {"R": None, "P": 1, "L": None, "C": None, "B": 3, "bytes": None, "throttle": 1_000_000}
     assert admin.limits() == expected
     admin.set_limits(B=None, throttle=None)
     assert admin.limits() == expected | {"B": None, "throttle": None}
-    with pytest.raises(ValueError, match="unknown limit Q; known: R, P, L, C, B, throttle"):
+    with pytest.raises(ValueError, match="unknown limit Q; known: R, P, L, C, B, bytes, throttle"):
         admin.set_limits(Q=1)
 
 

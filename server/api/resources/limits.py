@@ -20,8 +20,7 @@ from controller.model.configs import (
     ConfigOp,
 )
 from controller.schedule.periods import no_zones
-from controller.scheduling.limits import ALIASES, CONFIGS, LETTERS, limits_of
-from controller.scheduling.steps import UNLIMITED
+from controller.scheduling.limits import ALIASES, LIMITS, limits_of
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from controller.views.jobs import broker_loads, limit_views, obstacles
@@ -32,9 +31,14 @@ from server.api.shared.errors import HttpError, require
 from server.api.shared.forecasts import by_rate, forecast_rate
 from server.api.shared.models import Obstacles, RateOrigin, ThrottledBrokers
 
+SHORT_NAMES = {limit.name: limit.config for limit in LIMITS} | {"throttle": THROTTLE}
+"""Short name -> config."""
+
+PACE_NAMES = {"pace": PACE, "pace.ms": PACE_MS, "pace.factor": PACE_FACTOR}
+
 
 class Limit(Struct):
-    """A limit of KIP-435, or the throttle."""
+    """A limit of movements, or the throttle."""
 
     name: str
     config: str
@@ -50,6 +54,7 @@ class Limit(Struct):
             " replaces the initial value; null without a value."
         ),
     ] = None
+    meaning: Annotated[str, Meta(description="What it limits.")] = ""
 
 
 class BrokerLoad(Struct):
@@ -128,23 +133,19 @@ LimitChanges: TypeAlias = Annotated[
     Meta(
         title="LimitChanges",
         min_length=1,
-        description="New values by name: R, P, L, C, B, throttle, pace, pace.ms, pace.factor, or a "
-        "config. Null removes the limit.",
+        description=f"New values by name: {', '.join((*SHORT_NAMES, *PACE_NAMES))}, or a config. "
+        "Null removes the limit.",
     ),
 ]
 
 
-SHORT_NAMES = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
-"""Short name, in lower case -> config."""
-
-PACE_NAMES = {"pace": PACE, "pace.ms": PACE_MS, "pace.factor": PACE_FACTOR}
-
 NAMES = {
-    **SHORT_NAMES,
+    **{name.lower(): config for name, config in SHORT_NAMES.items()},
     **PACE_NAMES,
     **ALIASES,
-    **{config: config for config in (*CONFIGS, THROTTLE, *PACE_CONFIGS)},
+    **{config: config for config in (*SHORT_NAMES.values(), *PACE_CONFIGS)},
 }
+"""Name, short ones in lower case -> config."""
 
 
 _TYPES: dict[ConfigType, tuple[tuple[type, ...], str]] = {
@@ -158,7 +159,14 @@ async def limits(call: Call) -> Limits:
     """Return the limits in force, and how much of each is used."""
     state = call.state
     rate = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
-    throttle = Limit("throttle", THROTTLE, None if rate is None else int(rate), None, origin(state, THROTTLE))
+    throttle = Limit(
+        "throttle",
+        THROTTLE,
+        None if rate is None else int(rate),
+        None,
+        origin(state, THROTTLE),
+        "bytes per second to, and from, each broker",
+    )
     loads = [BrokerLoad(*load) for load in broker_loads(state)]
     reviews = call.services.reviews
     pace = None if state.pace.settings is None else state.pace.settings.text
@@ -194,16 +202,10 @@ async def preview(call: Call) -> LimitPreview:
     after = {**state.settings.static_configs, **after}
     effect = preview_limits(state, after)
     rates = [None if (rate := each.get(THROTTLE)) is None else int(rate) for each in (before, after)]
-    new = limits_of(after).by_letter()
+    now, new = state.backlog.usage.limits, limits_of(after)
     rows = [
-        LimitEffect(
-            row.name,
-            row.config,
-            row.limit,
-            None if new[row.name.lower()] == UNLIMITED else new[row.name.lower()],
-            effect.excess[row.name],
-        )
-        for row in limit_rows(state)
+        LimitEffect(each.name, each.config, each.shown(now), each.shown(new), effect.excess[each.name])
+        for each in LIMITS
     ]
     return LimitPreview(
         effect.starts,
@@ -216,9 +218,9 @@ async def preview(call: Call) -> LimitPreview:
 
 
 def limit_rows(state: State) -> list[Limit]:
-    """Return the limits of KIP-435."""
+    """Return the limits of movements."""
     return [
-        Limit(each.letter, each.config, each.limit, each.used, origin(state, each.config))
+        Limit(each.name, each.config, each.limit, each.used, origin(state, each.config), each.meaning)
         for each in limit_views(state)
     ]
 
@@ -242,9 +244,8 @@ def _change(name: str, value: object) -> ConfigChange:
     if config is None:
         similar = get_close_matches(name[:100].lower(), NAMES, 1)
         shown = [each.upper() if len(each) == 1 else each for each in similar]
-        hint = (
-            f"did you mean {shown[0]}?" if shown else "known: R, P, L, C, B, throttle, pace and their configs"
-        )
+        known = f"known: {', '.join(SHORT_NAMES)}, pace and their configs"
+        hint = f"did you mean {shown[0]}?" if shown else known
         raise HttpError(400, f"unknown limit {abbreviated(name)}; {hint}")
     if value is None:
         return ConfigChange(config, ConfigOp.DELETE, None)

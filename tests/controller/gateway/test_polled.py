@@ -10,11 +10,13 @@ from controller.model.errors import DONE
 from controller.model.thresholds import EXTERNAL_MOVE
 from controller.reassignment.phases import Phase
 from controller.state.cluster import Disk
+from controller.views.limit_preview import preview_limits
 from controller.views.reassignments import ongoing
 from tests.builders import key
 from tests.controller.kraft import Gateway
 
 FOO = ("foo-0", (4, 1))
+BYTES = "reassignment.max.concurrent.bytes"
 
 
 def test_a_poll_is_applied_to_the_state() -> None:
@@ -105,7 +107,7 @@ def test_sightings_start_again_after_an_outage() -> None:
 def test_sizes_bound_the_bytes_in_flight() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)))
     gateway.do(Measured({key("foo-0"): 1000, key("foo-1"): 1000}, {}))
-    gateway.default("reassignment.max.concurrent.bytes", "1500")
+    gateway.default(BYTES, "1500")
     gateway.alter({"foo-0": (2, 3), "foo-1": (3, 4)})
     assert gateway.in_flight() == ["foo-0"]
     gateway.settle()
@@ -258,7 +260,7 @@ def test_the_first_failed_poll_of_an_outage_is_its_start() -> None:
 def test_steps_in_flight_count_against_the_bytes_after_a_restart() -> None:
     gateway = Gateway(("foo-0", (1,)), ("foo-1", (2,)), ("foo-2", (2,)))
     sizes = Measured({key("foo-0"): 900, key("foo-1"): 900, key("foo-2"): 90}, {})
-    gateway.default("reassignment.max.concurrent.bytes", "1200")
+    gateway.default(BYTES, "1200")
     gateway.do(sizes)
     gateway.alter({"foo-0": (3,), "foo-1": (4,), "foo-2": (4,)})
     gateway.deliver()
@@ -272,9 +274,19 @@ def test_steps_in_flight_count_against_the_bytes_after_a_restart() -> None:
     assert gateway.kafka.replicas[key("foo-1")] == (4,)
 
 
+def test_a_preview_counts_the_bytes_on_their_way() -> None:
+    gateway = Gateway(("foo-0", (1,)), ("foo-1", (2,)))
+    gateway.default(BYTES, "1024")
+    gateway.do(Measured({key("foo-0"): 1024, key("foo-1"): 1024}, {}))
+    gateway.alter({"foo-0": (3,), "foo-1": (4,)})
+    starts = {most: preview_limits(gateway.state, {BYTES: str(most)}).starts for most in (1024, 2048)}
+    assert starts == {1024: 0, 2048: 1}
+    assert preview_limits(gateway.state, {BYTES: "1000"}).excess["bytes"] == 24
+
+
 def test_what_waits_for_the_first_measurement_starts_after_it() -> None:
     gateway = Gateway(("foo-0", (1,)), ("foo-1", (2,)), ("foo-2", (2,)))
-    gateway.default("reassignment.max.concurrent.bytes", "1000")
+    gateway.default(BYTES, "1000")
     gateway.alter({"foo-0": (3,), "foo-1": (4,), "foo-2": (4,)})
     assert gateway.in_flight() == ["foo-0"]
     gateway.do(Measured({key(f"foo-{number}"): 10 for number in range(2)}, {}))

@@ -1,8 +1,10 @@
 import pytest
 
 from common.plan_errors import PlanError
+from controller.cluster.config_keys import CLUSTER_WIDE
 from controller.scheduling.limits import (
-    CONFIGS,
+    LIMITS,
+    PREFIX,
     Capacity,
     Cost,
     LimitKind,
@@ -27,7 +29,18 @@ def using(limits: PlanLimits, *costs: Cost) -> Usage:
 
 
 def test_limits_are_read_from_their_configs() -> None:
-    assert limits_of(dict.fromkeys(CONFIGS, "7")) == PlanLimits(7, 7, 7, 7, 7)
+    assert limits_of({limit.config: "7" for limit in LIMITS}) == PlanLimits(7, 7, 7, 7, 7, 7)
+
+
+def test_each_limit_has_a_field_a_config_and_a_name_of_its_own() -> None:
+    assert tuple(limit.field for limit in LIMITS) == PlanLimits._fields
+    assert len({limit.name.lower() for limit in LIMITS}) == len(LIMITS)
+    assert {limit.config for limit in LIMITS} == {key for key in CLUSTER_WIDE if key.startswith(PREFIX)}
+
+
+def test_the_use_of_a_limit_is_that_of_the_busiest_broker() -> None:
+    usage = using(PlanLimits(), INTO_4._replace(size=100), INTO_5)
+    assert usage.by_limit() == {"R": None, "P": 2, "L": 0, "C": 2, "B": 2, "bytes": 100}
 
 
 def test_without_configs_there_are_no_limits() -> None:

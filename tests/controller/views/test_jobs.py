@@ -2,6 +2,7 @@
 
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.model.configs import SCHEDULE
+from controller.scheduling.limits import Capacity, Cost, LimitKind, PlanLimits, Usage
 from controller.views.jobs import (
     BrokerLoad,
     JobState,
@@ -9,6 +10,7 @@ from controller.views.jobs import (
     PartState,
     Totals,
     broker_loads,
+    exhausted_text,
     job_state,
     limit_views,
     parts,
@@ -202,8 +204,22 @@ def test_the_totals_count_partitions_by_state() -> None:
 
 def test_limits_show_their_usage() -> None:
     cluster = move(controller(partitions=2, per_broker=5))
-    shown = {view.letter: (view.limit, view.used) for view in limit_views(cluster.state)}
-    assert shown == {"R": (None, None), "P": (2, 1), "L": (None, 1), "C": (None, 3), "B": (5, 3)}
+    shown = {view.name: (view.limit, view.used) for view in limit_views(cluster.state)}
+    assert shown == {
+        "R": (None, None),
+        "P": (2, 1),
+        "L": (None, 1),
+        "C": (None, 3),
+        "B": (5, 3),
+        "bytes": (None, 0),
+    }
+
+
+def test_a_reason_names_a_limit_as_it_is_set() -> None:
+    usage, cost = Usage(PlanLimits(bytes=1000)), Cost((4,), 1, False, size=1024)
+    usage.count(cost, 1)
+    reason = exhausted_text(usage, Capacity(LimitKind.BYTES), cost)
+    assert reason == "limit bytes: 1024 of 1000 bytes on their way, 1024 more needed"
 
 
 def test_brokers_show_the_replicas_that_move_to_and_from_them() -> None:

@@ -6,14 +6,14 @@ from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.messages.job_events import Pause
 from controller.model.cluster import ResourceType
 from controller.model.configs import SCHEDULE, THROTTLE, ConfigChange, ConfigOp
-from controller.scheduling.limits import CONFIGS
+from controller.scheduling.limits import LIMITS
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.views import limit_preview
 from controller.views.limit_preview import BrokerEffect, LimitPreview, preview_limits
 from tests.builders import InMemoryController, partition, records
 from tests.examples import examples
 
-NAMES = {field: config for config, field in CONFIGS.items()}
+NAMES = {limit.field: limit.config for limit in LIMITS}
 
 
 def controller(count: int = 8, /, **limits: int) -> InMemoryController:
@@ -46,7 +46,7 @@ def test_the_state_does_not_change() -> None:
 
 def test_steps_in_flight_above_the_new_limit_are_counted() -> None:
     found = preview(controller(partitions=4), partitions=3, per_broker=2, per_partition=1, leaders=9)
-    assert (found.starts, found.excess) == (0, {"R": 4, "P": 1, "L": 0, "C": 0, "B": 2})
+    assert (found.starts, found.excess) == (0, {"R": 4, "P": 1, "L": 0, "C": 0, "B": 2, "bytes": 0})
 
 
 def test_brokers_show_what_is_in_flight_what_would_start_and_what_exceeds() -> None:

@@ -15,7 +15,7 @@ async def names(client: ApiClient) -> dict[str, Any]:
 
 
 async def test_limits_are_null_by_default() -> None:
-    assert await names(ApiClient()) == dict.fromkeys(("R", "P", "L", "C", "B", "throttle"))
+    assert await names(ApiClient()) == dict.fromkeys(("R", "P", "L", "C", "B", "bytes", "throttle"))
 
 
 async def test_a_limit_is_set_by_letter_config_or_alias() -> None:
@@ -25,11 +25,12 @@ async def test_a_limit_is_set_by_letter_config_or_alias() -> None:
         "r": 2,
         "reassignment.max.concurrent.replica.movements": 30,
         "reassignment.parallel.leader.movements": 4,
+        "reassignment.max.concurrent.bytes": 5_000,
         "throttle": 1000,
     }
     status, _ = await client.ask("PUT", "/v1/limits", changes)
     assert status == 200
-    expected = {"R": 2, "P": 20, "L": 4, "C": 30, "B": None, "throttle": 1000}
+    expected = {"R": 2, "P": 20, "L": 4, "C": 30, "B": None, "bytes": 5_000, "throttle": 1000}
     assert await names(client) == expected
 
 
@@ -68,7 +69,7 @@ async def test_use_is_shown_by_broker() -> None:
         ({"P": 2**31}, "P is 2147483648: it must be a whole number from 1 to 2147483647"),
         ({"P": True}, "P is true: it must be a whole number from 1 to 2147483647"),
         ({"P": "5"}, 'P is "5": it must be a whole number from 1 to 2147483647'),
-        ({"Q": 5}, 'unknown limit "Q"; known: R, P, L, C, B, throttle, pace and their configs'),
+        ({"Q": 5}, 'unknown limit "Q"; known: R, P, L, C, B, bytes, throttle, pace and their configs'),
         ({}, "the body is {}, expected an object of limits"),
         ([], "the body is [], expected an object of limits"),
     ],
@@ -107,7 +108,10 @@ async def test_a_preview_counts_what_exceeds_the_new_limit() -> None:
     await client.post("/v1/jobs", MOVE)
     answer = await client.post("/v1/limits/preview", {"p": 1, "B": 1})
     excess = {each["name"]: each["excess"] for each in answer["limits"]}
-    assert (answer["starts"], excess) == (0, {"R": 0, "P": 1, "L": 0, "C": 0, "B": 5, "throttle": None})
+    assert (answer["starts"], excess) == (
+        0,
+        {"R": 0, "P": 1, "L": 0, "C": 0, "B": 5, "bytes": 0, "throttle": None},
+    )
     assert [each["excess_out"] for each in answer["brokers"] if each["id"] == 1] == [5]
 
 
