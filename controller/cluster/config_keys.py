@@ -36,6 +36,7 @@ from controller.model.configs import (
     UNCLEAN_ELECTION,
     list_items,
 )
+from controller.model.replicas import is_topic_name
 from controller.schedule.periods import EXAMPLE, ScheduleError, Zones, parse_schedule
 from controller.scheduling.limits import PREFIX
 
@@ -43,7 +44,6 @@ INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
-_TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _BROKER_ID = re.compile(r"[0-9]{1,10}")
 _PAIR = "[0-9]{1,10}:[0-9]{1,10}"
 _PAIRS = re.compile(f"({_PAIR}(,{_PAIR})*,?)?")
@@ -110,8 +110,11 @@ def number(low: float, high: float) -> Check:
 
 def topic_name(value: str) -> str | None:
     """Accept the name of a topic."""
-    valid = _TOPIC_NAME.fullmatch(value) is not None and value not in {".", ".."}
-    return None if valid else "a topic name: 1 to 249 letters, digits, dots, underscores and hyphens"
+    return (
+        None
+        if is_topic_name(value)
+        else "a topic name: 1 to 249 letters, digits, dots, underscores and hyphens"
+    )
 
 
 def one_of(*names: str) -> Check:

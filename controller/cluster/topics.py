@@ -1,6 +1,5 @@
 """Creation of topics and partitions (KIP-4; Kafka: ReplicationControlManager). Deletion: `deletions`."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, zip_longest
@@ -22,14 +21,12 @@ from controller.model.cluster import Config, Partition, Replicas, ResourceType, 
 from controller.model.configs import EXCLUDED_BROKERS, NUM_PARTITIONS, REPLICATION_FACTOR
 from controller.model.election import first_eligible
 from controller.model.errors import DONE, Outcome
-from controller.model.replicas import display_name
+from controller.model.replicas import display_name, is_topic_name
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
 
 PARTITIONS_PER_SLICE = 500
 TOPICS_PER_SLICE = 50
-MAX_NAME = 249
-"""The longest topic name, in characters."""
 
 
 class _Layout(NamedTuple):
@@ -45,7 +42,6 @@ NO_LAYOUT = _Layout()
 
 NAMED = 20
 """Excluded brokers that a message names; a message has 32,767 bytes at most."""
-_LEGAL = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME}}}")
 
 
 def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
@@ -110,14 +106,9 @@ def _add_partitions(d: Decision, topic: str, first: int, layout: Iterable[Replic
             yield
 
 
-def is_legal(name: str) -> bool:
-    """Return whether a topic may have this name (Kafka: Topic.validate)."""
-    return _LEGAL.fullmatch(name) is not None and name not in {".", ".."}
-
-
 def _check_topic(state: State, topic: NewTopic) -> Outcome:
     name = topic.name
-    if not is_legal(name):
+    if not is_topic_name(name):
         return Outcome(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"The topic name {display_name(name)!r} is not valid: "
@@ -259,9 +250,9 @@ def _refuse(error: ErrorCode, message: str) -> tuple[Outcome, _Layout]:
     return Outcome(error, message), NO_LAYOUT
 
 
-MAX_PARTITIONS = 10_000
+MAX_NEW_PARTITIONS = 10_000
 """Partitions that one request may add, in all of its topics (Kafka: ReplicationControlManager)."""
-MAX_REPLICAS = 100_000
+MAX_NEW_REPLICAS = 100_000
 """Replicas that one request may add."""
 
 
@@ -275,12 +266,12 @@ class Size(NamedTuple):
 def excess(sizes: Sequence[Size]) -> Outcome | None:
     """Return the refusal of a request that exceeds the bounds as a whole, or None."""
     partitions, replicas = sum(size.partitions for size in sizes), sum(size.replicas for size in sizes)
-    if partitions <= MAX_PARTITIONS and replicas <= MAX_REPLICAS:
+    if partitions <= MAX_NEW_PARTITIONS and replicas <= MAX_NEW_REPLICAS:
         return None
     return Outcome(
         ErrorCode.POLICY_VIOLATION,
         f"The request asks for {counted(partitions, 'new partition')} with {counted(replicas, 'replica')}; "
-        f"one request may add {MAX_PARTITIONS:,} partitions with {MAX_REPLICAS:,} replicas. "
+        f"one request may add {MAX_NEW_PARTITIONS:,} partitions with {MAX_NEW_REPLICAS:,} replicas. "
         "Use several requests.",
     )
 

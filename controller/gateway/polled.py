@@ -35,7 +35,7 @@ from controller.reassignment.planning import charge, charge_external, counted_si
 from controller.reassignment.reassignments import enqueue
 from controller.state.state import Decision, State
 
-RETRIES = 1_000
+RETRIES_PER_DECISION = 1_000
 """Waiting partitions that are retried in one decision."""
 
 
@@ -408,7 +408,7 @@ def _retry_some(d: Decision) -> None:
     """
     state = d.state
     unblocked = (key for key in state.orders.waiting if not state.orders.reassignments[key].blocked)
-    for key in list(islice(unblocked, RETRIES)):
+    for key in list(islice(unblocked, RETRIES_PER_DECISION)):
         _retry(d, key)
 
 

@@ -1,5 +1,6 @@
 """Names of partitions and replica lists."""
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,6 +14,16 @@ Replicas = tuple[int, ...]
 
 MAX_REPLICAS = 10_000
 """Maximum number of replicas of a partition. It takes a millisecond to check them; Kafka has no bound."""
+
+
+MAX_NAME = 249
+"""The longest topic name, in characters."""
+_TOPIC_NAME = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME}}}")
+
+
+def is_topic_name(name: str) -> bool:
+    """Return whether a topic may have this name (Kafka: Topic.validate)."""
+    return _TOPIC_NAME.fullmatch(name) is not None and name not in {".", ".."}
 
 
 class TopicPartition(NamedTuple):

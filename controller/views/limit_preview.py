@@ -19,7 +19,7 @@ from controller.scheduling.trial import Trial
 from controller.state.state import State
 from controller.views.jobs import broker_loads, stopped_reason
 
-MOST = 500
+MOST_STEPS = 500
 """Steps that are examined: as many as two decisions start."""
 
 
@@ -44,7 +44,7 @@ class LimitPreview(NamedTuple):
     starts: int
     """Waiting steps that would start."""
     more: bool
-    """`MOST` steps were examined, and there are more."""
+    """`MOST_STEPS` steps were examined, and there are more."""
     stopped: str
     """Why no step starts at all, whatever the limits; empty if steps start."""
     throttle: int | None
@@ -89,7 +89,7 @@ def _started(state: State, trial: Trial) -> tuple[list[Cost], bool]:
     """Return the costs of the steps that would start, and whether there are more of them."""
     started: list[Cost] = []
     for examined, step in enumerate(trial.candidates()):
-        if examined == MOST:
+        if examined == MOST_STEPS:
             return started, True
         cost = None if step is None else _start(state, trial, step[0])
         if cost is not None:

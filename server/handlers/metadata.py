@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Sequence, Set
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
-from controller.cluster.topics import is_legal
 from controller.model.access import Operation
 from controller.model.cluster import NO_LEADER, Partition, Replicas, Topic
+from controller.model.replicas import is_topic_name
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ApiError
@@ -145,7 +145,7 @@ def describe_by_name(name: str, context: Context, operations: bool) -> TopicDesc
         return TopicDescription(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
     known = context.state.cluster.topics.get(name)
     if known is None:
-        legal = is_legal(name)
+        legal = is_topic_name(name)
         return TopicDescription(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if legal else ErrorCode.INVALID_TOPIC_EXCEPTION, name
         )

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Generic, NamedTuple
 
 from common.error_codes import ErrorCode
-from controller.cluster.topics import MAX_NAME
 from controller.model.access import Operation, ResourceKind
+from controller.model.replicas import MAX_NAME
 from protocol.apis import ApiKey
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_response, encode_request, parse_request, parse_response

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from common.error_codes import ErrorCode
 from controller.cluster.topics import (
-    MAX_PARTITIONS,
+    MAX_NEW_PARTITIONS,
     PARTITIONS_PER_SLICE,
     TOPICS_PER_SLICE,
     interleave_racks,
-    is_legal,
     place,
 )
 from controller.machine import decide
@@ -30,6 +29,7 @@ from controller.messages.events import (
 )
 from controller.model.cluster import Config, ResourceType
 from controller.model.errors import DONE
+from controller.model.replicas import is_topic_name
 from controller.modes import EMBEDDED, ZOOKEEPER
 from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
@@ -199,9 +199,9 @@ def test_a_large_topic_is_created_grown_and_deleted_in_slices() -> None:
 def test_as_many_partitions_as_are_allowed_are_created_in_slices() -> None:
     controller = InMemoryController()
     d = Decision(controller.state)
-    slices = list(decide(d, CreateTopics([NewTopic("foo", ID, MAX_PARTITIONS, 3)])))
-    assert d.reply == [CreatedTopic("foo", DONE, MAX_PARTITIONS, 3)]
-    assert len(slices) == MAX_PARTITIONS // PARTITIONS_PER_SLICE
+    slices = list(decide(d, CreateTopics([NewTopic("foo", ID, MAX_NEW_PARTITIONS, 3)])))
+    assert d.reply == [CreatedTopic("foo", DONE, MAX_NEW_PARTITIONS, 3)]
+    assert len(slices) == MAX_NEW_PARTITIONS // PARTITIONS_PER_SLICE
 
 
 def test_many_small_topics_are_created_in_slices() -> None:
@@ -213,7 +213,7 @@ def test_many_small_topics_are_created_in_slices() -> None:
     ("name", "legal"), [("a.b_c-D9", True), ("x" * 249, True), ("ä", False), (".", False)]
 )
 def test_topic_names_are_kafkas(name: str, legal: bool) -> None:
-    assert is_legal(name) is legal
+    assert is_topic_name(name) is legal
 
 
 def test_the_backend_decides_whether_a_moving_topic_grows() -> None:

@@ -87,7 +87,7 @@ def test_the_throttle_is_the_lowest_one_after_the_change() -> None:
 
 
 def test_only_so_many_steps_are_examined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limit_preview, "MOST", 3)
+    monkeypatch.setattr(limit_preview, "MOST_STEPS", 3)
     found = preview(controller(partitions=1), partitions=100)
     assert (found.starts, found.more) == (3, True)
 
