@@ -121,7 +121,7 @@ def wait_until_unchanged(connection: RawConnection, listing: bytes) -> None:
 def wait_until_idle(pid: int) -> None:
     """Wait until the process is nearly idle: its brokers have the commands of earlier requests.
 
-    At most IDLE_SECONDS.
+    It waits for IDLE_SECONDS at most.
     """
     deadline = perf_counter() + IDLE_SECONDS
     while busy_share(pid) > NEARLY_IDLE and perf_counter() < deadline:

@@ -93,7 +93,7 @@ def spent(at: Site) -> tuple[float, float]:
 def measure_cost(at: Site, _: argparse.Namespace) -> None:
     """Print the CPU time of the gateway and the produces of the canary.
 
-    Without pace, when it probes often, and calm.
+    It measures without pace, while the canary probes often, and when it is calm.
     """
     without = spent(at)[0]
     pace(at, "auto")
@@ -115,7 +115,7 @@ def measure_cost(at: Site, _: argparse.Namespace) -> None:
 def measure_idle(at: Site, options: argparse.Namespace) -> None:
     """Print the time of moves without producers.
 
-    With pace that was just switched on, at once, and with pace in turn.
+    Pace has just been switched on for the first; then moves at once and with pace alternate.
     """
     turns = count()
 

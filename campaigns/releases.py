@@ -233,7 +233,7 @@ def _ask(process: ControllerProcess | None, request: Request[Response], version:
 def _listed_by(process: ControllerProcess) -> int | None:
     """Return the number of ongoing reassignments.
 
-    None if the process is not the controller or does not answer.
+    The result is None if the process is not the controller or does not answer.
     """
     try:
         answer = _ask(process, ListPartitionReassignmentsRequest(), 0)

@@ -1,6 +1,6 @@
 """Two instances that share a state topic, under orders, behind a recording proxy.
 
-And what must hold in the end.
+The module also checks what must hold in the end.
 
 A client sends orders to both instances all the time. In the end each partition must have the replicas of its
 last acknowledged order, no partition may have been blocked, the log of the state topic must have no batch of

@@ -138,8 +138,8 @@ the rest."""
 def fill(d: Decision) -> None:
     """Plan enqueued partitions and start steps that the limits allow. Set `more` if more are left.
 
-    At most STEPS_PER_DECISION of each. After a large request the number is smaller or 0, so that the request
-    is answered before its steps start.
+    It plans and starts at most STEPS_PER_DECISION each. After a large request the number is smaller or 0, so
+    that the request is answered before its steps start. Orders, cancels and stalls may begin steps elsewhere.
     """
     state = d.state
     backlog = state.backlog

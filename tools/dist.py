@@ -84,7 +84,7 @@ def _version_tags(root: Path) -> list[str]:
 def tracked(folder: Path) -> list[Path]:
     """Return the files of the folder that git tracks, sorted.
 
-    None where there is no git, or no repository of them.
+    The result is None where there is no git, or no repository of them.
     """
     git = shutil.which("git")
     if git is None:

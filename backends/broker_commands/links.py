@@ -291,7 +291,7 @@ T = TypeVar("T")
 class PendingChanges:
     """Unsent changes for one broker.
 
-    At most one state and one drop per partition, however long the broker is away.
+    They hold at most one state and one drop per partition, however long the broker is away.
 
     `Batch` objects are shared by all brokers and are only appended to a queue, so a queue that is not read
     grows with every change. This class keeps the newest state of each partition instead. Three rules keep the

@@ -255,7 +255,7 @@ class EmbeddedBrokers:
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         """Return the bytes that the broker has of the partition.
 
-        None if it has no replica, or does not run.
+        The result is None if the broker has no replica, or does not run.
         """
         host = self.brokers.get(broker)
         replica = None if host is None else host.replicas.get(key)

@@ -227,7 +227,7 @@ class Canary:
     def _partitions(self) -> Mapping[int, Partition]:
         """Return by broker the first partition of the canary that it leads.
 
-        Empty while the canary is not used.
+        The result is empty while the canary is not used.
         """
         return {} if self._problem else self._led()
 

@@ -140,7 +140,8 @@ class ReplicaSizes:
     def received(self, key: TopicPartition) -> Received | None:
         """Return the total bytes of the partition's adding replicas, and the time of the oldest measurement.
 
-        None if a live broker has not been measured. For a dead broker, its last measurement counts.
+        The result is None if a live broker has not been measured. For a dead broker, its last measurement
+        counts.
         """
         partition = self._state.cluster.partition(*key)
         size, at = 0.0, self._clock.now()

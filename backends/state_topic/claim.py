@@ -103,7 +103,7 @@ class Lease:
 class StepPermit:
     """Tells whether steps and other writes may be sent to the upstream.
 
-    Only with a valid lease, from a time on.
+    They may with a valid lease, from a time on.
     """
 
     def __init__(self, lease: Lease, clock: Clock, steps_from: float) -> None:

@@ -1,6 +1,6 @@
 """The writer of the active instance: commits, heartbeats and the lease.
 
-And the store, whose changes it commits.
+The store, whose changes it commits, is here too.
 
 The rows of a large commit are divided into record batches, so that they can be prepared in slices.
 """

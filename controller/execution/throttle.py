@@ -86,7 +86,7 @@ def broker_rate(state: State, broker: int) -> int | None:
 def throttle_rate(state: State) -> int | None:
     """Return the lowest rate of the cluster, the open jobs and the schedule in bytes per second.
 
-    None for no throttle.
+    The result is None if there is no throttle.
     """
     rates = list(state.throttle.rates.values())
     if state.settings.opening.throttle is not None:
@@ -97,7 +97,7 @@ def throttle_rate(state: State) -> int | None:
 def throttle_source(state: State) -> str:
     """Return which of the rates is the lowest, and so the one in force.
 
-    Of the cluster, a job or the schedule.
+    It is that of the cluster, a job or the schedule.
     """
     rates = [
         (rate, f"job {job}" if job else "the cluster") for job, rate in sorted(state.throttle.rates.items())
@@ -307,7 +307,7 @@ def rates_of_others(state: State) -> dict[int, int]:
 def rate_of_others(state: State, broker: int) -> int | None:
     """Return the lowest rate of others at the broker; None for none.
 
-    With an upstream, the one that was seen last.
+    With an upstream it is the rate that was seen last.
     """
     if state.mode.is_gateway:
         return state.gateway.others_rates.get(broker)

@@ -116,7 +116,7 @@ class ThrottleRead(Event[None]):
 class BrokerRatesSeen(Event[None]):
     """Replication throttles that are set at brokers, by broker and config.
 
-    Without those that leases owned before.
+    Those that leases owned before are left out.
 
     A broker without a rate is absent, and so is one that could not be asked. Empty: nothing moves any more.
     """

@@ -76,7 +76,7 @@ def complete(
 def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:
     """Whether Kafka can end the step in flight at `kept`.
 
-    Only where a cancel leads, at the list before it.
+    It can only end where a cancel leads: at the list before the step.
     """
     known = state.gateway.steps.get(partition.key)
     requested = known is not None and known.stage in {Stage.SUBMITTING, Stage.ACTIVE}

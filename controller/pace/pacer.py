@@ -377,9 +377,9 @@ class Pacer:
         )
 
     def _with_latency(self, row: BrokerPace, before: BrokerPace | None) -> BrokerPace:
-        """After a back-off only new latencies count, of which there are none for a second.
+        """Return the row, with the previous latency and target if it has no latency.
 
-        Show the previous ones.
+        After a back-off only new latencies count, of which there are none for a second.
         """
         if row.latency is not None or before is None or self.source is Source.NONE:
             return row
@@ -434,7 +434,7 @@ def _idle(window: LatencyWindow, median_idle: Levels) -> Levels | None:
 def _ratio(window: LatencyWindow, idle: Levels | None, settings: PaceSettings) -> Ratio | None:
     """Return the latency as a multiple of its target, by the worse of both measures.
 
-    None if it is not known.
+    The result is None if the latency is not known.
     """
     found = []
     for measured, level in zip((window.short(), window.long()), idle or (None, None), strict=True):

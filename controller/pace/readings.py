@@ -132,7 +132,7 @@ class PaceSettings(NamedTuple):
     def target(self, idle: float | None) -> float | None:
         """Return the highest latency in ms for a probe with this idle latency.
 
-        None while that is not known.
+        The result is None while the idle latency is not known.
         """
         if self.latency_ms is not None:
             return self.latency_ms

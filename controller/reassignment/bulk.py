@@ -181,7 +181,7 @@ def _end_of(state: State, partition: Partition, reassignment: Reassignment) -> _
 def _end_of_step(state: State, partition: Partition, reassignment: Reassignment) -> _End | None:
     """Return how a cancel ends the step in flight and the reassignment.
 
-    None if it may not do both at once.
+    The result is None if it may not do both at once.
     """
     back = reassignment.original
     if state.mode.is_gateway or reassignment.current_of(partition) != back:

@@ -407,7 +407,7 @@ def _count(topic: str, named: Sequence[int], repeated: set[TopicPartition]) -> I
 
 
 def parts_of(rows: Sequence[AlterRow]) -> Iterator[Sequence[AlterRow]]:
-    """Yield the rows in parts of at most `ROWS_PER_SLICE`."""
+    """Yield the rows in parts of at most NUMBERS_PER_SLICE."""
     for start in range(0, len(rows), NUMBERS_PER_SLICE):
         yield rows[start : start + NUMBERS_PER_SLICE]
 

@@ -61,7 +61,7 @@ def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> 
 def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> Outcome:
     """Take over another client's reassignment, and turn its step to the target.
 
-    Its start becomes the original.
+    The replicas before that reassignment become the original.
     """
     original = partition.current
     reassignment = _first(d.state, partition, order)

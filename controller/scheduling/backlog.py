@@ -203,8 +203,8 @@ class Backlog:
     def next_steps(self, most: int) -> Iterator[tuple[TopicPartition, bool]]:
         """Remove and yield partitions with a step to plan (False), then those whose step may start (True).
 
-        At most `most` of each. If no other step waits, a step may start without being planned before. That
-        does not apply to a partition with waves from a plan: its position advances the waves.
+        It yields at most `most` of each. If no other step waits, a step may start without being planned
+        before. That does not apply to a partition with waves from a plan: its position advances the waves.
         """
         planned = 0
         while self.to_plan and planned < most:

@@ -74,7 +74,7 @@ class AclIndex:
     def applying(self, kind: ResourceKind, name: str) -> Iterator[Acl]:
         """Yield the ACLs that apply to the resource.
 
-        In time for each length of a prefix, not for each ACL.
+        The time grows with the number of different lengths of prefixes, not with that of ACLs.
         """
         buckets = self._buckets
         yield from buckets.get((kind, PatternType.LITERAL, name), ())

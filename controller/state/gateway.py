@@ -153,7 +153,7 @@ class StepTracking:
 class GatewayState:
     """The steps requested of the upstream, moves of other clients, and what polls have shown.
 
-    Empty in other modes.
+    It is empty in other modes.
     """
 
     listing: Listing
@@ -347,7 +347,7 @@ class GatewayState:
     def resend_is_due(self, key: TopicPartition, discrepancy: Discrepancy, now_ms: int) -> bool:
         """Count a poll as `sighted` does.
 
-        True if the row is to be sent again, each time after a longer pause.
+        The result is True if the row is to be sent again, each time after a longer pause.
         """
         sighting = self.sighted(key, discrepancy, now_ms)
         if sighting.waited_ms < sighting.resend_at_ms:

@@ -183,7 +183,7 @@ def stopped_reason(state: State) -> str:
 def held_reason(state: State) -> str:
     """Return why no step of any job starts, the health guard included, which lets repairs start.
 
-    Empty if steps start.
+    The result is empty if steps start.
     """
     stopped = stopped_reason(state)
     if stopped or state.backlog.usage.held != 0:

@@ -26,7 +26,7 @@ MOST_STEPS = 500
 class BrokerEffect(NamedTuple):
     """Replicas to and from a broker.
 
-    Of steps in flight, of steps that would start, and above the new limit B.
+    They are those of steps in flight, of steps that would start, and above the new limit B.
     """
 
     broker: int
@@ -100,7 +100,7 @@ def _started(state: State, trial: Trial) -> tuple[list[Cost], bool]:
 def _start(state: State, trial: Trial, key: TopicPartition) -> Cost | None:
     """Count the step as started, as `controller.reassignment.reassignments.start` does.
 
-    None if it cannot start.
+    The result is None if the step cannot start.
     """
     partition = state.cluster.partition(*key)
     if partition is None or phase_of(state, key) is not Phase.QUEUED:

@@ -69,7 +69,7 @@ class RunWriter:
     def _pack(self, rows: Sequence[Any]) -> bytes | None:
         """Return the bytes of rows of equal shape, most likely that of the previous array.
 
-        None if shapes differ.
+        The result is None if shapes differ.
         """
         if self._last is not None:
             packed = self._last.pack(rows)

@@ -117,7 +117,7 @@ def _poll(
 def _seconds_left(first: Sample, sample: Sample, job: Row) -> float | None:
     """Estimate the seconds left: from bytes, else from the partitions done since the first sample.
 
-    None if unknown.
+    The result is None if they are unknown.
     """
     if job["copied"] is not None:
         left: int | None = job["copied"]["seconds_left"]

@@ -172,7 +172,7 @@ def echo(text: str, *, err: bool = False) -> None:
 def endings(job: Row) -> str:
     """Return how the partitions ended: `done`, or `480 done, 20 rolled back`.
 
-    Or which job has taken all of it back.
+    If one job has taken all of it back, the text names that job.
     """
     ended = job["endings"]
     if job.get("rolled_back_by") and job["outcome"] == "rolled back":

@@ -147,7 +147,7 @@ class ClientProperties:
     def _pem(self, name: str, parts: tuple[str, ...], convert: str) -> tuple[str, str | None]:
         """Return the key that configures a store, and its PEM text.
 
-        None when neither a file nor `parts` are set.
+        The result is None when neither a file nor `parts` are set.
 
         `convert` is the command that converts a Java store, for the error message.
         """

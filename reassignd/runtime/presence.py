@@ -1,6 +1,6 @@
 """What this instance tells about itself, and what it hears of the others.
 
-For the API, the metrics and `/readyz`.
+The API, the metrics and `/readyz` show it.
 """
 
 import asyncio

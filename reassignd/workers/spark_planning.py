@@ -241,7 +241,7 @@ async def _nothing() -> AsyncIterator[bytes]:
 def _remaining(state: State, requested: Requested, steps: list[PlannedStep]) -> PlannedSteps | None:
     """Return the partition's steps that have not begun.
 
-    None without any, or if it left the plan meanwhile.
+    The result is None if there are none, or if the partition has left the plan.
     """
     key, replicas, target = requested
     wanted, partition = state.orders.reassignments.get(key), state.cluster.partition(*key)

@@ -105,7 +105,7 @@ def only_own(state: State) -> bool:
 def changes_of(resource: AlteredResource, *, own: bool = False) -> list[ConfigChange] | None:
     """Return the changes of the resource, or with `own` those of reassignd's keys.
 
-    None if an operation is unknown.
+    The result is None if an operation is unknown.
 
     AlterConfigs only sets values.
     """

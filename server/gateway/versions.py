@@ -1,6 +1,6 @@
 """API versions that may pass, and ApiVersions (18).
 
-The broker's response, limited to what the gateway can relay.
+The gateway limits the broker's response to what it can relay.
 
 An unknown version of ApiVersions is answered with error 35 in version 0 (KIP-511), and the client retries.
 From version 5 on clients send the broker and cluster they expect (KIP-1242). APIs that the gateway neither

@@ -40,7 +40,8 @@ SECONDS = 1.0
 def user_of(accepted: socket.socket | TransportSocket | None) -> int | None:
     """Return the user id of an accepted socket's peer.
 
-    None when it is not known: the peer is on another machine or has closed, or this is not Linux.
+    The result is None when the user is not known: the peer is on another machine or has closed, or this is
+    not Linux.
     """
     if accepted is not None and accepted.family == socket.AF_UNIX and hasattr(socket, "SO_PEERCRED"):
         _, user, _ = CREDENTIALS.unpack(

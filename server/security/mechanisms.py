@@ -1,6 +1,6 @@
 """SASL mechanisms, the server's side.
 
-What a login asks of one, PLAIN and OAUTHBEARER, and the messages of SCRAM.
+The module has what a login asks of a mechanism, PLAIN and OAUTHBEARER, and the messages of SCRAM.
 
 PLAIN: RFC 4616; Kafka: PlainSaslServer. OAUTHBEARER: RFC 7628, KIP-255; Kafka: OAuthBearerSaslServer. SCRAM
 is in `server.security.scram`, which imports scramp; a relay reads its first message without that.
@@ -35,7 +35,7 @@ class Exchange(Protocol):
     def expires_ms(self) -> int | None:
         """When the credentials expire, in milliseconds since the epoch.
 
-        None if they do not, or not yet known.
+        It is None if they do not expire, or if that is not known yet.
         """
         ...
 
@@ -208,7 +208,7 @@ _SCRAM = re.compile(
 def parse_scram(token: bytes) -> re.Match[str] | None:
     """Return the parts of a SCRAM client's first message, of which both sides sign `bare`.
 
-    None if it is not valid.
+    The result is None if it is not valid.
     """
     return _SCRAM.fullmatch(token.decode(errors="replace"))
 

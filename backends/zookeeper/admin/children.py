@@ -149,7 +149,7 @@ class ReassignmentChildren:
     def _pending_writes(self) -> Iterator[tuple[TopicPartition, bytes | None]]:
         """Yield the children that differ from the controller's reassignments, with the data to write.
 
-        None deletes.
+        None as the data deletes the child.
 
         While reassignments are halted, new orders of others are not accepted, so their children stay as they
         are.

@@ -87,7 +87,7 @@ def encode_plan(entries: Iterable[Entry], *, plain: bool = False) -> bytes:
 def fitting(entries: Sequence[Entry], *, plain: bool, limit: int = LIMIT_BYTES) -> bytes:
     """Return the plan, shortened to `limit` bytes.
 
-    First without the originals, then without the last entries.
+    It leaves out the originals first, then the last entries.
 
     Nothing is lost by that: reassignd's own records hold all entries.
     """
@@ -187,7 +187,7 @@ def rejected_rows(reply: AlterReply) -> Iterator[tuple[TopicPartition, Outcome]]
 def pending_entries(state: State, accepted: Mapping[TopicPartition, Replicas]) -> list[Entry]:
     """Return the content of `/admin/reassign_partitions`.
 
-    What was ordered through ZooKeeper, has started, and goes forward.
+    It lists what was ordered through ZooKeeper, has started, and goes forward.
 
     `accepted` are the targets of the last plan. They count even if a client had ordered the same targets
     before: then the reassignment belongs to the client's job.

@@ -271,7 +271,7 @@ def _with_state(partition: Partition, znode: Znode) -> Partition:
 async def _finish_redo(tree: Tree) -> None:
     """Repeat a large write that is complete in the redo log; discard one that is not.
 
-    Only after a won election.
+    It is called only after a won election.
 
     Without the marker, the write was never acknowledged and has changed nothing. With it, some of its chunks
     may have been written. Writing all of them again is idempotent.

@@ -64,7 +64,7 @@ def decode_object(data: bytes | None) -> dict[str, Any]:
 def numbered(name: str) -> int | None:
     """Return the number that is a znode's name, in Kafka's form (no leading zeros).
 
-    None for any other name.
+    The result is None for any other name.
     """
     value = number(name)
     return value if str(value) == name else None

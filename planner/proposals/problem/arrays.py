@@ -96,7 +96,7 @@ def lowered(counts: Ints, amount: int, least: Ints, weights: Ints | None = None)
 def _with_rest(below: Ints, above: Ints, amount: int, order: Ints) -> Ints:
     """Raise entries of `below` to those of `above`, which differ by at most one, until the sum is `amount`.
 
-    First those of low `order`.
+    It raises those of low `order` first.
     """
     rest = amount - int(below.sum())
     raised = np.flatnonzero(above > below)

@@ -1,6 +1,6 @@
 """How many replicas, or bytes, each broker should hold to be even with the others.
 
-And the same for each topic.
+It computes the same for each topic.
 """
 
 from collections import defaultdict

@@ -211,7 +211,7 @@ def _relieve(given: Input, placement: Placement, broker: int, *, strict: bool) -
 def _open(given: Input, placement: Placement, broker: int, *, strict: bool) -> Flags:
     """Return the brokers that may take a replica of this one.
 
-    With `strict`, only if counts stay in their ranges.
+    With `strict`, they may only if counts stay in their ranges.
     """
     places = given.layout.receives & (placement.room > 0)
     if strict and given.ranges is not None:

@@ -144,7 +144,7 @@ def classes_of(given: Input, *, by_leader: bool, units: Ints | None = None) -> C
 def _replica_codes(given: Input) -> Ints:
     """Return a number for each replica that tells its broker, its state, and whether it may stay.
 
-    In ascending order.
+    The numbers are in ascending order.
     """
     status = np.where(given.stays, given.state, OFFLINE + 1)
     codes: Ints = np.sort(np.where(given.lists >= 0, given.lists * (OFFLINE + 2) + status, -1), axis=1)
@@ -168,7 +168,7 @@ def place(given: Input, *, by_leader: bool = True) -> Ints:
 def place_fewest_bytes(given: Input) -> tuple[Ints, int]:
     """Return sets as `place`, for a plan that copies few bytes, then has few moves.
 
-    And a lower bound on the bytes of any plan.
+    The second result is a lower bound on the bytes of any plan.
 
     Sizes are rounded down to steps, as many as the costs allow. Without rounding, the bound is what the plan
     copies.

@@ -52,7 +52,7 @@ def _hole_racks(remainder: Remainder, sets: Ints, missing: Ints) -> Ints:
 def _places(remainder: Remainder, sets: Ints, shares: Shares | None, holes: Ints) -> Ints:
     """Return how many new replicas each broker takes.
 
-    First up to its least, then so that the fullest is least full.
+    Each is filled up to its least first, then so that the fullest is least full.
 
     `holes` are the missing replicas of each scope. Where only bytes count, there are places without number.
     """

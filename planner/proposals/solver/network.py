@@ -24,7 +24,7 @@ class Network:
     def cheapest_flow(self, supplies: "Ints") -> "Ints | None":
         """Send the supply of each node (negative: its demand) at the least cost. Return the flow of each arc.
 
-        None if the supplies do not fit. Raises MissingSolverError.
+        The result is None if the supplies do not fit. Raises MissingSolverError.
         """
         try:
             import numpy as np

@@ -160,7 +160,7 @@ class _Solver:
     def _fewest_bytes(self, given: Input) -> Placed:
         """Return the plan with the fewest bytes for even counts.
 
-        By quotas if these are proven, else by a flow.
+        Quotas give it if they are proven, else a flow.
         """
         plan = self._with_sound_bounds(given, by_quotas(given))
         valid = plan.complete and self._keeps_ranges(given, plan.sets) and self._keeps_racks(given, plan.sets)
@@ -353,7 +353,7 @@ class _Solver:
     def _spread(self, given: Input, sets: Ints, shares: Shares | None) -> Ints:
         """Return sets in which topics are spread more evenly.
 
-        With further moves only if the goal asks for it.
+        It adds moves only if the goal asks for them.
 
         Without even counts, too few replicas move to be worth the time.
         """
@@ -387,7 +387,7 @@ class _Solver:
     def _more_even(self, given: Input, start: Input, shares: Shares, sets: Ints) -> Ints:
         """Return sets with more even bytes.
 
-        By large replicas of full brokers where counts do not matter, else by exchanges.
+        It moves large replicas of full brokers where counts do not matter, else it exchanges replicas.
         """
         large = self._by_large(given, start, shares) if given.ranges is None else None
         if large is not None and not self._unevenness(given, shares, large):

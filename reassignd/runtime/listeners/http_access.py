@@ -58,7 +58,7 @@ def http_access(settings: Settings) -> HttpAccess:
 def _grants(settings: Settings) -> CurrentGrants | None:
     """Return the grants of the configured files, which are read again when they change.
 
-    None without a file.
+    The result is None without a file.
     """
     token_file, access_file = settings.http_token_file, settings.http_access_file
     token = None if token_file is None else WatchedFile(token_file, single_token, "the token")
