@@ -110,6 +110,8 @@ def test_configs_of_topics_and_brokers_are_set_in_the_upstream(
     cluster: Cluster, direct: Cluster, tool: Tool
 ) -> None:
     topic = cluster.create_topic([[1, 2]], filled=False)
+    # The tool describes the topic at any broker first, and one may not have heard of it yet.
+    wait_for(lambda: tool("configs", "--describe", "--topic", topic).exit_code, 0)
 
     def is_set(kind: str, name: str, key: str) -> None:
         entity = ("--entity-type", f"{kind}s", "--entity-name", name)
