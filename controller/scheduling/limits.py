@@ -223,11 +223,11 @@ class Windows(NamedTuple):
     cluster: int = UNLIMITED
     """How many partitions may move in the cluster."""
 
-    def of(self, capacity: Capacity) -> int:
-        """Return the limit of the capacity."""
+    def of(self, capacity: Capacity) -> int | None:
+        """Return the limit of the capacity; None if pace does not limit what it counts."""
         if capacity.broker >= 0:
             return self.brokers.get(capacity.broker, self.others)
-        return self.cluster if capacity.kind is LimitKind.PARTITIONS else UNLIMITED
+        return self.cluster if capacity.kind is LimitKind.PARTITIONS else None
 
 
 class Usage:
@@ -286,7 +286,8 @@ class Usage:
     def limit(self, capacity: Capacity) -> int:
         """Return the limit of the capacity."""
         most = self._limits[capacity.kind]
-        return most if self.windows is None else min(most, self.windows.of(capacity))
+        paced = None if self.windows is None else self.windows.of(capacity)
+        return most if paced is None else min(most, paced)
 
     def is_paced(self, capacity: Capacity) -> bool:
         """Return whether the limit of the capacity is that of pace."""

@@ -126,6 +126,12 @@ def test_pace_limits_single_brokers_and_the_cluster() -> None:
     assert usage.is_paced(Capacity(LimitKind.PARTITIONS))
 
 
+def test_pace_does_not_limit_the_bytes_on_their_way() -> None:
+    usage = using(PlanLimits(), INTO_4._replace(size=2**40))
+    usage.windows = Windows({}, others=5, cluster=5)
+    assert usage.exhausted(capacities_of(INTO_5._replace(size=2**40))) is None
+
+
 def test_the_limits_of_operators_remain_upper_bounds_of_pace() -> None:
     usage = using(PlanLimits(per_broker=1), INTO_4)
     usage.windows = Windows({4: 9}, others=9)
