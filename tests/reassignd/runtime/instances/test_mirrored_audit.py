@@ -106,7 +106,9 @@ async def test_a_topic_that_cannot_be_used_again_is_named_again(
         topic.open_errors = [refused]
         topic.log.failure = replaced
         await instance.ids()
-    assert [text[:12] for text in caplog.messages] == ["grant CREATE", "it was delet", "grant CREATE"]
+    # The clock of the test advances without the host's, of which the retention may warn.
+    said = [record.message[:12] for record in caplog.records if record.name.endswith("mirrored_audit")]
+    assert said == ["grant CREATE", "it was delet", "grant CREATE"]
 
 
 async def test_a_standby_trims_its_copy(topic: Topic) -> None:
