@@ -90,7 +90,7 @@ def test_a_snapshot_with_a_hole_is_refused(spark: "SparkSession", tmp_path: Path
 PROPOSE = """
 import sys
 from reassignd import cli
-from reassignd.commands.planning import propose
+from reassignd.commands import propose
 propose.MAX_INLINE_PARTITIONS = 0
 sys.exit(cli.main(["propose", *sys.argv[1:]]))
 """
