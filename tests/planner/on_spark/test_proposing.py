@@ -96,6 +96,7 @@ sys.exit(cli.main(["propose", *sys.argv[1:]]))
 """
 
 
+@pytest.mark.timeout(600)  # it starts a server of Spark and a Spark of its own
 def test_a_connect_server_gives_the_same_plan(connect_server: str, tmp_path: Path) -> None:
     write_snapshot(random_cluster(8), tmp_path / "snapshot")
     for name, where in (("inline", ()), ("remote", ("--remote", connect_server))):
