@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from controller.scheduling.limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED, next_step
+from planner.model.snapshot import Broker, Partition, Snapshot
+from planner.model.step_table import Move
 from planner.plan import make_plan, moves_of
-from planner.snapshot import Broker, Partition, Snapshot
 from planner.spark import MOVES, moves_frame, next_steps, running, schedule_of
-from planner.step_table import Move
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

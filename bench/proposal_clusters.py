@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from planner.snapshot import Broker, Partition, Snapshot
+from planner.model.snapshot import Broker, Partition, Snapshot
 
 RACKS = ("rack-a", "rack-b", "rack-c")
 """Assigned in turn, as in an embedded cluster."""

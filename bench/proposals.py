@@ -24,10 +24,10 @@ from time import perf_counter, process_time
 from typing import NamedTuple
 
 from bench.proposal_clusters import Shape, make
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal, problem_of
 from planner.proposals.result import Proposal
 from planner.proposing import propose
-from planner.snapshot import Snapshot
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,

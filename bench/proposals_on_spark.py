@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.proposal_clusters import make
 from bench.proposals import SIZES, Run, runs
+from planner.model.snapshot import read_snapshot, write_snapshot
 from planner.proposals.proposal_text import plan_json
 from planner.proposals.result import Proposal
 from planner.proposing import GoalOptions, propose_for, propose_on
-from planner.snapshot import read_snapshot, write_snapshot
 from planner.spark import running
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kafka import KafkaProducer
 
+from protocol.codec.schema import Request
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -22,7 +23,6 @@ from protocol.messages.create_topics_request import (
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.schema import Request
 from tools.kafka_cluster import running_kafka
 from tools.kafka_settings import Spec
 from tools.processes import Reassignd

@@ -16,6 +16,7 @@ from random import Random
 from typing import Generic, NamedTuple
 
 from campaigns.churn_servers import Server
+from protocol.codec.schema import Request, Response, Response_co
 from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_configs_request import AlterConfigsRequest
@@ -51,7 +52,6 @@ from protocol.messages.list_partition_reassignments_request import (
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
-from protocol.schema import Request, Response, Response_co
 from tools.raw_connection import CORRELATION_ID, encode
 
 TOPIC = "churned"

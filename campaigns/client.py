@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 
 from campaigns.partition_model import Key, LostError, Replicas
+from protocol.codec.schema import Request, Response
 from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_partition_reassignments_request import (
@@ -25,7 +26,6 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
-from protocol.schema import Request, Response
 from tools.raw_connection import RawConnection, encode_as
 
 ALL = 10_000

@@ -21,6 +21,7 @@ from kazoo.client import KazooClient
 
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import decode_state, decode_topic
+from protocol.codec.schema import Request, Response
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -32,7 +33,6 @@ from protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.schema import Request, Response
 from tools.raw_connection import RawConnection
 from tools.waiting import wait_until
 from tools.zookeeper_cluster import ZookeeperCluster, running_cluster

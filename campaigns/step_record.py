@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
+from protocol.codec.schema import ZERO_UUID
 from protocol.frames import decode_request, decode_response, parse_request, parse_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.produce_request import ProduceRequest
 from protocol.messages.produce_response import ProduceResponse
-from protocol.schema import ZERO_UUID
 
 CLAIM = re.compile(rb'\["claim"\].*?"instance":"([^"]+)","term":([0-9]+)', re.DOTALL)
 WRITTEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)

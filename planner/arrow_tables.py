@@ -1,14 +1,15 @@
-"""Tables of a plan in Arrow, and their Parquet files. Only this module and `planner.snapshot` write Parquet.
+"""Tables of a plan in Arrow, and their Parquet files.
 
-pyarrow is imported in functions, since reassignd runs without it.
+Only this module and `planner.model.snapshot` write Parquet. pyarrow is imported in functions, since
+reassignd runs without it.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from planner.forecast import WaveRow
-from planner.step_table import PLANNED, Move, StepTable
+from planner.model.forecast import WaveRow
+from planner.model.step_table import PLANNED, Move, StepTable
 
 if TYPE_CHECKING:
     import pyarrow as pa

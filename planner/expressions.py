@@ -191,4 +191,4 @@ AFTER: Sequence[Stage] = (
         " when size(able) > 0 then able[0] else -1 end"
     },
 )
-"""The partition after the step to `next`, as `planner.step_table` sees it."""
+"""The partition after the step to `next`, as `planner.model.step_table` sees it."""

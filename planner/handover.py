@@ -13,9 +13,9 @@ from common.lists import grouped
 from common.plan_errors import PlanError
 from controller.model.jobs import PlannedStep
 from controller.scheduling.limits import PlanLimits
+from planner.model.snapshot import Broker, Snapshot
+from planner.model.step_table import Move, Scheduler
 from planner.plan import make_plan, repairs_first
-from planner.snapshot import Broker, Snapshot
-from planner.step_table import Move, Scheduler
 
 END = b"\n"
 
@@ -31,7 +31,7 @@ FORECAST_KEYS = (
     "least_seconds",
     "waiting_partitions",
 )
-"""Fields of `planner.forecast.Forecast` that an answer contains."""
+"""Fields of `planner.model.forecast.Forecast` that an answer contains."""
 
 
 class Request(NamedTuple):

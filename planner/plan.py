@@ -16,11 +16,11 @@ from controller.model.replicas import Replicas
 from controller.scheduling.limits import PlanLimits
 from controller.scheduling.steps import why_short
 from planner.arrow_tables import write_parquet
-from planner.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
+from planner.model.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
+from planner.model.snapshot import TOPIC_PARTITION, Snapshot
+from planner.model.step_table import PLANNED, Move, Scheduler, StepTable
+from planner.model.step_table import schedule as schedule_moves
 from planner.report.page import report
-from planner.snapshot import TOPIC_PARTITION, Snapshot
-from planner.step_table import PLANNED, Move, Scheduler, StepTable
-from planner.step_table import schedule as schedule_moves
 from planner.waves import Load, first_fit
 
 Target = tuple[TOPIC_PARTITION, Replicas]

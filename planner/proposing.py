@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from common.wording import counted
+from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot, read_snapshot
 from planner.proposals.problem.goal import (
     Goal,
     MissingSolverError,
@@ -21,7 +22,6 @@ from planner.proposals.problem.goal import (
 )
 from planner.proposals.problem.nodes import own_rack
 from planner.proposals.result import Proposal
-from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot, read_snapshot
 
 if TYPE_CHECKING:
     from planner.proposals.problem.table import Columns

@@ -28,7 +28,7 @@ from common.wording import missing
 from controller.scheduling.steps import UNLIMITED
 from planner.arrow_tables import ArrowSteps
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
-from planner.step_table import SCHEDULED, Move, Schedule, Scheduler
+from planner.model.step_table import SCHEDULED, Move, Schedule, Scheduler
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

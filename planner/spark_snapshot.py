@@ -1,7 +1,7 @@
 """Snapshots that Spark reads: parsed and validated by SQL, from JSON lines or Parquet, into columns of numpy.
 
-The checks are those of `planner.snapshot`. They are strict: a row that is unusual is not valid here, although
-it may be valid there. So the reader in Python has the last word, and writes the message.
+The checks are those of `planner.model.snapshot`. They are strict: a row that is unusual is not valid here,
+although it may be valid there. So the reader in Python has the last word, and writes the message.
 
 Spark parses, validates and counts, without Python workers. The driver gets the topics with their number of
 partitions, and of each partition its row, replicas and which of them are in the ISR, bytes and
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from common.plan_errors import PlanError
+from planner.model.snapshot import Broker, Snapshot, is_parquet, parse_snapshot
 from planner.proposals.problem.arrays import Ints
 from planner.proposals.problem.table import Columns
-from planner.snapshot import Broker, Snapshot, is_parquet, parse_snapshot
 from planner.spark import shares_files
 
 if TYPE_CHECKING:

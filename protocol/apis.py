@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from protocol.schema import Message, version_range
+from protocol.codec.schema import Message, version_range
 
 OTHER_API = -1
 """Stands for all keys that no API has, where requests are counted."""

@@ -13,12 +13,12 @@ from struct import error as NoMoreBytes  # noqa: N812
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from protocol.codec import reading, writing
+from protocol.codec.errors import DecodeError
 from protocol.codec.run_reader import RunReader
 from protocol.codec.runs import is_flat
+from protocol.codec.schema import FIXED_FORMATS, FIXED_SIZES, Field
 from protocol.codec.source import Layout, Source, batches
 from protocol.codec.wire import codec, schema_of
-from protocol.errors import DecodeError
-from protocol.schema import FIXED_FORMATS, FIXED_SIZES, Field
 
 M = TypeVar("M")
 

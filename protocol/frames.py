@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeVar, cast
 
 from common.error_codes import ErrorCode
 from protocol.apis import Api, ApiKey, find_api
+from protocol.codec.errors import DecodeError, EncodeError
+from protocol.codec.schema import Request, Response
 from protocol.codec.wire import Codec, codec, schema_of
 from protocol.counter import Bounds, counter
-from protocol.errors import DecodeError, EncodeError
 from protocol.messages.request_header import RequestHeader
 from protocol.messages.response_header import ResponseHeader
-from protocol.schema import Request, Response
 
 M = TypeVar("M", bound=NamedTuple)
 

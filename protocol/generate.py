@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from protocol.schema import FIXED_FORMATS, version_range
+from protocol.codec.schema import FIXED_FORMATS, version_range
 
 ROOT = Path(__file__).parent.parent
 OUR_SCHEMAS = ROOT / "schemas"
@@ -156,8 +156,8 @@ class ModuleWriter:
             "from collections.abc import Sequence" if "Sequence[" in body else None,
             "from typing import NamedTuple",
             "",
+            f"from protocol.codec.schema import {', '.join([*names, 'Field', 'Message'])}",
             f"from protocol.messages.{snake_case(response)} import {response}" if response else None,
-            f"from protocol.schema import {', '.join([*names, 'Field', 'Message'])}",
         ]
         lines = "\n".join(line for line in imports if line is not None)
         return HEADER.format(source=self.source, summary=self._summary(), imports=lines) + body

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from google_crc32c import value as crc32c
 
+from protocol.codec.errors import DecodeError
 from protocol.codec.writing import varint
-from protocol.errors import DecodeError
 
 MAGIC = 2
 

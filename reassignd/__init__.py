@@ -3,4 +3,6 @@
 It imports every other package; none of them imports it.
 """
 
-__version__ = "0.6.0"
+from reassignd.config.version import __version__
+
+__all__ = ["__version__"]

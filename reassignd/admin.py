@@ -21,7 +21,7 @@ from controller.model.configs import THROTTLE
 from controller.model.plan import Entry, plan_of
 from controller.scheduling.limits import LIMITS
 from reassignd.client import Client, JsonObject, Target
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 CONFIGS = {limit.name: limit.config for limit in LIMITS} | {"throttle": THROTTLE}
 """Short name of a limit -> config."""

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 import click
 
 from common.wording import printable
-from reassignd import __version__
+from reassignd.config.errors import CommandError, ConfigError, SettingError
 from reassignd.config.settings import FLAGS, KEYS
 from reassignd.config.sources import Assignment, parse_override, read_environment, read_file, resolve
-from reassignd.errors import CommandError, ConfigError, SettingError
+from reassignd.config.version import __version__
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 
@@ -146,7 +146,7 @@ def serve(
             assignments.append(Assignment(name, value, flag))
     settings = resolve(assignments)
     if check_config:
-        from reassignd.runtime.check_config import check, described
+        from reassignd.check_config import check, described
 
         check(settings)
         click.echo(
@@ -155,7 +155,7 @@ def serve(
         )
         return
 
-    from reassignd.runtime.serve import run
+    from reassignd.serve import run
 
     run(settings, demo_topics=demo_topics)
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Self
 import httpx
 
 from common.tls import client_context_from_files
-from reassignd import __version__
+from reassignd.config.errors import CommandError, UnreachableError
 from reassignd.config.secret_files import read_token
 from reassignd.config.setting_types import UNIX
-from reassignd.errors import CommandError, UnreachableError
+from reassignd.config.version import __version__
 
 TIMEOUT = httpx.Timeout(600.0, connect=5.0)
 """In seconds. Accepting a plan of a million partitions takes a while."""

@@ -28,9 +28,9 @@ from controller.ports import Store
 from controller.state.settings import SettingsState
 from controller.state.state import State
 from reassignd import expectations
+from reassignd.config.errors import ConfigError
 from reassignd.config.settings import EMBEDDED
 from reassignd.config.sources import Assignment, resolve
-from reassignd.errors import ConfigError
 from reassignd.runtime.assembly import Assembly
 from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.embedded_cluster import ServedEmbedded, embedded_defaults

@@ -45,7 +45,7 @@ from controller.reassignment.phases import Phase, phase_of
 from controller.scheduling.limits import LIMITS
 from controller.state.settings import SettingsState
 from controller.state.state import Decision, State
-from planner.step_table import Move, steps_of
+from planner.model.step_table import Move, steps_of
 
 
 def key(name: str) -> TopicPartition:

@@ -1,6 +1,7 @@
-"""Rules of the source tree: functions have a maximum length, and no files import each other in a circle."""
+"""Rules of the source tree: the longest function, and no circles of imports between files or folders."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -72,6 +73,15 @@ def imported_by(path: Path, known: Collection[Path]) -> Iterator[Path]:
         for candidate in (folder.with_suffix(".py"), *(folder / f"{name}.py" for name in names)):
             if candidate in known:
                 yield candidate
+
+
+def test_no_folders_import_each_other_in_a_circle() -> None:
+    """A folder is the modules that are directly in it."""
+    known = frozenset(SOURCES)
+    graph: dict[Path, set[Path]] = defaultdict(set)
+    for path in SOURCES:
+        graph[path.parent] |= {each.parent for each in imported_by(path, known)} - {path.parent}
+    TopologicalSorter(graph).prepare()
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:

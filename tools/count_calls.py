@@ -17,6 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from protocol.codec.schema import Request
 from protocol.frames import ClientConnection
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -29,7 +30,6 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.schema import Request
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from server.driver.driver import TASK as DRIVER
 

@@ -5,8 +5,8 @@ all of them. The same commit gives the same bytes: all times are those of the co
 `--image` also builds the container image with buildah or podman, into an archive that they and Docker load,
 and `--spark` the image with Spark.
 
-The version is that of `reassignd/__init__.py`. It must also be that of the chart and of the newest section of
-CHANGELOG.md, and a commit with tags for versions must have the tag `v` and this version.
+The version is that of `reassignd/config/version.py`. It must also be that of the chart and of the newest
+section of CHANGELOG.md, and a commit with tags for versions must have the tag `v` and this version.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def check_version(root: Path = ROOT, version: str = __version__) -> str:
     wrong = [f"{name} is {each}" for name, each in stated.items() if each != version]
     if wrong:
         raise SystemExit(
-            f"tools.dist: reassignd/__init__.py has the version {version}, but {'; '.join(wrong)}"
+            f"tools.dist: reassignd/config/version.py has the version {version}, but {'; '.join(wrong)}"
         )
     tagged = "tagged" if tags else f"not a release until this commit has the tag v{version}"
     return f"reassignd {version}, {tagged}"

@@ -28,11 +28,11 @@ from kafka.admin import (
 )
 
 from common.error_codes import ErrorCode
+from protocol.codec.schema import Request, Response
 from protocol.frames import ClientConnection, decode_response
 from protocol.messages.describe_acls_request import DescribeAclsRequest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from protocol.schema import Request, Response
 from tools import certificates
 from tools.java import BROKER, QUICK_START, class_archive, is_complete, java_command, own_files
 from tools.kafka_settings import (

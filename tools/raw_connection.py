@@ -13,10 +13,10 @@ from typing import NamedTuple, cast
 
 import uvloop
 
+from protocol.codec.schema import Request, Response
 from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, encode_request, parse_response
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.schema import Request, Response
 
 CORRELATION_ID = 1
 CALM_SECONDS = 2

@@ -12,7 +12,7 @@ from backends.state_topic.topic import CLEANUP, COMPRESSION, create_topic, find_
 from common.json.models import decode_foreign
 from controller.model.audit import AuditAction, AuditEntry
 from controller.model.configs import UNCLEAN_ELECTION
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import Batch, BatchRecord, Producer
 
 _PREFIX = msgspec.json.encode([AUDIT])[:-1] + b","

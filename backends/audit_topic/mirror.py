@@ -14,7 +14,7 @@ from backends.state_topic.log import Fetched, StateLog, TopicReplacedError
 from common.clock import Clock
 from controller.model.audit import AuditEntry
 from controller.ports import Store
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 
 log = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ from common.lists import grouped
 from controller.messages.effects import TOPIC_DELETED, DropReplica
 from controller.model.cluster import Partition, Replicas
 from controller.state.state import State
+from protocol.codec.schema import Request
 from protocol.messages.leader_and_isr_request import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -33,7 +34,6 @@ from protocol.messages.update_metadata_request import (
     UpdateMetadataTopicState,
 )
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
-from protocol.schema import Request
 
 LISTENER = "PLAINTEXT"
 """Listener name of the embedded brokers. Their security protocol is PLAINTEXT, too, which is number 0."""

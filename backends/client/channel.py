@@ -13,7 +13,7 @@ from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import ClientSettings, open_connection
 from backends.client.security import PLAINTEXT
 from common.address import Address
-from protocol.schema import Request, Response
+from protocol.codec.schema import Request, Response
 
 log = logging.getLogger(__name__)
 

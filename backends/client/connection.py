@@ -25,10 +25,10 @@ from common.backoff import Backoff
 from common.clock import Clock
 from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey, find_api
+from protocol.codec.errors import DecodeError, EncodeError
+from protocol.codec.schema import Request, Response
 from protocol.codec.wire import schema_of
-from protocol.errors import DecodeError, EncodeError
 from protocol.frames import ClientConnection, ResponseFrame, decode_response
-from protocol.schema import Request, Response
 
 MAX_IN_FLIGHT = 16
 """Most requests in flight; further ones wait."""

@@ -27,6 +27,7 @@ from controller.pace.readings import Probe, Source
 from controller.ports import SubmitEvent
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
+from protocol.codec.schema import Request, Response
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -36,7 +37,6 @@ from protocol.messages.create_topics_request import (
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import NO_PRODUCER, BatchRecord, Producer, encode_batch
-from protocol.schema import Request, Response
 
 SETTINGS = {
     "cleanup.policy": "delete",

@@ -18,7 +18,7 @@ from backends.state_topic.claim import Claim
 from backends.state_topic.history import History
 from backends.state_topic.log import FencedError, Fetched, StateLog, Timings, until_answered
 from common.clock import Clock
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import Producer
 
 FIRST_SEQUENCE = 1

@@ -18,7 +18,7 @@ from backends.state_topic.claim import CLAIM_KEY, Claim, decode_claim
 from backends.state_topic.state_rows import DecodedRow, LoadedRecord, RowWriter, decode_row, load_order
 from common.clock import Clock
 from controller.model.cluster import Record
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import Batch, BatchRecord, Producer
 
 log = logging.getLogger(__name__)

@@ -14,6 +14,7 @@ from backends.client.errors import BrokerError
 from backends.state_topic.log import FencedError, Fetched, TopicReplacedError
 from backends.upstream.client import UpstreamClient
 from common.error_codes import ErrorCode, error_name
+from protocol.codec.schema import ZERO_UUID, Request, Response
 from protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from protocol.messages.end_txn_request import EndTxnRequest
 from protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -27,7 +28,6 @@ from protocol.messages.list_offsets_request import (
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import BatchRecord, Producer, encode_batch, read_batches
-from protocol.schema import ZERO_UUID, Request, Response
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from backends.state_topic.topic import StateTopicError
 from common.json.models import decode_foreign
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Record
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import BatchRecord
 
 META, PORTS = "meta", "ports"

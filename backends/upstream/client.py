@@ -15,10 +15,10 @@ from common.clock import Clock, RealClock
 from common.error_codes import ErrorCode
 from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey
+from protocol.codec.schema import Request, Response
 from protocol.codec.wire import schema_of
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.metadata_request import MetadataRequest
-from protocol.schema import Request, Response
 
 log = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from common.lists import grouped
+from common.units import in_bytes
 from common.wording import counted
 from controller.model.plan import Entry, plan_of
 from planner.proposals.problem.goal import LeftOut, ProblemRow
 from planner.proposals.result import BrokerChange, InSyncLoss, Lists, Proposal
-from planner.units import in_bytes
 
 MOST_LINES = 20
 """Most lines of one kind of note."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from planner.units import ticks
+from common.units import ticks
 
 WIDTH = 960
 LEFT, RIGHT, TOP, BOTTOM = 84, 12, 12, 34

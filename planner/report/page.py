@@ -5,12 +5,12 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from common.units import in_bytes, in_time
 from common.wording import counted
 from controller.scheduling.limits import LETTERED
 from controller.scheduling.steps import UNLIMITED
-from planner.forecast import Forecast, WaveRow, per_wave
+from planner.model.forecast import Forecast, WaveRow, per_wave
 from planner.report.charts import Bar, Cell, Pair, columns, heat_map, line, pairs
-from planner.units import in_bytes, in_time
 
 BINS = 80
 """Maximum number of waves in a chart; adjacent waves are combined."""

@@ -12,8 +12,8 @@ from struct import Struct
 from protocol.codec import reading
 from protocol.codec.run_reader import ReadRows, RunReader
 from protocol.codec.runs import MIN_RUN, is_flat
+from protocol.codec.schema import FIXED_FORMATS, FIXED_SIZES, Field, Message, default_of
 from protocol.codec.source import Layout, Source, batches, local
-from protocol.schema import FIXED_FORMATS, FIXED_SIZES, Field, Message, default_of
 
 
 class DecoderWriter:

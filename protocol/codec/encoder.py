@@ -14,8 +14,8 @@ from struct import Struct, pack
 from protocol.codec import writing
 from protocol.codec.run_writer import RunWriter, WriteRows
 from protocol.codec.runs import MIN_RUN, is_flat, is_number_array, length_format, length_value
+from protocol.codec.schema import FIXED_FORMATS, Field, Message, default_of
 from protocol.codec.source import Layout, Source, batches, local
-from protocol.schema import FIXED_FORMATS, Field, Message, default_of
 
 
 class EncoderWriter:

@@ -10,8 +10,8 @@ from functools import cache, partial
 from struct import Struct, unpack_from
 from typing import Any
 
-from protocol.errors import DecodeError
-from protocol.schema import FIXED_FORMATS, FIXED_SIZES, array_format
+from protocol.codec.errors import DecodeError
+from protocol.codec.schema import FIXED_FORMATS, FIXED_SIZES, array_format
 
 MAX_STRING = 0x7FFF
 

@@ -18,8 +18,8 @@ from protocol.codec.runs import (
     is_number,
     length_format,
 )
+from protocol.codec.schema import FIXED_SIZES, Field, default_of
 from protocol.codec.source import Layout, Source, local
-from protocol.schema import FIXED_SIZES, Field, default_of
 
 LENGTH_WIDTHS = {">B": 1, ">h": 2, ">i": 4}
 

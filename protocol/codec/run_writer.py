@@ -16,8 +16,8 @@ from protocol.codec.runs import (
     Shape,
     is_number,
 )
+from protocol.codec.schema import Field, default_of
 from protocol.codec.source import Layout, Source, local
-from protocol.schema import Field, default_of
 
 Write = Callable[[bytes], object]
 WriteRows = Callable[[Sequence[Any], Write], None]

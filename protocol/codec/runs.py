@@ -10,8 +10,8 @@ they are read and written one by one.
 from itertools import chain
 from struct import calcsize
 
+from protocol.codec.schema import FIXED_FORMATS, Field
 from protocol.codec.source import Layout, local
-from protocol.schema import FIXED_FORMATS, Field
 
 MIN_RUN = 4
 """Arrays with fewer rows are read and written row by row."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from protocol.schema import FIXED_FORMATS, FIXED_SIZES, Field, Message
+from protocol.codec.schema import FIXED_FORMATS, FIXED_SIZES, Field, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,10 +14,10 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from protocol.codec.decoder import DecoderWriter
 from protocol.codec.encoder import EncoderWriter
+from protocol.codec.errors import DecodeError, EncodeError
 from protocol.codec.run_reader import ReadRows
 from protocol.codec.run_writer import WriteRows
-from protocol.errors import DecodeError, EncodeError
-from protocol.schema import Message, version_range
+from protocol.codec.schema import Message, version_range
 
 T = TypeVar("T")
 

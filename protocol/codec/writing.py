@@ -5,8 +5,8 @@ from functools import cache
 from struct import Struct, pack
 from typing import Any
 
-from protocol.errors import EncodeError
-from protocol.schema import FIXED_FORMATS, array_format
+from protocol.codec.errors import EncodeError
+from protocol.codec.schema import FIXED_FORMATS, array_format
 
 MAX_STRING = 0x7FFF
 

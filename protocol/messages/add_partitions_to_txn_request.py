@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.add_partitions_to_txn_response import AddPartitionsToTxnResponse
-from protocol.schema import Field, Message
 
 
 class AddPartitionsToTxnTopic(NamedTuple):

@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
-from protocol.schema import Field, Message
 
 
 class AllocateProducerIdsRequest(NamedTuple):

@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.alter_configs_response import AlterConfigsResponse
-from protocol.schema import Field, Message
 
 
 class AlterableConfig(NamedTuple):

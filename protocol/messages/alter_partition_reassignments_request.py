@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
-from protocol.schema import Field, Message
 
 
 class ReassignablePartition(NamedTuple):

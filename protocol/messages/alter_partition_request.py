@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import ZERO_UUID, Field, Message
 from protocol.messages.alter_partition_response import AlterPartitionResponse
-from protocol.schema import ZERO_UUID, Field, Message
 
 
 class BrokerState(NamedTuple):

@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
-from protocol.schema import Field, Message
 
 
 class AlterReplicaLogDirTopic(NamedTuple):

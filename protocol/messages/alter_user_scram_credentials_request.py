@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResponse
-from protocol.schema import Field, Message
 
 
 class ScramCredentialDeletion(NamedTuple):

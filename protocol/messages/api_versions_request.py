@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.api_versions_response import ApiVersionsResponse
-from protocol.schema import Field, Message
 
 
 class ApiVersionsRequest(NamedTuple):

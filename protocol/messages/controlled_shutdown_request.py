@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
-from protocol.schema import Field, Message
 
 
 class ControlledShutdownRequest(NamedTuple):

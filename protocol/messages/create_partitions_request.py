@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.create_partitions_response import CreatePartitionsResponse
-from protocol.schema import Field, Message
 
 
 class CreatePartitionsAssignment(NamedTuple):

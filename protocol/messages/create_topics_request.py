@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.create_topics_response import CreateTopicsResponse
-from protocol.schema import Field, Message
 
 
 class CreatableReplicaAssignment(NamedTuple):

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from protocol.schema import ZERO_UUID, Field, Message
+from protocol.codec.schema import ZERO_UUID, Field, Message
 
 
 class CreatableTopicConfigs(NamedTuple):

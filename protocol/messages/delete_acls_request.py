@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.delete_acls_response import DeleteAclsResponse
-from protocol.schema import Field, Message
 
 
 class DeleteAclsFilter(NamedTuple):

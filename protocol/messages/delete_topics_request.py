@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import ZERO_UUID, Field, Message
 from protocol.messages.delete_topics_response import DeleteTopicsResponse
-from protocol.schema import ZERO_UUID, Field, Message
 
 
 class DeleteTopicState(NamedTuple):

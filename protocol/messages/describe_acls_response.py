@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from protocol.schema import Field, Message
+from protocol.codec.schema import Field, Message
 
 
 class AclDescription(NamedTuple):

@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.describe_client_quotas_response import DescribeClientQuotasResponse
-from protocol.schema import Field, Message
 
 
 class ComponentData(NamedTuple):

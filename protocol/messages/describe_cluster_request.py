@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
-from protocol.schema import Field, Message
 
 
 class DescribeClusterRequest(NamedTuple):

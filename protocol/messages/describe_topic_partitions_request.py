@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.describe_topic_partitions_response import DescribeTopicPartitionsResponse
-from protocol.schema import Field, Message
 
 
 class TopicRequest(NamedTuple):

@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.describe_user_scram_credentials_response import DescribeUserScramCredentialsResponse
-from protocol.schema import Field, Message
 
 
 class UserName(NamedTuple):

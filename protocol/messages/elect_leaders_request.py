@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.elect_leaders_response import ElectLeadersResponse
-from protocol.schema import Field, Message
 
 
 class TopicPartitions(NamedTuple):

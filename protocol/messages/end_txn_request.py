@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.end_txn_response import EndTxnResponse
-from protocol.schema import Field, Message
 
 
 class EndTxnRequest(NamedTuple):

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from protocol.schema import Field, Message
+from protocol.codec.schema import Field, Message
 
 
 class EndTxnResponse(NamedTuple):

@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
-from protocol.schema import Field, Message
 
 
 class FindCoordinatorRequest(NamedTuple):

@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.init_producer_id_response import InitProducerIdResponse
-from protocol.schema import Field, Message
 
 
 class InitProducerIdRequest(NamedTuple):

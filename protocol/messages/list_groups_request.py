@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.list_groups_response import ListGroupsResponse
-from protocol.schema import Field, Message
 
 
 class ListGroupsRequest(NamedTuple):

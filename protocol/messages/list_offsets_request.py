@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.list_offsets_response import ListOffsetsResponse
-from protocol.schema import Field, Message
 
 
 class ListOffsetsPartition(NamedTuple):

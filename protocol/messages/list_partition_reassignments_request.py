@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
-from protocol.schema import Field, Message
 
 
 class ListPartitionReassignmentsTopics(NamedTuple):

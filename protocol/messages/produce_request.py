@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import ZERO_UUID, Field, Message
 from protocol.messages.produce_response import ProduceResponse
-from protocol.schema import ZERO_UUID, Field, Message
 
 
 class PartitionProduceData(NamedTuple):

@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
-from protocol.schema import Field, Message
 
 
 class SaslAuthenticateRequest(NamedTuple):

@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from protocol.schema import Field, Message
 
 
 class SaslHandshakeRequest(NamedTuple):

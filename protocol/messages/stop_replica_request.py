@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from protocol.codec.schema import Field, Message
 from protocol.messages.stop_replica_response import StopReplicaResponse
-from protocol.schema import Field, Message
 
 
 class StopReplicaPartitionV0(NamedTuple):

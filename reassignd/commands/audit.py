@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from common.units import in_bytes
 from common.wording import as_json, counted
-from planner.units import in_bytes
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import Row, by, columns, echo, when
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.units import in_bytes
 from common.wording import as_json, counted
-from planner.units import in_bytes
 from reassignd.commands.completion import job_numbers
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, with_client
 from reassignd.commands.output import echo, left_out_lines, listed, waiting_lines

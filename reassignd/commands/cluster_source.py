@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
-from planner.snapshot import Broker, Partition, Snapshot, lines, parse_snapshot, read_snapshot
+from planner.model.snapshot import Broker, Partition, Snapshot, lines, parse_snapshot, read_snapshot
 from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
 from reassignd.commands.output import echo
+from reassignd.config.errors import CommandError
 from reassignd.config.setting_types import SERVERS
-from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
     from backends.client.security import Security
@@ -157,7 +157,7 @@ async def _described(servers: "Sequence[Address]", security: "Security") -> "Des
     from backends.client.handshake import ClientSettings
     from backends.upstream.client import UpstreamClient
     from backends.upstream.description import describe
-    from reassignd import __version__
+    from reassignd.config.version import __version__
 
     client = UpstreamClient(servers, ClientSettings(software_version=__version__, security=security))
     try:
@@ -223,7 +223,7 @@ def _write(chunks: Iterable[bytes], output: Path) -> None:
         with temporary.open("xb") as file:
             file.writelines(chunks)
         if output.suffix == PARQUET:
-            from planner.snapshot import read_snapshot, write_snapshot
+            from planner.model.snapshot import read_snapshot, write_snapshot
 
             write_snapshot(read_snapshot(temporary), table)
             table.replace(output)

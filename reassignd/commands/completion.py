@@ -45,7 +45,7 @@ def _jobs(ctx: click.Context) -> list[dict[str, Any]]:
     import httpx
 
     from reassignd.client import Client, Target
-    from reassignd.errors import CommandError
+    from reassignd.config.errors import CommandError
 
     given = ctx.params
     token = given.get("token_file") or os.environ.get("REASSIGND_TOKEN_FILE")

@@ -8,13 +8,13 @@ import click
 
 from common.plan_errors import PlanError
 from common.wording import as_json, counted
+from planner.model.snapshot import TOPIC_PARTITION, Snapshot
 from planner.proposals.problem.goal import ProposalError
 from planner.proposing import chosen_topics
-from planner.snapshot import TOPIC_PARTITION, Snapshot
 from reassignd.commands.cluster_source import Source, with_source
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import echo
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client

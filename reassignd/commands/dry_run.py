@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from common.json.text import parse
 from common.plan_errors import PlanError
+from common.units import in_bytes
 from common.wording import as_json, counted
 from controller.model.plan import read_plan
 from controller.model.replicas import Replicas
-from planner.forecast import Forecast
+from planner.model.forecast import Forecast
+from planner.model.snapshot import TOPIC_PARTITION, Snapshot
 from planner.plan import forecast
-from planner.snapshot import TOPIC_PARTITION, Snapshot
-from planner.units import in_bytes
 from reassignd.commands.cluster_source import read_server
 from reassignd.commands.forecast_text import (
     Rate,
@@ -25,7 +25,7 @@ from reassignd.commands.forecast_text import (
 )
 from reassignd.commands.options import JSON
 from reassignd.commands.output import echo
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client

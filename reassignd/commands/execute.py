@@ -23,7 +23,7 @@ from reassignd.commands.options import (
     with_plan,
 )
 from reassignd.commands.output import echo, left_out_lines
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client

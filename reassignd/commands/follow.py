@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from common.backoff import RETRY_LATER_SECONDS
+from common.units import in_bytes
 from common.wording import counted, printable
-from planner.units import in_bytes
 from reassignd.client import Client
 from reassignd.commands.output import DONE, Row, copied, duration, echo
-from reassignd.errors import UnreachableError
+from reassignd.config.errors import UnreachableError
 
 POLL_SECONDS = 0.5
 LINE_SECONDS = 5.0

@@ -5,16 +5,16 @@ from typing import Any, NamedTuple
 
 from common.clock import wall_clock
 from common.lists import grouped
+from common.units import in_bytes, in_time
 from common.wording import counted
 from common.zones import host_zone
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
 from controller.scheduling.limits import LIMITS, PlanLimits
-from planner.forecast import NO_RATES, Forecast
+from planner.model.forecast import NO_RATES, Forecast
 from planner.plan import BANDWIDTH
-from planner.units import in_bytes, in_time
 from reassignd.commands.output import waiting_lines
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 ORIGINS = {
     "throttle": "the throttle of the server",

@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from common.rates import read_rate
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 R = TypeVar("R")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from common.units import in_bytes
 from common.wording import counted, printable
-from planner.units import in_bytes
 
 Row = dict[str, Any]
 

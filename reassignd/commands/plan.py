@@ -10,13 +10,13 @@ import click
 from common.plan_errors import PlanError
 from common.wording import counted, missing
 from controller.scheduling.limits import ALIASES, LETTERED, PlanLimits, parse_limits
+from planner.model.snapshot import read_snapshot
+from planner.model.step_table import schedule
 from planner.plan import BANDWIDTH, Plan, json_lines, make_plan, moves_of, read_targets, write_plan
-from planner.snapshot import read_snapshot
 from planner.spark import LOCAL, MAX_INLINE_PARTITIONS, obstacle, running, schedule_of, submitted
-from planner.step_table import schedule
 from reassignd.commands.forecast_text import copy_lines
 from reassignd.commands.output import echo
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 MAX_WAITING_PRINTED = 5
 """Waiting partitions in the printed summary; summary.json has more of them."""

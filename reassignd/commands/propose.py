@@ -9,13 +9,13 @@ import click
 
 from common.plan_errors import PlanError
 from common.wording import as_json, counted
-from planner.forecast import Forecast
+from planner.model.forecast import Forecast
+from planner.model.snapshot import Snapshot, has_more_rows, read_snapshot
 from planner.plan import BANDWIDTH, forecast
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal_text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.proposals.result import Proposal
 from planner.proposing import GoalOptions, propose_for, propose_on, read_goal_options
-from planner.snapshot import Snapshot, has_more_rows, read_snapshot
 from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.cluster_source import Source, read_server, with_source
 from reassignd.commands.forecast_text import (
@@ -32,7 +32,7 @@ from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, rate, with_c
 from reassignd.commands.output import columns, echo
 from reassignd.commands.plan import Where, with_spark
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal
 from planner.proposals.proposal_text import left_out_lines, plan_json
 from planner.proposals.result import Proposal
 from planner.proposing import GoalOptions, propose_for
-from planner.snapshot import Snapshot
 from reassignd.commands.cluster_source import Source, read_server
 from reassignd.commands.drained import held_by, report, stays_registered
 from reassignd.commands.execute import Shown, WaitOptions, finish
 from reassignd.commands.options import JSON
 from reassignd.commands.output import echo
-from reassignd.errors import CommandError, UnreachableError
+from reassignd.config.errors import CommandError, UnreachableError
 
 if TYPE_CHECKING:
     from reassignd.client import Client

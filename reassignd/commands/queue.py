@@ -11,9 +11,9 @@ from common.wording import as_json, counted
 from controller.cluster.topics import place
 from controller.model.plan import Entry, plan_of
 from controller.model.replicas import Replicas
+from planner.model.snapshot import TOPIC_PARTITION, Partition, Snapshot
 from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, problem_of
 from planner.proposing import propose, read_broker_ids
-from planner.snapshot import TOPIC_PARTITION, Partition, Snapshot
 from reassignd.commands.cluster_source import read_server
 from reassignd.commands.execute import ROLLBACK_FILE, Shown, WaitOptions, submit
 from reassignd.commands.options import (
@@ -28,7 +28,7 @@ from reassignd.commands.options import (
     with_plan,
 )
 from reassignd.commands.output import Row, echo, part_lines
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client

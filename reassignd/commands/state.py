@@ -11,9 +11,9 @@ import click
 
 from reassignd.commands.options import FILE, STDIN
 from reassignd.commands.output import echo
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, read_file, resolve
-from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.transfer.topic import Topic

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.units import in_bytes, in_time
 from common.wording import as_json, counted, printable
-from planner.units import in_bytes, in_time
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import broker_lines, columns, echo, job_lines, reason_lines, when
 from reassignd.commands.schedule import in_words
-from reassignd.errors import UnreachableError
+from reassignd.config.errors import UnreachableError
 
 if TYPE_CHECKING:
     from reassignd.client import Client

@@ -14,9 +14,9 @@ import click
 from common.wording import counted
 from reassignd.commands.options import FILE, PLAN_FILE, read_plan_file
 from reassignd.commands.output import echo
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, read_file, resolve
-from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
     from backends.zookeeper.admin.orders import Entry

@@ -9,10 +9,10 @@ from pathlib import Path
 from backends.client.security import SASL_MECHANISMS, Credentials, Security
 from common.tls import client_context, load_identity
 from reassignd.config import jaas
+from reassignd.config.errors import ConfigError
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import SECURITY_PROTOCOLS
 from reassignd.config.sources import Assignment, read_file
-from reassignd.errors import ConfigError
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from reassignd.errors import SettingError
+from reassignd.config.errors import SettingError
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from common.address import Address
 from controller.scheduling.limits import ALIASES
 from reassignd.config import properties
+from reassignd.config.errors import ConfigError
 from reassignd.config.keys import LISTENER_KEYS, TOPIC
 from reassignd.config.setting_types import WILDCARDS, SocketPath
 from reassignd.config.settings import (
@@ -26,7 +27,6 @@ from reassignd.config.settings import (
     config_of,
     key_and_option,
 )
-from reassignd.errors import ConfigError
 
 
 class Assignment(NamedTuple):

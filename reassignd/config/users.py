@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reassignd.config import jaas
+from reassignd.config.errors import SettingError
 from reassignd.config.secret_files import read_lines, read_token
-from reassignd.errors import SettingError
 from server.api.shared.roles import Grants, Identity, Role
 from server.security.tokens import UnsecuredTokens
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from reassignd.config.errors import CommandError
 from reassignd.config.secret_files import warn_if_open
-from reassignd.errors import CommandError
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from backends.zookeeper.session.security import SaslLogin, ZookeeperSecurity
 from common.tls import client_context, load_identity, pem_blocks
 from common.wording import missing
 from reassignd.config import jaas
+from reassignd.config.errors import ConfigError
 from reassignd.config.keys import ZookeeperKeys as Keys
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import Key
-from reassignd.errors import ConfigError
 
 SECTION = "Client"
 """The section of the JAAS file that ZooKeeper's clients, Kafka's brokers among them, read."""

@@ -21,8 +21,8 @@ from controller.messages.event import AnyEvent, Event, Reply
 from controller.model.cluster import TopicPartition
 from controller.ports import Store
 from controller.state.state import Decision, State
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
-from reassignd.errors import CommandError
 from reassignd.runtime.background import Background, ProcessParts
 from reassignd.runtime.served_cluster import BuildCluster, Hooks
 from reassignd.runtime.storage.retention import AgeClock, Retention, prune_periodically

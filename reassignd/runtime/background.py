@@ -16,8 +16,8 @@ from common.tasks import Turns, spawn
 from controller.execution.throttle import throttle_rate
 from controller.state.state import State
 from planner.spark import obstacle
-from reassignd import __version__
 from reassignd.config.settings import Settings
+from reassignd.config.version import __version__
 from reassignd.runtime.served_cluster import ServedCluster
 from reassignd.runtime.storage.retention import AuditStore
 from reassignd.workers.processes import HelperProcess, compute, review, solver_obstacle

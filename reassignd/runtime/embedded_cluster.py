@@ -27,8 +27,8 @@ from controller.messages.events import CreateTopics, NewTopic
 from controller.model.configs import PARTITION_BYTES, PRODUCE_RATE
 from controller.ports import SubmitEvent, Submitter
 from controller.state.state import State
-from reassignd import __version__
 from reassignd.config.settings import Settings
+from reassignd.config.version import __version__
 from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.sockets import limits, refused
 from reassignd.runtime.listeners.tls import PinnedCertificate

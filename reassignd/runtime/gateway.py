@@ -31,10 +31,10 @@ from controller.ports import Store
 from controller.state.settings import CLUSTER_DEFAULT, SettingsState
 from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from reassignd import __version__
 from reassignd.config import command_config
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
-from reassignd.errors import CommandError
+from reassignd.config.version import __version__
 from reassignd.runtime.data_dir import DataDirRuntime
 from reassignd.runtime.listeners.sockets import limits, refused
 from reassignd.runtime.listeners.tls import listener_tls

@@ -14,7 +14,7 @@ from backends.state_topic.history import History
 from backends.state_topic.writer import WriteCounts
 from common.clock import wall_clock
 from common.json.models import decode_foreign
-from reassignd import __version__
+from reassignd.config.version import __version__
 from server.api.shared.process import InstanceRow
 
 FORGET_MS = 10_000

@@ -25,11 +25,11 @@ from common.clock import Clock, RealClock, wall_clock
 from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
 from controller.ports import StoreLostError
-from reassignd import __version__
 from reassignd.config import command_config
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
+from reassignd.config.version import __version__
 from reassignd.config.zookeeper_security import security as zookeeper_security
-from reassignd.errors import CommandError
 from reassignd.runtime.assembly import Assembly
 from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.listeners.zookeeper import ControllerListeners

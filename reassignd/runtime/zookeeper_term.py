@@ -43,7 +43,7 @@ from controller.ports import Submitter
 from controller.state.cluster import ClusterState
 from controller.state.settings import SettingsState
 from controller.state.state import State
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from reassignd.config.settings import Settings
 from reassignd.runtime.served_cluster import UNTHROTTLED, Hooks
 from server.counters import Counters, RelayCounters

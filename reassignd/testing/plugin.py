@@ -153,7 +153,7 @@ def _blocking(options: Options) -> Iterator[BlockingCluster]:
 @contextmanager
 def _errors_in_one_line() -> Iterator[None]:
     """Report errors of settings, and of the start, without a traceback through this package."""
-    from reassignd.errors import CommandError, ConfigError
+    from reassignd.config.errors import CommandError, ConfigError
 
     try:
         yield

@@ -28,7 +28,7 @@ from controller.messages.event import AnyEvent
 from controller.model.cluster import Deleted, Ending, Job, Partition, Reassignment, Replicas, TopicPartition
 from controller.model.replicas import without
 from controller.state.state import Decision, State
-from reassignd import __version__
+from reassignd.config.version import __version__
 
 JOB, STEP = "reassignment job", "reassignment step"
 """Names of the spans."""

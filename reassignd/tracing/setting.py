@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from common.wording import missing
+from reassignd.config.errors import ConfigError
 from reassignd.config.settings import Settings
-from reassignd.errors import ConfigError
 
 if TYPE_CHECKING:
     from reassignd.tracing.job_spans import Traces

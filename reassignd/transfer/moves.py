@@ -20,8 +20,8 @@ from backends.upstream import own_records
 from common.durable_file import replace_file
 from common.wording import counted
 from controller.model.audit import AuditEntry, AuditFilter
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import UPSTREAM
-from reassignd.errors import CommandError
 from reassignd.runtime.storage import identity
 from reassignd.transfer.topic import Topic
 from reassignd.transfer.topic_rows import Contents, from_lines, same, to_lines

@@ -30,12 +30,12 @@ from backends.upstream.client import UpstreamClient
 from common.clock import Clock, RealClock
 from controller.model.audit import AuditEntry
 from controller.ports import StoreLostError
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import BatchRecord, Producer
-from reassignd import __version__
 from reassignd.config import command_config
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
-from reassignd.errors import CommandError
+from reassignd.config.version import __version__
 from reassignd.transfer.topic_rows import Contents, Rows, changes_between, decode
 
 ANSWER_SECONDS = 60.0

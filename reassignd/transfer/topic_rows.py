@@ -21,9 +21,9 @@ from common.json.models import decode_foreign
 from common.tasks import in_slices
 from controller.model.audit import AuditEntry
 from controller.model.cluster import Record
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import BatchRecord
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 Rows = Mapping[bytes, bytes]
 

@@ -12,12 +12,12 @@ from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
 from controller.scheduling.limits import PlanLimits
+from planner.model.snapshot import Snapshot, parse_snapshot
 from planner.plan import forecast
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal_text import as_dict, plan_json, rollback_json, summary
 from planner.proposals.result import Proposal
 from planner.proposing import propose_for, read_goal_options
-from planner.snapshot import Snapshot, parse_snapshot
 from reassignd.workers.processes import serve, until_end
 
 LISTED = 1_000

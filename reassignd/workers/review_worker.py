@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
 from controller.scheduling.limits import PlanLimits
+from planner.model.snapshot import parse_snapshot
 from planner.plan import forecast
-from planner.snapshot import parse_snapshot
 from reassignd.workers.processes import serve, until_end
 
 WAITING = 100

@@ -27,7 +27,7 @@ from controller.ports import Submitter
 from controller.scheduling.limits import PlanLimits
 from controller.state.state import State
 from planner import handover
-from planner.step_table import Move
+from planner.model.step_table import Move
 from reassignd.workers.processes import HelperError
 from server.api.shared.spark import BegunSteps, Forecast, Spark, SparkState
 from server.driver.driver import DriverStoppedError

@@ -17,8 +17,8 @@ from typing import TextIO
 
 from common.plan_errors import PlanError
 from planner.handover import answer, failure, read_request
+from planner.model.step_table import Scheduler
 from planner.spark import CONNECT, running, schedule_of
-from planner.step_table import Scheduler
 
 NICENESS = 10
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import MAX_FRAME
 from server.driver.driver import DriverStoppedError
 

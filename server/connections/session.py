@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import cast
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import Connection, RequestFrame, parse_request
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.dispatch.context import ANONYMOUS, BrokerPort, Caller

@@ -9,9 +9,9 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 from common.error_codes import ErrorCode
 from controller.model.access import Operation
 from protocol.apis import ApiKey
+from protocol.codec.schema import Response, default_of
 from protocol.codec.wire import schema_of
 from protocol.counter import Bounds
-from protocol.schema import Response, default_of
 from server.dispatch.cache import Encoded
 from server.dispatch.context import (
     Context,

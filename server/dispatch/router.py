@@ -14,9 +14,9 @@ from common.error_codes import ErrorCode
 from common.off_loop import InTurn, OffLoop
 from controller.model.access import Operation
 from protocol.apis import ApiKey
+from protocol.codec.errors import ApiError, DecodeError, EncodeError
 from protocol.codec.wire import codec
 from protocol.counter import Bounds
-from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from server.counters import Counters

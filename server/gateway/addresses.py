@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from common.address import Address
 from common.error_codes import ErrorCode
 from protocol.codec import reading, writing
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient, rewrite_answer

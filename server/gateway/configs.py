@@ -15,8 +15,9 @@ from common.off_loop import OffLoop
 from controller.model.cluster import ResourceType
 from controller.model.configs import OWN_PREFIX, ConfigOp
 from protocol.apis import ApiKey
+from protocol.codec.errors import DecodeError
+from protocol.codec.schema import Request, Response
 from protocol.codec.wire import schema_of
-from protocol.errors import DecodeError
 from protocol.frames import (
     decode_response,
     decode_within,
@@ -39,7 +40,6 @@ from protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from protocol.schema import Request, Response
 from server.connections.session import Answer
 from server.dispatch.configs import (
     CONFIG_BOUNDS,

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from common.off_loop import OffLoop
 from protocol.apis import ApiKey
+from protocol.codec.errors import DecodeError
 from protocol.counter import Bounds
-from protocol.errors import DecodeError
 from protocol.frames import decode_within, parse_request
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from server.dispatch.registry import USUAL

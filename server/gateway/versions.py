@@ -9,11 +9,11 @@ intercepts nor hides pass in all versions.
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey, find_api
+from protocol.codec.schema import version_range
 from protocol.frames import decode_response, encode_request, encode_response, parse_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.produce_response import SCHEMA as PRODUCE_RESPONSE
-from protocol.schema import version_range
 from server.dispatch.registry import ROUTES
 from server.handlers import load
 from server.relay.exchange import Exchange, IncomingRequest, Interceptor, RelayedClient, buffered

@@ -9,7 +9,7 @@ DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND.
 from controller.messages.events import AlterScramCredentials, UserChange
 from controller.model.access import Operation
 from protocol.apis import ApiKey
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.messages.alter_user_scram_credentials_request import AlterUserScramCredentialsRequest
 from protocol.messages.alter_user_scram_credentials_response import (
     AlterUserScramCredentialsResponse,

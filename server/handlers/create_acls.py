@@ -10,7 +10,7 @@ from common.error_codes import ErrorCode
 from controller.messages.events import CreateAcls
 from controller.model.access import Operation
 from protocol.apis import ApiKey
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.messages.create_acls_request import CreateAclsRequest
 from protocol.messages.create_acls_response import AclCreationResult, CreateAclsResponse
 from server.dispatch.context import (

@@ -10,7 +10,7 @@ from common.error_codes import ErrorCode
 from controller.messages.events import DeleteAcls
 from controller.model.access import Operation
 from protocol.apis import ApiKey
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.messages.delete_acls_request import DeleteAclsRequest
 from protocol.messages.delete_acls_response import DeleteAclsFilterResult, DeleteAclsResponse
 from server.dispatch.context import (

@@ -8,7 +8,7 @@ Errors: CLUSTER_AUTHORIZATION_FAILED, SECURITY_DISABLED (no authorizer is config
 from common.error_codes import ErrorCode
 from controller.model.access import Operation
 from protocol.apis import ApiKey
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.messages.describe_acls_request import DescribeAclsRequest
 from protocol.messages.describe_acls_response import DescribeAclsResponse
 from server.dispatch.context import (

@@ -7,7 +7,7 @@ Errors: MISMATCHED_ENDPOINT_TYPE, UNSUPPORTED_ENDPOINT_TYPE.
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from server.dispatch.context import CLUSTER, Context

@@ -13,8 +13,8 @@ from common.error_codes import ErrorCode
 from controller.model.access import Operation
 from controller.model.cluster import Partition
 from protocol.apis import ApiKey
+from protocol.codec.errors import ApiError
 from protocol.counter import Bounds
-from protocol.errors import ApiError
 from protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from protocol.messages.describe_topic_partitions_response import (
     Cursor,

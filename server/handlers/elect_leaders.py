@@ -16,8 +16,8 @@ from controller.model.access import Operation
 from controller.model.cluster import TopicPartition
 from controller.model.errors import Outcome
 from protocol.apis import ApiKey
+from protocol.codec.errors import ApiError
 from protocol.counter import Bounds
-from protocol.errors import ApiError
 from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from protocol.messages.elect_leaders_response import (
     ElectLeadersResponse,

@@ -15,8 +15,9 @@ from controller.model.access import Operation
 from controller.model.cluster import NO_LEADER, Partition, Replicas, Topic
 from controller.model.replicas import is_topic_name
 from protocol.apis import ApiKey
+from protocol.codec.errors import ApiError
+from protocol.codec.schema import ZERO_UUID
 from protocol.counter import Bounds
-from protocol.errors import ApiError
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import (
     MetadataResponse,
@@ -24,7 +25,6 @@ from protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from protocol.schema import ZERO_UUID
 from server.dispatch.context import (
     CLUSTER,
     LARGE_ROWS,

@@ -11,7 +11,7 @@ record format by the broker's version of Produce, and reject a broker without it
 from common.error_codes import ErrorCode
 from controller.model.access import Operation
 from protocol.apis import ApiKey
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.produce_request import ProduceRequest, TopicProduceData
 from protocol.messages.produce_response import (
     PartitionProduceResponse,

@@ -9,7 +9,7 @@ from common.address import Address
 from common.backoff import RETRY_SECONDS
 from common.clock import Clock
 from common.tasks import cancel, spawn
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.instances.handshake import InstanceRefusedError
 from server.instances.messages import ForwardedRequest, Kind, NotActiveError, encode_forwarded
 from server.instances.room import LARGEST_ANSWERS, Room

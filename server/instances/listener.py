@@ -19,7 +19,7 @@ from common.clock import Clock
 from common.repeated_warnings import RepeatedWarnings
 from common.tasks import cancel, spawn
 from common.tls import handshake_failure
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import RequestFrame
 from server.dispatch.context import Caller
 from server.instances.handshake import InstanceRefusedError

@@ -10,7 +10,7 @@ import msgspec
 from common.address import Address
 from common.json.models import decode_foreign
 from protocol.apis import find_api
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import RequestFrame
 from server.dispatch.context import BrokerPort, Caller
 from server.relay.session import RelayedBroker

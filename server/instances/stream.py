@@ -14,7 +14,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from common.address import Address
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.instances.handshake import (
     NONCE_BYTES,
     Accepting,

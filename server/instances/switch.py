@@ -28,7 +28,7 @@ from controller.state.cluster import ClusterState
 from controller.state.settings import SettingsState
 from controller.state.state import State
 from protocol.apis import ApiKey
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import RequestFrame, decode_within, exceeds
 from server.dispatch.configs import CONFIG_BOUNDS, CONFIG_REQUESTS, DEFAULT_BROKER, check_broker, key_of
 from server.dispatch.context import Caller, RowError

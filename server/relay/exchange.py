@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from struct import pack
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
+from protocol.codec.schema import Response
 from protocol.frames import RequestFrame, decode_response, encode_response, parse_response
-from protocol.schema import Response
 from server.dispatch.context import Caller
 from server.relay.login import Login
 from server.relay.splitter import FrameAction

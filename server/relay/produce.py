@@ -8,8 +8,8 @@ from typing import Protocol
 
 from common.address import Address
 from protocol.codec import reading
+from protocol.codec.errors import DecodeError
 from protocol.codec.wire import codec
-from protocol.errors import DecodeError
 from protocol.messages.produce_response import ProduceResponse
 from protocol.messages.response_header import ResponseHeader
 from server.relay.exchange import (

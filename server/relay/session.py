@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from struct import unpack_from
 from typing import NamedTuple, cast
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits, Host, ServedConnection
 from server.counters import RelayCounters
 from server.dispatch.context import ANONYMOUS, UNKNOWN, BrokerPort, Caller

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from struct import unpack_from
 from typing import NamedTuple
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 
 
 class FrameAction(NamedTuple):

@@ -12,8 +12,8 @@ from collections.abc import Container
 from common.error_codes import ErrorCode
 from controller.cluster.access import NO_CREDENTIAL
 from controller.model.access import ScramCredential
+from protocol.codec.errors import ApiError
 from protocol.counter import Bounds
-from protocol.errors import ApiError
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,

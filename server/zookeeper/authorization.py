@@ -14,13 +14,13 @@ from common.error_codes import ErrorCode
 from controller.model.access import Operation, ResourceKind
 from controller.model.replicas import MAX_NAME
 from protocol.apis import ApiKey
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
+from protocol.codec.schema import Request, Response
 from protocol.frames import RequestFrame, decode_response, encode_request, parse_request, parse_response
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse
-from protocol.schema import Request, Response
 from server.dispatch.context import (
     Caller,
     Resource,

@@ -16,7 +16,7 @@ from common.error_codes import ErrorCode
 from controller.model.access import Operation, ScramCredential
 from controller.state.state import State
 from protocol.apis import ApiKey
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.frames import RequestFrame, decode_request, decode_within, encode_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse

@@ -11,7 +11,8 @@ time. It is asked all the same, because it authorizes the principal; its errors 
 from collections.abc import Callable, Iterable
 
 from protocol.apis import ApiKey, find_api
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
+from protocol.codec.schema import Response
 from protocol.frames import RequestFrame, decode_within, encode_request, parse_request
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.create_partitions_request import CreatePartitionsRequest
@@ -21,7 +22,6 @@ from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse, DescribeLogDirsResult
 from protocol.messages.list_groups_response import ListGroupsResponse
 from protocol.messages.list_transactions_response import ListTransactionsResponse
-from protocol.schema import Response
 from server.dispatch.configs import CONFIG_REQUESTS
 from server.dispatch.registry import ROUTES
 from server.relay.exchange import (

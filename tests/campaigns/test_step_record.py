@@ -4,6 +4,7 @@ import pytest
 
 from backends.state_topic.claim import Claim
 from campaigns.step_record import LateRow, StepRecord, UnleasedRow
+from protocol.codec.schema import ZERO_UUID
 from protocol.frames import encode_request, encode_response, parse_request
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -13,7 +14,6 @@ from protocol.messages.alter_partition_reassignments_request import (
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from protocol.record_batch import BatchRecord, Producer, encode_batch
-from protocol.schema import ZERO_UUID
 
 BY_NAME, BY_ID = 9, 13
 SESSION = 3.0

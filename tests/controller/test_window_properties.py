@@ -15,7 +15,7 @@ from controller.messages.job_events import AlterRow, AlterTopic, Pause, Reorder
 from controller.model.cluster import Partition, Replicas
 from controller.scheduling.limits import Capacity, LimitKind, PlanLimits
 from controller.state.state import Decision, State
-from planner.step_table import Move, steps_of
+from planner.model.step_table import Move, steps_of
 from planner.waves import Load, first_fit
 from tests.builders import InMemoryController, key, partition, planned_steps
 from tests.examples import examples

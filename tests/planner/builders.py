@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from planner.snapshot import Broker, Partition, Snapshot
-from planner.step_table import Move
+from planner.model.snapshot import Broker, Partition, Snapshot
+from planner.model.step_table import Move
 
 
 def partition(topic: str, number: int, replicas: Sequence[int], **fields: Any) -> Partition:

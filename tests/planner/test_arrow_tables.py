@@ -4,7 +4,7 @@ import pyarrow as pa
 from pyarrow.parquet import read_table
 
 from planner.arrow_tables import ArrowSteps, write_parquet
-from planner.step_table import PLANNED, SCHEDULED, Move, StepTable, schedule
+from planner.model.step_table import PLANNED, SCHEDULED, Move, StepTable, schedule
 
 MOVES = [Move("orders", number, (1, 2), (3, 4), (1, 2), 1, 1, 100 + number) for number in range(3)]
 WAVES = [1, 2, 3, 0, 1, 2, 0, 1, 3]

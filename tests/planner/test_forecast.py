@@ -1,10 +1,10 @@
 import pytest
 
 from controller.scheduling.limits import PlanLimits
-from planner.forecast import per_wave
+from planner.model.forecast import per_wave
+from planner.model.snapshot import Snapshot
+from planner.model.step_table import schedule
 from planner.plan import Plan, make_plan, moves_of
-from planner.snapshot import Snapshot
-from planner.step_table import schedule
 from tests.planner.builders import cluster, partition
 
 BANDWIDTH = 100

@@ -7,7 +7,7 @@ from common.plan_errors import PlanError
 from controller.model.jobs import PlannedStep
 from controller.scheduling.limits import PlanLimits
 from planner import handover
-from planner.step_table import Move, schedule
+from planner.model.step_table import Move, schedule
 
 LIMITS = PlanLimits(per_partition=1, partitions=2)
 LIVE = {1, 2, 3, 4}

@@ -8,6 +8,8 @@ from pyarrow.parquet import read_table
 
 from common.plan_errors import PlanError
 from controller.scheduling.limits import PlanLimits, parse_limits
+from planner.model.snapshot import Snapshot
+from planner.model.step_table import schedule
 from planner.plan import (
     Plan,
     json_lines,
@@ -16,8 +18,6 @@ from planner.plan import (
     read_targets,
     write_plan,
 )
-from planner.snapshot import Snapshot
-from planner.step_table import schedule
 from tests.planner.builders import cluster, partition
 
 ENTRY = {"topic": "orders", "partition": 0, "replicas": [3, 4]}

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import ProposalError
 from planner.proposing import (
     broker_ids,
@@ -13,7 +14,6 @@ from planner.proposing import (
     read_tolerance,
     read_weights,
 )
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.scheduling.steps import UNLIMITED, Step
-from planner.step_table import Move, StepColumns, schedule, steps_of
+from planner.model.step_table import Move, StepColumns, schedule, steps_of
 
 BROKERS = range(10)
 

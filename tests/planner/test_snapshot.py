@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from common.plan_errors import PlanError
-from planner.snapshot import Broker, Partition, Snapshot, has_more_rows, read_snapshot, write_snapshot
+from planner.model.snapshot import Broker, Partition, Snapshot, has_more_rows, read_snapshot, write_snapshot
 
 CLUSTER = Snapshot(
     {1: Broker(1, "a", True, "kafka-1", 9092), 2: Broker(2, disk_bytes=10**13), 3: Broker(3, live=False)},

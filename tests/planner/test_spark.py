@@ -15,7 +15,8 @@ from pyarrow.parquet import read_table
 
 from common.plan_errors import PlanError
 from controller.scheduling.steps import UNLIMITED, next_step
-from planner.snapshot import write_snapshot
+from planner.model.snapshot import write_snapshot
+from planner.model.step_table import SCHEDULED, Move, Schedule, schedule
 from planner.spark import (
     MOVES,
     moves_frame,
@@ -26,7 +27,6 @@ from planner.spark import (
     session,
     shares_files,
 )
-from planner.step_table import SCHEDULED, Move, Schedule, schedule
 from tests.planner.builders import cluster, partition, random_move
 
 if TYPE_CHECKING:

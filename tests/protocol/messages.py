@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 import protocol.messages
+from protocol.codec.schema import Field, Message, default_of, version_range
 from protocol.codec.source import Layout
 from protocol.generate import snake_case
-from protocol.schema import Field, Message, default_of, version_range
 
 LIMITS = {
     "int8": (-(2**7), 2**7 - 1),

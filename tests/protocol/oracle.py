@@ -5,8 +5,8 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
+from protocol.codec.schema import Message
 from protocol.generate import KAFKA_PYTHON, kafka_python, snake_case
-from protocol.schema import Message
 
 with warnings.catch_warnings():
     # kafka-python reads its schemas by a deprecated function.

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from common.error_codes import ErrorCode
 from protocol.apis import ApiKey, find_api
+from protocol.codec.errors import ApiError, DecodeError, EncodeError, ProtocolError
+from protocol.codec.schema import ZERO_UUID, Field, array_format, default_of, version_range
 from protocol.codec.wire import codec
-from protocol.errors import ApiError, DecodeError, EncodeError, ProtocolError
 from protocol.listing import Lists, encode_listing, encode_topic
 from protocol.messages.list_partition_reassignments_response import (
     CurrentBatchPartition,
@@ -18,7 +19,6 @@ from protocol.messages.list_partition_reassignments_response import (
     OngoingTopicReassignment,
 )
 from protocol.messages.metadata_response import SCHEMA, MetadataResponse, MetadataResponseTopic
-from protocol.schema import ZERO_UUID, Field, array_format, default_of, version_range
 
 
 @pytest.mark.parametrize("key", ApiKey)

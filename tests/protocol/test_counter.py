@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol.codec.schema import FIXED_FORMATS, Message
 from protocol.codec.source import Layout
 from protocol.codec.wire import codec
 from protocol.counter import Bounds, counter
@@ -21,7 +22,6 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
-from protocol.schema import FIXED_FORMATS, Message
 from tests.examples import examples
 from tests.protocol.messages import a_message, all_versions
 

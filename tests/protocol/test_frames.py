@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.apis import ApiKey
+from protocol.codec.errors import DecodeError, EncodeError
+from protocol.codec.schema import Request
 from protocol.codec.wire import codec
-from protocol.errors import DecodeError, EncodeError
 from protocol.frames import (
     ClientConnection,
     Connection,
@@ -31,7 +32,6 @@ from protocol.messages.list_partition_reassignments_request import ListPartition
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
-from protocol.schema import Request
 from tests.examples import examples
 from tests.frames import decode_request, decode_response
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.memory_records import MemoryRecords
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import (
     NO_PRODUCER,
     Batch,

@@ -12,7 +12,7 @@ with warnings.catch_warnings():
     from kafka.errors import NoReassignmentInProgressError, UnknownTopicOrPartitionError
 
     from reassignd.admin import Batch, ReassigndAdminClient
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from tests.reassignd.shell import Shell
 
 pytestmark = pytest.mark.whole

@@ -2,10 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from reassignd import __version__, cli
+from reassignd import __version__, cli, serve
+from reassignd.config.errors import CommandError, UnreachableError
 from reassignd.config.settings import Settings
-from reassignd.errors import CommandError, UnreachableError
-from reassignd.runtime import serve
 
 
 @pytest.fixture

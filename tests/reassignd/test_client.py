@@ -12,7 +12,7 @@ import pytest
 
 from reassignd import client as client_module
 from reassignd.client import UNKNOWN_RESULT, Client, Target
-from reassignd.errors import CommandError, UnreachableError
+from reassignd.config.errors import CommandError, UnreachableError
 
 
 @contextmanager

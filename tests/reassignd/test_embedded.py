@@ -14,8 +14,8 @@ from common.tls import pinned_client_context
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from protocol.messages.metadata_request import MetadataRequest
+from reassignd.config.errors import CommandError, ConfigError
 from reassignd.embedded import EmbeddedCluster, ManualClock
-from reassignd.errors import CommandError, ConfigError
 from reassignd.runtime.listeners import tls
 
 QUICK = {"embedded.partition.bytes": "1000", "embedded.tick.ms": "1"}

@@ -6,8 +6,8 @@ The seed makes them reproducible.
 from random import Random
 from typing import Any
 
+from protocol.codec.schema import FIXED_SIZES, Field, Message, default_of
 from protocol.codec.source import Layout
-from protocol.schema import FIXED_SIZES, Field, Message, default_of
 
 LIMITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63, "uint16": 16, "uint32": 32}
 

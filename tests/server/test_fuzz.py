@@ -17,9 +17,9 @@ from backends.embedded.cluster import Settings
 from common.error_codes import ErrorCode
 from common.off_loop import WorkerThread
 from protocol.apis import find_api
+from protocol.codec.errors import DecodeError
 from protocol.codec.wire import Codec, codec
 from protocol.counter import Bounds
-from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, parse_response
 from server.counters import Counters
 from server.dispatch.cache import BodyCache

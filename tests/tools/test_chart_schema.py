@@ -9,10 +9,10 @@ import pytest
 from common.zones import host_zone
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.schedule.periods import EXAMPLE
+from reassignd.config.errors import ConfigError
 from reassignd.config.keys import LISTENER_KEYS
 from reassignd.config.settings import INITIAL, KEYS
 from reassignd.config.sources import Assignment, resolve
-from reassignd.errors import ConfigError
 from tools.chart_schema import definitions, of_limit, of_setting, rewritten
 from tools.kubernetes import strict, write_schemas
 

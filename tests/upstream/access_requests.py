@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from controller.model.access import Operation, PatternType, Permission, ResourceKind
+from protocol.codec.schema import Request
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -15,7 +16,6 @@ from protocol.messages.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
     UserName,
 )
-from protocol.schema import Request
 
 TOPIC, GROUP, CLUSTER = ResourceKind.TOPIC, ResourceKind.GROUP, ResourceKind.CLUSTER
 LITERAL, PREFIXED, MATCH = PatternType.LITERAL, PatternType.PREFIXED, PatternType.MATCH

@@ -5,10 +5,10 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from protocol.codec.schema import Field, Message
 from protocol.codec.wire import Codec, codec
 from protocol.generate import KAFKA_PYTHON, ModuleWriter, kafka_python, load
 from protocol.messages.request_header import RequestHeader
-from protocol.schema import Field, Message
 
 CORRELATION_ID = 7
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.snapshot import Snapshot, parse_snapshot
+from planner.model.snapshot import Snapshot, parse_snapshot
 from reassignd.commands.cluster_source import read_kafka
 from reassignd.commands.drained import UNREGISTER
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from tests.reassignd.shell import Shell, create_topic
 from tests.reassignd.whole_server.operator_day import DRAINED, OperatorDay
 from tools.kafka_cluster import KafkaCluster, running_kafka

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from protocol.apis import ApiKey
+from protocol.codec.schema import Request
 from protocol.codec.wire import schema_of
 from protocol.messages.create_acls_request import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_user_scram_credentials_request import DescribeUserScramCredentialsRequest
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
-from protocol.schema import Request
 from tests.clients.secured.servers import AUTHORIZER
 from tests.upstream.access_requests import (
     CHANGES,

@@ -8,8 +8,8 @@ import pytest
 from controller.model.cluster import ResourceType
 from controller.state.settings import CLUSTER_DEFAULT
 from protocol.apis import ApiKey
+from protocol.codec.schema import version_range
 from protocol.messages.api_versions_request import ApiVersionsRequest
-from protocol.schema import version_range
 from server.gateway.addresses import NO_BROKER
 from tests.clients.cluster import Cluster
 from tests.clients.java_programs import Tools

@@ -10,6 +10,7 @@ import pytest
 from backends.client.handshake import ClientSettings
 from backends.upstream.client import UpstreamClient
 from common.address import Address
+from protocol.codec.schema import Request
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -18,7 +19,6 @@ from protocol.messages.alter_partition_reassignments_request import (
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.schema import Request
 from reassignd.config.command_config import load
 from tests.clients.java_programs import JavaClient, ToolResult, Tools
 from tests.reassignd.shell import Shell

@@ -26,7 +26,7 @@ from backends.state_topic.topic import StateTopicError, open_topic
 from backends.upstream.client import UpstreamClient
 from common.address import Address
 from controller.ports import StoreLostError
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.record_batch import BatchRecord
 from reassignd.config.command_config import load

@@ -22,6 +22,7 @@ from backends.client.errors import AuthenticationError
 from backends.client.handshake import ClientSettings, open_connection
 from backends.client.security import Credentials, Security
 from common.address import Address
+from protocol.codec.schema import Request, Response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -44,7 +45,6 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.schema import Request, Response
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for

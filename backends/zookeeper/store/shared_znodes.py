@@ -16,7 +16,7 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import INT_MAX, ZnodeError, decode_object, encode
 from backends.zookeeper.znodes.formats import decode_config, encode_config, encode_config_change
 from common.error_codes import ErrorCode
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 
 BLOCK_SIZE = 1_000
 ATTEMPTS = 20

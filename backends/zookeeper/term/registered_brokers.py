@@ -24,8 +24,8 @@ from common.wording import counted
 from controller.messages.events import BrokerRegistration
 from controller.model.cluster import Partition
 from controller.state.state import State
+from protocol.codec.schema import Request, Response
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataEndpoint
-from protocol.schema import Request, Response
 
 PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 """Kafka: SecurityProtocol."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from common.wording import missing
 from controller.model.replicas import Replicas
+from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot
 from planner.proposals.problem.nodes import ONE, Node, own_rack
-from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
 
 if TYPE_CHECKING:
     from planner.proposals.problem.arrays import Ints

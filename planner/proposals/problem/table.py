@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from controller.model.replicas import Replicas
+from planner.model.snapshot import TOPIC_PARTITION, Broker, Partition, Snapshot
 from planner.proposals.problem.arrays import Flags, Ints
-from planner.snapshot import TOPIC_PARTITION, Broker, Partition, Snapshot
 
 
 class Columns(NamedTuple):

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from common.units import in_bytes
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.goal import ProposalError
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.changed_plan import Placement
 from planner.proposals.solver.class_flow import Input, new_replicas
 from planner.proposals.solver.remainder import Shares
-from planner.units import in_bytes
 
 PARTNERS = 24
 """Small replicas of the light broker that are considered in an exchange."""

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from common.units import in_bytes
 from common.wording import counted
 from planner.proposals.problem.arrays import Ints
 from planner.proposals.problem.goal import CountRange, Problem, ProposalError
@@ -12,7 +13,6 @@ from planner.proposals.problem.layout import Layout
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.class_flow import Input, moves_of
 from planner.proposals.solver.remainder import Shares
-from planner.units import in_bytes
 
 MUCH = 2
 """From this ratio of shares on, a rack has a note."""

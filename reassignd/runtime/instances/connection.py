@@ -19,10 +19,10 @@ from common.address import Address
 from common.backoff import RETRY_LATER_SECONDS
 from common.clock import Clock
 from common.off_loop import OffLoop
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import BatchRecord
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
-from reassignd.errors import CommandError
 from reassignd.runtime.gateway import refuse_gateway
 from server.gateway.port_assignments import Claim, Holders, PortAssignmentError, PortPendingError, assign
 

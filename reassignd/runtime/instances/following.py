@@ -17,9 +17,9 @@ from backends.state_topic.topic import StateTopicError
 from common.backoff import RETRY_LATER_SECONDS
 from common.clock import Clock
 from common.tasks import cancel, spawn
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import Producer
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.runtime.instances.connection import InstanceConnection
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ from ssl import SSLContext
 from common.address import Address
 from common.clock import Clock, wall_clock
 from common.off_loop import OffLoop
+from reassignd.config.errors import SettingError
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import WILDCARDS, SocketPath
 from reassignd.config.settings import Settings
-from reassignd.errors import SettingError
 from reassignd.runtime.listeners.sockets import refused
 from reassignd.runtime.listeners.tls import PinnedCertificate, checked_server_context
 from server.api.other_instances import IdentitySigner

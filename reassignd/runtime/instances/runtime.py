@@ -29,11 +29,11 @@ from common.wording import counted
 from controller.modes import GATEWAY
 from controller.ports import StoreLostError
 from controller.state.state import State
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import Producer
-from reassignd import __version__
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
-from reassignd.errors import CommandError
+from reassignd.config.version import __version__
 from reassignd.runtime.assembly import Assembly
 from reassignd.runtime.background import ProcessParts
 from reassignd.runtime.gateway import gateway_addresses, gateway_settings, upstream_security

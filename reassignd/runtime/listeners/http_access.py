@@ -5,11 +5,11 @@ import os
 import ssl
 from typing import NamedTuple
 
+from reassignd.config.errors import SettingError
 from reassignd.config.setting_types import SocketPath
 from reassignd.config.settings import EMBEDDED, Settings
 from reassignd.config.users import read_grants, single_token
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import SettingError
 from reassignd.runtime.listeners.tls import checked_server_context
 from server.api.access import Access
 from server.api.shared.roles import CurrentGrants, Grants

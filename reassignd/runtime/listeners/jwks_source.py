@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from common.clock import Clock, within
 from common.wording import missing
+from reassignd.config.errors import SettingError
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import SettingError
 from server.security.tokens import Keys, parse_keys
 
 if TYPE_CHECKING:

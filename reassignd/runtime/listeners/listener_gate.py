@@ -10,11 +10,11 @@ from common.clock import RealClock, wall_clock
 from controller.model.access import ScramCredential
 from controller.state.state import State
 from protocol.scram import SCRAM_MECHANISMS
+from reassignd.config.errors import SettingError
 from reassignd.config.keys import NO_CLIENT_AUTH, REQUIRED
 from reassignd.config.settings import Settings
 from reassignd.config.users import plain_users, read_users, unsecured_tokens
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import SettingError
 from reassignd.runtime.listeners.jwks_source import JwksUrl, jwks_source
 from reassignd.runtime.listeners.tls import checked_server_context
 from server.security.acls import AclAuthorizer

@@ -8,9 +8,9 @@ import socket
 from pathlib import Path
 
 from common.address import Address
+from reassignd.config.errors import CommandError
 from reassignd.config.setting_types import SocketPath
 from reassignd.config.settings import EMBEDDED, Settings, key_and_option
-from reassignd.errors import CommandError
 from server.connections.client_connection import ConnectionLimits
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from pathlib import Path
 from time import monotonic
 
 from common.tls import pin, pinned_client_context, server_context
+from reassignd.config.errors import SettingError
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.settings import EMBEDDED, Settings
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import SettingError
 from server.http.allowed_hosts import is_local
 
 CHECK_SECONDS = 10.0

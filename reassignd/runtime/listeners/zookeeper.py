@@ -14,9 +14,9 @@ from backends.zookeeper.znodes.formats import Endpoint, Registration
 from common.address import Address
 from common.tls import client_context_from_files
 from reassignd.config import command_config
+from reassignd.config.errors import SettingError
 from reassignd.config.setting_types import WILDCARDS, Listener
 from reassignd.config.settings import Settings
-from reassignd.errors import SettingError
 from reassignd.runtime.listeners.sockets import limits, refused
 from reassignd.runtime.listeners.tls import listener_tls
 from server.connections.listener import Listeners

@@ -17,7 +17,7 @@ from pathlib import Path
 from backends.sqlite.datadir import DATABASE, StoreError
 from common.durable_file import replace_file
 from reassignd.config import properties
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from server.gateway import port_assignments
 
 IDENTITY = "meta.properties"

@@ -19,7 +19,7 @@ from common.garbage_collector import gc_paused
 from controller.model.cluster import Broker, ControllerEpoch, Record
 from controller.ports import Store
 from controller.state.state import State
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.runtime.storage import identity
 from reassignd.runtime.storage.identity import FILE, keep_files, refuse_moved, restore_files
 from server.gateway import port_assignments

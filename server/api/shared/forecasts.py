@@ -113,7 +113,7 @@ class ReviewSlots:
             self._open -= 1
 
     async def forecast(self, request: Callable[[], AsyncIterable[bytes]]) -> dict[str, Any]:
-        """Return `planner.forecast.Forecast` as an object. Raises HttpError."""
+        """Return `planner.model.forecast.Forecast` as an object. Raises HttpError."""
         async with self._turn:
             return _read(await self._answer(request()))
 

@@ -22,7 +22,7 @@ class SparkState(Enum):
 
 
 class Forecast(Struct, frozen=True):
-    """The forecast of a whole job (`planner.forecast.Forecast`)."""
+    """The forecast of a whole job (`planner.model.forecast.Forecast`)."""
 
     partitions: int
     steps: int

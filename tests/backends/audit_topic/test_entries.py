@@ -13,7 +13,7 @@ from backends.audit_topic.entries import (
 )
 from backends.state_topic.state_rows import RowWriter
 from controller.model.audit import AuditAction
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.create_topics_request import CreateTopicsRequest
 from protocol.record_batch import BatchRecord
 from tests.backends.audit_topic.builders import NO_PRODUCER, an_entry

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from backends.audit_topic.mirror import PAUSE_SECONDS, AuditMirror, KnownIds
 from backends.state_topic.log import TopicReplacedError
 from common.clock import ManualClock
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from tests.backends.audit_topic.builders import RecordedStore, ScriptedTopic, an_entry
 from tests.backends.state_topic.builders import row
 

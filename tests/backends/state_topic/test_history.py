@@ -13,7 +13,7 @@ from common.clock import ManualClock, settle
 from common.tasks import cancel
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim
 from controller.model.cluster import Deleted, Pending, TopicPartition
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import BatchRecord, Producer
 from tests.backends.state_topic.builders import PRODUCER, Log, a_claim, row
 

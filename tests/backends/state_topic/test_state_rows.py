@@ -19,7 +19,7 @@ from backends.state_topic.state_rows import (
 from backends.state_topic.topic import StateTopicError
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim
 from controller.model.cluster import Change, Deleted, Pending, Reassignment, Record, TopicPartition
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from tests.backends.records import EVERY_KIND
 
 FORMS_OF_FORMAT_1 = {

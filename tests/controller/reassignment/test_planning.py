@@ -19,7 +19,7 @@ from controller.reassignment.planning import (
 )
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import Mode, State
-from planner.step_table import Move, steps_of
+from planner.model.step_table import Move, steps_of
 from tests.builders import InMemoryController, partition
 
 

@@ -2,7 +2,7 @@
 
 import random
 
-from planner.snapshot import Broker, Partition, Snapshot
+from planner.model.snapshot import Broker, Partition, Snapshot
 
 
 def random_cluster(seed: int, *, brokers: int = 8, partitions: int = 60) -> Snapshot:

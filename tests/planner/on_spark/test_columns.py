@@ -8,8 +8,8 @@ import pytest
 from pyarrow.parquet import read_table, write_table
 
 from planner import spark_snapshot
+from planner.model.snapshot import Snapshot, write_snapshot
 from planner.proposals.problem.table import Columns, columns_of
-from planner.snapshot import Snapshot, write_snapshot
 from planner.spark_snapshot import UnusualSnapshotError, read_cluster
 from tests.planner.on_spark.clusters import random_cluster, shuffled
 

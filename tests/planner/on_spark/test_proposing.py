@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from common.plan_errors import PlanError
+from planner.model.snapshot import read_snapshot, write_snapshot
 from planner.proposals.problem.goal import ProposalError
 from planner.proposals.proposal_text import plan_json
 from planner.proposing import propose_for, propose_on, read_goal_options
-from planner.snapshot import read_snapshot, write_snapshot
 from tests.planner.on_spark.clusters import random_cluster, shuffled
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pyarrow.parquet import write_table
 
 from common.plan_errors import PlanError
 from planner import spark_snapshot
-from planner.snapshot import parse_snapshot, write_snapshot
+from planner.model.snapshot import parse_snapshot, write_snapshot
 from planner.spark_snapshot import UnusualSnapshotError, snapshot_rows
 from tests.planner.on_spark.clusters import random_cluster
 

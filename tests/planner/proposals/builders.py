@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
+from planner.model.snapshot import Broker, Partition, Snapshot
 from planner.proposals.problem import table
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
 from planner.proposals.problem.table import Table, columns_of
 from planner.proposals.result import Proposal
-from planner.snapshot import Broker, Partition, Snapshot
 
 
 def brokers(racks: str) -> dict[int, Broker]:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal, Problem, ProblemRow, ProposalError, problem_of
 from planner.proposals.solver import solve
 from planner.proposing import propose
-from planner.snapshot import Snapshot
 from tests.examples import examples
 from tests.planner.proposals.builders import cluster, failing
 

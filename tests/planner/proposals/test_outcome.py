@@ -1,8 +1,8 @@
+from planner.model.snapshot import Snapshot
 from planner.proposals.outcome import outcome
 from planner.proposals.problem.goal import CountRange, Goal, problem_of
 from planner.proposals.result import BrokerChange, BrokerLoad, Proposal
 from planner.proposals.solver.solve import solve
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
 
 

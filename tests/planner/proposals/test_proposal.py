@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.model.snapshot import Broker, Partition, Snapshot
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
 from planner.proposals.problem.nodes import RackRule
 from planner.proposals.result import Proposal
 from planner.proposals.solver import solve
 from planner.proposing import propose
-from planner.snapshot import Broker, Partition, Snapshot
 from tests.examples import examples
 from tests.planner.proposals.builders import applied, cluster, problems
 from tools.proposal_oracle_input import for_oracle

@@ -1,11 +1,11 @@
 import json
 from fractions import Fraction
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal, problem_of
 from planner.proposals.proposal_text import as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.proposals.result import Proposal
 from planner.proposing import propose
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, failing
 
 DRAIN = Goal(drain=frozenset({1}))

@@ -3,9 +3,9 @@ import re
 import pytest
 
 from controller.scheduling.limits import PlanLimits
+from planner.model.step_table import schedule
 from planner.plan import Plan, make_plan, moves_of
 from planner.report.page import report
-from planner.step_table import schedule
 from tests.planner.builders import cluster, parsed, partition
 
 TOPIC = "<b>&orders"

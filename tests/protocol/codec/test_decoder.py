@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.codec.decoder import DecoderWriter
+from protocol.codec.errors import DecodeError
 from protocol.codec.runs import HOT_ROWS
+from protocol.codec.schema import Message, version_range
 from protocol.codec.wire import codec, schema_of
-from protocol.errors import DecodeError
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.create_topics_response import CreateTopicsResponse
 from protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_response import MetadataResponse
-from protocol.schema import Message, version_range
 from tests.examples import examples
 from tests.protocol.handmade import Handmade, Inner, Row
 from tests.protocol.messages import a_message, all_schemas, all_versions

@@ -5,8 +5,8 @@ from typing import Any, cast
 import pytest
 
 from protocol.codec.encoder import EncoderWriter
+from protocol.codec.errors import EncodeError
 from protocol.codec.wire import codec, schema_of
-from protocol.errors import EncodeError
 from protocol.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,

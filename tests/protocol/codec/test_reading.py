@@ -2,6 +2,7 @@
 
 import pytest
 
+from protocol.codec.errors import DecodeError
 from protocol.codec.reading import (
     array_reader,
     bytes_reader,
@@ -11,7 +12,6 @@ from protocol.codec.reading import (
     skip_tags,
     string_reader,
 )
-from protocol.errors import DecodeError
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol.codec.errors import DecodeError, EncodeError
 from protocol.codec.run_reader import RunReader
 from protocol.codec.run_writer import RunWriter
 from protocol.codec.runs import RowShape, is_flat
 from protocol.codec.source import Layout
 from protocol.codec.wire import codec, schema_of
-from protocol.errors import DecodeError, EncodeError
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,

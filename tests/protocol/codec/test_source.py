@@ -1,12 +1,12 @@
 """Source text in the making, and how structs lie on the wire."""
 
+from protocol.codec.schema import Field
 from protocol.codec.source import Layout, Source, batches, local
 from protocol.messages.metadata_response import SCHEMA, MetadataResponse, MetadataResponseTopic
 from protocol.messages.request_header import SCHEMA as HEADER
 from protocol.messages.request_header import RequestHeader
 from protocol.messages.update_metadata_request import SCHEMA as UPDATE_METADATA
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
-from protocol.schema import Field
 from tests.protocol.handmade import SCHEMA as HANDMADE
 from tests.protocol.handmade import Handmade
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol.codec.errors import DecodeError, EncodeError
+from protocol.codec.schema import Message, version_range
 from protocol.codec.wire import Codec, codec, schema_of
-from protocol.errors import DecodeError, EncodeError
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -27,7 +28,6 @@ from protocol.messages.update_metadata_request import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
-from protocol.schema import Message, version_range
 from tests.examples import examples
 from tests.protocol.messages import a_message, all_schemas, all_versions, from_json, schema_called
 from tests.protocol.oracle import peer_bytes

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.codec.errors import EncodeError
 from protocol.codec.reading import array_reader, bytes_reader, read_varint, string_reader
 from protocol.codec.writing import array_writer, bytes_writer, string_writer, varint
-from protocol.errors import EncodeError
 
 
 @given(value=st.integers(0, 2**32 - 1))

@@ -5,10 +5,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from planner.snapshot import Snapshot, parse_snapshot, write_snapshot
+from planner.model.snapshot import Snapshot, parse_snapshot, write_snapshot
 from reassignd import cli
 from reassignd.commands.cluster_source import Source, read_kafka
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from tests.planner.proposals.builders import cluster
 from tests.reassignd.shell import Shell
 

@@ -9,7 +9,7 @@ import pytest
 from reassignd import client
 from reassignd.client import Target
 from reassignd.commands.completion import job_numbers, limit_names
-from reassignd.errors import UnreachableError
+from reassignd.config.errors import UnreachableError
 
 PARAMETER = click.Argument(["number"])
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.snapshot import Snapshot, write_snapshot
+from planner.model.snapshot import Snapshot, write_snapshot
 from reassignd import cli
 from reassignd.commands.drained import held_by, report
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from tests.planner.proposals.builders import cluster
 
 

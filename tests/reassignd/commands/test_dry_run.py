@@ -8,7 +8,7 @@ import pytest
 
 from reassignd.client import Client
 from reassignd.commands.dry_run import print_forecast
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 pytestmark = pytest.mark.usefixtures("without_pyarrow")
 

@@ -10,7 +10,7 @@ import pytest
 from reassignd.cli import main
 from reassignd.client import Client
 from reassignd.commands.execute import Shown, WaitOptions, submit
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 
 
 class Submitted:

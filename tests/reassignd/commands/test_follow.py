@@ -6,7 +6,7 @@ import pytest
 
 from reassignd.client import Client
 from reassignd.commands.follow import follow
-from reassignd.errors import CommandError, UnreachableError
+from reassignd.config.errors import CommandError, UnreachableError
 
 
 def detail(done: int, total: int = 4, *, ended: bool = False, **more: Any) -> dict[str, Any]:

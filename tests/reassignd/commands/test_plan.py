@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from common.wording import missing
-from planner.snapshot import write_snapshot
-from planner.step_table import schedule
+from planner.model.snapshot import write_snapshot
+from planner.model.step_table import schedule
 from reassignd.cli import main
 from reassignd.commands import plan as plan_command
 from reassignd.commands.plan import Where
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from tests.planner.builders import cluster, partition
 
 

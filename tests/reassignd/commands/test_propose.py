@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planner.snapshot import Snapshot, write_snapshot
+from planner.model.snapshot import Snapshot, write_snapshot
 from reassignd import cli
 from tests.planner.proposals.builders import cluster
 

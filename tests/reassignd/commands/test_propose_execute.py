@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from planner.snapshot import Snapshot, lines
+from planner.model.snapshot import Snapshot, lines
 from reassignd import cli
 from reassignd.client import Client
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from tests.planner.proposals.builders import cluster
 from tests.reassignd.shell import PATIENCE_SECONDS, Shell, create_placed_topic, create_topic
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import MissingSolverError
-from planner.snapshot import Snapshot
 from reassignd import cli
 from reassignd.commands import queue
 from tests.planner.proposals.builders import cluster

@@ -8,7 +8,7 @@ import pytest
 from backends.client.security import Credentials, Security
 from common.tls import pem_blocks
 from reassignd.config.command_config import load, relay_tls
-from reassignd.errors import ConfigError
+from reassignd.config.errors import ConfigError
 
 TLS = Path(__file__).parents[2] / "reassignd" / "tls"
 PACKAGE = "org.apache.kafka.common.security"

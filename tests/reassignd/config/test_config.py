@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from backends.embedded.cluster import Settings as EmbeddedSettings
+from reassignd.config.errors import ConfigError
 from reassignd.config.keys import LISTENER_KEYS
 from reassignd.config.settings import INITIAL, KEYS, Settings, checked, config_of, key_and_option
 from reassignd.config.sources import (
@@ -14,7 +15,6 @@ from reassignd.config.sources import (
     resolve,
     variable,
 )
-from reassignd.errors import ConfigError
 from reassignd.runtime.embedded_cluster import embedded_defaults, embedded_settings
 from reassignd.runtime.listeners.sockets import limits
 from server.connections.client_connection import ConnectionLimits

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from reassignd.config.errors import ConfigError
 from reassignd.config.properties import Property, parse
-from reassignd.errors import ConfigError
 
 FILE = Path("a.properties")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from reassignd.config import command_config
+from reassignd.config.errors import CommandError
 from reassignd.config.secret_files import other_readers, read_lines, read_token, warn_if_open
-from reassignd.errors import CommandError
 
 LOGIN = (
     "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required"

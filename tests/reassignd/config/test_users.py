@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from reassignd.config.errors import CommandError
 from reassignd.config.users import MOST_USERS, plain_users, read_grants, read_users, unsecured_tokens
-from reassignd.errors import CommandError
 from server.api.shared.roles import Identity, Role
 from server.security.tokens import UnsecuredTokens
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from reassignd.config.errors import CommandError
 from reassignd.config.secret_files import read_token
 from reassignd.config.watched_file import WatchedFile
-from reassignd.errors import CommandError
 
 
 def replace(path: Path, text: str, mode: int = 0o600) -> None:

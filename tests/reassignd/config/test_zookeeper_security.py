@@ -9,9 +9,9 @@ import pytest
 from backends.zookeeper.session.security import NO_SECURITY, SaslLogin, ZookeeperSecurity
 from common.tls import pem_blocks
 from common.wording import missing
+from reassignd.config.errors import ConfigError
 from reassignd.config.sources import Assignment, resolve
 from reassignd.config.zookeeper_security import security
-from reassignd.errors import ConfigError
 
 TLS = Path(__file__).parents[2] / "reassignd" / "tls"
 MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"

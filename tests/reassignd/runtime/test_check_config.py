@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from reassignd.check_config import described
 from reassignd.cli import main
 from reassignd.config.sources import Assignment
-from reassignd.runtime.check_config import described
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from controller.messages.event import AnyEvent
 from controller.messages.events import CreatedTopic, CreateTopics
 from controller.model.errors import Outcome
 from protocol.messages.alter_partition_request import AlterPartitionRequest
+from reassignd.config.errors import CommandError
 from reassignd.embedded import EmbeddedCluster
-from reassignd.errors import CommandError
 from reassignd.runtime.embedded_cluster import BrokerPorts, create_demo_topics
 from server.connections.client_connection import ConnectionLimits
 from server.connections.listener import Listeners

@@ -46,7 +46,7 @@ def test_a_signal_stops_it_with_exit_code_0(start: Start, number: signal.Signals
 def test_a_json_log_says_that_requests_are_served(start: Start) -> None:
     _, _, err = start("--log-format", "json").end(signal.SIGTERM)
     [serving] = [row for line in err.splitlines() if (row := json.loads(line)).get("event") == "serving"]
-    assert (serving["kind"], serving["logger"]) == ("brokers", "reassignd.runtime.serve")
+    assert (serving["kind"], serving["logger"]) == ("brokers", "reassignd.serve")
     assert len(serving["addresses"]) == 2
 
 

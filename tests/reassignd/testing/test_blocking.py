@@ -4,8 +4,8 @@ import threading
 import pytest
 
 from controller.state.state import State
+from reassignd.config.errors import CommandError
 from reassignd.embedded import EmbeddedCluster, ManualClock
-from reassignd.errors import CommandError
 from reassignd.testing.blocking import BlockingCluster
 
 

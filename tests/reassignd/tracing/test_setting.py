@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from reassignd.config.errors import ConfigError
 from reassignd.config.sources import Assignment, resolve
 from reassignd.embedded import EmbeddedCluster
-from reassignd.errors import ConfigError
 from reassignd.tracing.setting import check_traces, open_traces
 from tests.reassignd.test_embedded import QUICK, idle, move
 
@@ -16,7 +16,7 @@ ON = {"traces.exporter": "otlp"}
 
 def test_without_their_settings_traces_and_logins_import_no_library() -> None:
     program = (
-        "import sys, reassignd.cli, reassignd.runtime.serve, reassignd.runtime.gateway, reassignd.embedded;"
+        "import sys, reassignd.cli, reassignd.serve, reassignd.runtime.gateway, reassignd.embedded;"
         " print(any(name in sys.modules for name in ('opentelemetry', 'scramp', 'asn1crypto', 'jwt')))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

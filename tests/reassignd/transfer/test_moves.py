@@ -14,7 +14,7 @@ from common.json.models import decode_foreign
 from common.tasks import cancel
 from controller.model.audit import AuditFilter
 from controller.model.cluster import Paused, Pending
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.runtime.storage.records import open_store
 from reassignd.transfer import moves
 from reassignd.transfer.moves import existing, target

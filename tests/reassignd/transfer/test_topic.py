@@ -7,9 +7,9 @@ import pytest
 
 from backends.state_topic.claim import Claim
 from backends.state_topic.log import Fetched
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.record_batch import BatchRecord, Producer
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.transfer import topic as module
 from tests.backends.state_topic.builders import a_claim
 from tests.reassignd.transfer.builders import Cluster, an_entry

@@ -6,7 +6,7 @@ from backends.state_topic.history import History
 from backends.state_topic.state_rows import META_KEY, Meta
 from controller.model.cluster import Paused, Pending
 from protocol.record_batch import BatchRecord
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.transfer.topic_rows import Contents, changes_between, decode, from_lines, same, to_lines
 from tests.backends.state_topic.builders import Log
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from common.wording import missing
-from planner.snapshot import lines
+from planner.model.snapshot import lines
 from reassignd.workers import processes
 from reassignd.workers.processes import (
     END_OF_REQUEST,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from common.plan_errors import PlanError
-from planner.snapshot import Snapshot, lines
+from planner.model.snapshot import Snapshot, lines
 from reassignd.workers import proposal_worker
 from reassignd.workers.processes import END_OF_REQUEST
 from reassignd.workers.proposal_worker import MOST_REASONS, work

@@ -2,7 +2,7 @@ import io
 import json
 from typing import Any
 
-from planner.snapshot import Snapshot, lines
+from planner.model.snapshot import Snapshot, lines
 from reassignd.workers.processes import END_OF_REQUEST
 from reassignd.workers.review_worker import work
 from tests.planner.proposals.builders import cluster

@@ -17,7 +17,7 @@ from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Job, JobKind, Reassignment, Replicas
 from planner import handover
-from planner.step_table import schedule
+from planner.model.step_table import schedule
 from reassignd.workers import spark_planning
 from reassignd.workers.processes import HelperError
 from reassignd.workers.spark_planning import ClusterRates, SparkPlanning, SparkUse

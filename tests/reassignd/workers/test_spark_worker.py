@@ -9,7 +9,7 @@ import pytest
 from common.plan_errors import PlanError
 from controller.scheduling.limits import PlanLimits
 from planner import handover
-from planner.step_table import Move, Scheduler, schedule
+from planner.model.step_table import Move, Scheduler, schedule
 from reassignd.workers.spark_worker import spark_at, work, worker
 
 REQUEST = handover.head(PlanLimits(), 1, {1, 2}) + handover.rows([Move("a", 0, (1,), (2,), (1,), 1)]) + b"\n"

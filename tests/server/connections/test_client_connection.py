@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.connections.client_connection import REPORTED_BYTES, ServedConnection
 from server.driver.driver import DriverStoppedError
 from tests.server.fakes import FakeHost

@@ -7,7 +7,7 @@ from struct import pack
 
 import pytest
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import RequestFrame, encode_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest

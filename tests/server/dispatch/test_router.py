@@ -13,8 +13,8 @@ from common.clock import settle
 from common.error_codes import ErrorCode
 from common.off_loop import P, R
 from controller.model.access import Operation
+from protocol.codec.errors import ApiError, DecodeError
 from protocol.counter import Bounds
-from protocol.errors import ApiError, DecodeError
 from protocol.frames import RequestFrame, parse_request
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.delete_topics_request import DeleteTopicsRequest

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 from controller.messages.events import AlterConfigs
 from controller.modes import GATEWAY
 from controller.state.state import State
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import (
     RequestFrame,
     encode_response,

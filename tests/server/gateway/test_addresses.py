@@ -6,7 +6,7 @@ import pytest
 
 from common.address import Address
 from common.error_codes import ErrorCode
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import encode_response
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse

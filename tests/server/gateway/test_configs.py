@@ -6,7 +6,7 @@ from common.error_codes import ErrorCode
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import ConfigSource
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import decode_response, encode_response
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (

@@ -3,7 +3,7 @@
 import pytest
 
 from common.off_loop import InlineExecutor
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from server.dispatch.registry import USUAL
 from server.gateway.interceptors import LARGEST_SEARCH, gateway_interceptors, pass_through, within_bounds

@@ -10,7 +10,7 @@ from controller.model.errors import DONE, Outcome
 from controller.modes import EMBEDDED
 from controller.state.access import AclIndex
 from controller.state.state import State
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.messages.create_acls_request import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls_request import DescribeAclsRequest

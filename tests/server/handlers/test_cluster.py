@@ -7,8 +7,8 @@ from controller.messages.events import ControlledShutdown, ShutdownReply
 from controller.model.access import Operation
 from controller.model.cluster import TopicPartition
 from controller.model.errors import DONE, Outcome
+from protocol.codec.errors import ApiError
 from protocol.codec.wire import codec
-from protocol.errors import ApiError
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 from protocol.messages.describe_client_quotas_request import DescribeClientQuotasRequest

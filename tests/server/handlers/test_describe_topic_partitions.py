@@ -3,7 +3,7 @@
 import pytest
 
 from controller.model.access import Operation
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.messages.describe_topic_partitions_request import (
     Cursor,
     DescribeTopicPartitionsRequest,

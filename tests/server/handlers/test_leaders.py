@@ -14,8 +14,8 @@ from controller.messages.events import (
 )
 from controller.model.cluster import TopicPartition
 from controller.model.errors import DONE, Outcome
+from protocol.codec.errors import ApiError
 from protocol.codec.wire import codec
-from protocol.errors import ApiError
 from protocol.messages.alter_partition_request import (
     AlterPartitionRequest,
     BrokerState,

@@ -4,8 +4,8 @@ import pytest
 
 from controller.model.access import Operation
 from controller.model.cluster import Topic
+from protocol.codec.errors import ApiError
 from protocol.codec.wire import codec
-from protocol.errors import ApiError
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse
 from server.dispatch.context import (

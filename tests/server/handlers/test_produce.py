@@ -3,7 +3,7 @@
 import pytest
 
 from common.error_codes import ErrorCode
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from server.handlers.produce import NO_DATA_PATH, handle, refuse
 from tests.server.fakes import AclTable, answer, context, encodable

@@ -9,7 +9,7 @@ from common.address import Address
 from common.clock import ManualClock
 from common.tasks import cancel
 from protocol.apis import ApiKey
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.instances import listener, room
 from server.instances.links import InstanceLinks
 from server.instances.messages import ForwardedRequest, NotActiveError

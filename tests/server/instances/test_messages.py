@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import RequestFrame
 from server.dispatch.context import Caller
 from server.instances.messages import decode_forwarded, encode_forwarded

@@ -9,7 +9,7 @@ from common.clock import ManualClock
 from common.error_codes import ErrorCode
 from controller.messages.event import Requester
 from controller.model.cluster import Config, ResourceType
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from common.address import Address
 from common.tls import pinned_client_context, server_context
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.instances.handshake import InstanceRefusedError
 from server.instances.stream import (
     CHUNK,

@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 from struct import pack
 from typing import Any, cast
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits
 from server.counters import RelayCounters
 from server.relay.brokers import NoBrokerError, UpstreamBrokers, UpstreamConnection

@@ -4,7 +4,7 @@ from struct import pack
 
 import pytest
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from server.relay.exchange import LARGEST_ANSWER, Exchange, buffered, rewrite_answer

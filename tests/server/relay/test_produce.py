@@ -4,8 +4,8 @@ from struct import pack
 
 import pytest
 
+from protocol.codec.errors import DecodeError
 from protocol.codec.wire import codec
-from protocol.errors import DecodeError
 from protocol.messages.produce_response import (
     NodeEndpoint,
     PartitionProduceResponse,

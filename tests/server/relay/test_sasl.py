@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest

@@ -7,7 +7,7 @@ from struct import pack
 
 import pytest
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.connections.client_connection import ConnectionLimits
 from server.dispatch.context import ANONYMOUS, UNKNOWN
 from server.driver.driver import DriverStoppedError

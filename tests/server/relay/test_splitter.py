@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from server.relay.splitter import PASS, FrameAction, Splitter
 
 MAX = 1000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from controller.model.access import Acl, AclFilter, Operation, PatternType, ResourceKind
 from controller.state.access import AclIndex
-from protocol.errors import ApiError, DecodeError
+from protocol.codec.errors import ApiError, DecodeError
 from protocol.messages.create_acls_request import AclCreation
 from protocol.messages.delete_acls_request import DeleteAclsFilter
 from protocol.messages.describe_acls_request import DescribeAclsRequest

@@ -7,7 +7,7 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller.model.access import ScramCredential
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,

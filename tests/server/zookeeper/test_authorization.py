@@ -3,7 +3,7 @@
 import pytest
 
 from controller.model.access import Operation
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.frames import encode_request
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest

@@ -6,7 +6,7 @@ import pytest
 
 from controller.messages.events import AlterConfigs
 from controller.model.access import Operation
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource

@@ -9,7 +9,8 @@ import pytest
 
 from common.error_codes import ErrorCode
 from controller.model.access import Operation
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
+from protocol.codec.schema import Request
 from protocol.frames import Connection, RequestFrame, encode_request, parse_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
@@ -26,7 +27,6 @@ from protocol.messages.alter_user_scram_credentials_request import (
 )
 from protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResult
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from protocol.schema import Request
 from server.dispatch.context import (
     ANONYMOUS,
     BrokerPort,

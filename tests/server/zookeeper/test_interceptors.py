@@ -6,7 +6,7 @@ import pytest
 
 from controller.model.cluster import Topic
 from protocol.apis import ApiKey
-from protocol.errors import DecodeError
+from protocol.codec.errors import DecodeError
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse

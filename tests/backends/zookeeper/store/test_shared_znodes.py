@@ -6,7 +6,7 @@ from backends.zookeeper.store.store import DeposedError
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
 from common.error_codes import ErrorCode
-from protocol.errors import ApiError
+from protocol.codec.errors import ApiError
 from tests.backends.zookeeper.trees import elect, open_store, read_json, tree_with, write_json
 
 

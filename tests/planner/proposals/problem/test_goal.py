@@ -1,8 +1,8 @@
 import pytest
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal, ProposalError, problem_of
 from planner.proposals.problem.nodes import ONE, Node, own_rack
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
 
 

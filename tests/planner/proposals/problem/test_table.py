@@ -1,5 +1,5 @@
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.table import columns_of
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, failing, table_of
 
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal, ProposalError, problem_of
 from planner.proposals.solver.byte_balance import Budget, even_bytes, within_disks
 from planner.proposals.solver.class_flow import Input, Ranges
 from planner.proposals.solver.remainder import Shares
 from planner.proposals.solver.solve import input_of
 from planner.proposing import propose
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, padded
 
 PLENTY = Budget(100, 10**9)

@@ -3,6 +3,7 @@ import sys
 import numpy as np
 import pytest
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal, MissingSolverError, problem_of
 from planner.proposals.solver.class_flow import (
     Input,
@@ -16,7 +17,6 @@ from planner.proposals.solver.class_flow import (
 )
 from planner.proposals.solver.network import Network
 from planner.proposals.solver.solve import input_of
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, padded
 
 

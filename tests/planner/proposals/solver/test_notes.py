@@ -2,9 +2,9 @@ from fractions import Fraction
 
 import pytest
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal, ProposalError, problem_of
 from planner.proposing import propose
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster
 
 

@@ -3,11 +3,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal, problem_of
 from planner.proposals.solver import solve as module
 from planner.proposals.solver.class_flow import new_replicas
 from planner.proposals.solver.solve import solve
-from planner.snapshot import Snapshot
 from tests.planner.proposals.builders import cluster, padded
 
 FULL = cluster("aabbcc", *[(1, 3, 5)] * 20, *[(1, 4, 5)] * 10)

@@ -3,13 +3,13 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import given, settings
 
+from planner.model.snapshot import Partition, Snapshot
 from planner.proposals.problem.counts import topic_excess
 from planner.proposals.problem.goal import Goal, Problem, problem_of
 from planner.proposals.solver.byte_balance import Budget
 from planner.proposals.solver.solve import input_of
 from planner.proposals.solver.topic_spread import Bounds, Topics, spread_topics, unbounded
 from planner.proposing import propose
-from planner.snapshot import Partition, Snapshot
 from tests.examples import examples
 from tests.planner.proposals.builders import applied, brokers, padded, problems
 

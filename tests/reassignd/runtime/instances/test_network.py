@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from common.address import Address
+from reassignd.config.errors import CommandError
 from reassignd.config.sources import Assignment, resolve
-from reassignd.errors import CommandError
 from reassignd.runtime.instances.network import _tls, claimed_address, http_url, read_secret
 from reassignd.runtime.listeners import tls
 from tests.server.instances.sockets import Echo, linked, listening, security

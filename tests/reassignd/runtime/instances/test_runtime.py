@@ -10,8 +10,8 @@ import pytest
 from backends.state_topic.state_rows import META_KEY, PORTS_KEY
 from common.backoff import RETRY_LATER_SECONDS
 from protocol.record_batch import BatchRecord
+from reassignd.config.errors import CommandError
 from reassignd.config.sources import Assignment, resolve
-from reassignd.errors import CommandError
 from reassignd.runtime.instances.runtime import InstancesRuntime
 from reassignd.runtime.runtime import HttpContent
 from reassignd.runtime.storage.retention import AuditStore

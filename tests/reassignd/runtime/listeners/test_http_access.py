@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, resolve
-from reassignd.errors import CommandError
 from reassignd.runtime.listeners.http_access import http_access
 from server.http import peer_user
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.clock import ManualClock, RealClock
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.runtime.listeners import jwks_source as jwks_source_module
 from reassignd.runtime.listeners.jwks_source import SOONEST_SECONDS, JwksFile, JwksUrl, fetch, jwks_source
 from tests.server.security.tokens import jwks

@@ -8,7 +8,7 @@ import pytest
 from controller.model.access import ScramCredential
 from controller.modes import EMBEDDED
 from controller.state.state import State
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.runtime.listeners.listener_gate import ListenerSecurity, ScramCredentials, listener_security
 from tests.reassignd.runtime.listeners.test_tls import TLS_KEYS, settings
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from common.address import Address
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, resolve
-from reassignd.errors import CommandError
 from reassignd.runtime.listeners import sockets
 from reassignd.runtime.listeners.sockets import allow_files, bind, share
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from common.tls import client_context, server_context
+from reassignd.config.errors import CommandError, SettingError
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, resolve
-from reassignd.errors import CommandError, SettingError
 from reassignd.runtime.listeners.tls import (
     CHECK_SECONDS,
     PinnedCertificate,

@@ -10,9 +10,9 @@ import pytest
 
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, resolve
-from reassignd.errors import CommandError
 from reassignd.runtime.listeners.zookeeper import ControllerListeners
 from server.counters import Counters
 from tests.server.gateway.sockets import FakeKafka, connect

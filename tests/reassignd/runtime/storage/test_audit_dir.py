@@ -18,7 +18,7 @@ from controller.messages.event import Requester
 from controller.messages.job_events import Pause
 from controller.model.audit import AuditAction, AuditEntry, AuditFilter
 from controller.model.cluster import Change, ControllerEpoch, Record
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.runtime.storage.audit_dir import AuditDir, AuditedStore
 from reassignd.runtime.storage.retention import AuditRetention
 from server.audit.trail import AuditTrail

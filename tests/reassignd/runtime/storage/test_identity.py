@@ -9,7 +9,7 @@ import pytest
 
 from backends.sqlite.datadir import StoreError
 from controller.model.cluster import Config, ResourceType
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.runtime.storage import identity
 from reassignd.runtime.storage.identity import claim, cluster_id, copy_of, keep_files, write_values
 from reassignd.runtime.storage.records import open_store

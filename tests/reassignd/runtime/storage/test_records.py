@@ -13,7 +13,7 @@ from backends.sqlite.store import SqliteStore
 from controller.model.cluster import Broker, Change, Config, ControllerEpoch, Record, ResourceType, Topic
 from controller.modes import EMBEDDED
 from controller.state.state import State
-from reassignd.errors import CommandError
+from reassignd.config.errors import CommandError
 from reassignd.runtime.storage.identity import cluster_id
 from reassignd.runtime.storage.records import (
     FILES,

@@ -17,10 +17,10 @@ from starlette.routing import BaseRoute
 from common.address import Address
 from common.garbage_collector import Sweeper, collect_young_only
 from common.tasks import cancel, spawn
-from reassignd import __version__
 from reassignd.config.keys import TOPIC
 from reassignd.config.setting_types import SocketPath
 from reassignd.config.settings import UPSTREAM, ZOOKEEPER, Settings
+from reassignd.config.version import __version__
 from reassignd.runtime import process
 from reassignd.runtime.data_dir import EmbeddedRuntime
 from reassignd.runtime.gateway import GatewayRuntime

@@ -1,6 +1,6 @@
 import pytest
 
-from planner.units import in_bytes, in_time, ticks
+from common.units import in_bytes, in_time, ticks
 
 
 @pytest.mark.parametrize(

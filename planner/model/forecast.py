@@ -12,8 +12,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from planner.snapshot import Broker, Snapshot
-from planner.step_table import Move, StepTable
+from planner.model.snapshot import Broker, Snapshot
+from planner.model.step_table import Move, StepTable
 
 LISTED = 1000
 """Maximum number of waiting partitions in a summary; all of them are counted."""
