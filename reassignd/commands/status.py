@@ -134,8 +134,9 @@ def _cluster(status: dict[str, Any]) -> str:
     notes = [f"{flaw}: {', '.join(map(str, ids))}" for flaw, ids in flaws.items() if ids]
     gone = f" ({'; '.join(notes)})" if notes else ""
     unseen_since = status["health"]["unseen_since_ms"]
+    name = f"{name}: " if (name := status.get("cluster_name")) else ""  # an older server does not say
     return (
-        f"Cluster   {'' if unseen_since is None else _unseen(unseen_since)}{brokers['live']} of"
+        f"Cluster   {name}{'' if unseen_since is None else _unseen(unseen_since)}{brokers['live']} of"
         f" {counted(brokers['registered'], 'broker')}{gone}, {counted(partitions['total'], 'partition')},"
         f" {', '.join(troubles) or 'all in sync'}"
     )

@@ -185,6 +185,21 @@ ADDRESS_OR_SOCKET: SettingType[Address | SocketPath] = SettingType(
 )
 FILE: SettingType[Path | None] = SettingType("FILE", "a path, or nothing", _parse_file)
 TEXT = SettingType("TEXT", "any text", str)
+LONGEST_NAME = 60
+
+
+def _parse_name(text: str) -> str:
+    if len(text) > LONGEST_NAME or not text.isprintable() or text != text.strip():
+        raise ValueError("not a name")
+    return text
+
+
+NAME = SettingType(
+    "NAME",
+    f"up to {LONGEST_NAME} printable characters without blanks at either end, or nothing",
+    _parse_name,
+)
+"""A name for people, on one line."""
 HOST = optional(SettingType("HOST", "a host name or an IP address, without a port", _parse_host))
 """A host that clients connect to."""
 HOST_NAMES = SettingType(

@@ -19,6 +19,7 @@ from reassignd.config.setting_types import (
     DIRECTORY,
     FILE,
     HOST,
+    NAME,
     PATH,
     SERVERS,
     SWITCH,
@@ -77,6 +78,12 @@ FLAGS = {
 class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     """All settings of `reassignd serve`. An attribute has the name of its key, with underscores for dots."""
 
+    cluster_name = Key(
+        NAME,
+        "",
+        "Name of the cluster for people, such as `prod`. The page and `reassignd status` show it beside the"
+        " cluster's id.",
+    )
     listener = Key(
         ADDRESS,
         "127.0.0.1:9092",

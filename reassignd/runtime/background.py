@@ -103,6 +103,7 @@ class Background:
         return ApiServices(
             version=__version__,
             cluster_id=cluster_id,
+            cluster_name=self._settings.cluster_name,
             state=self._state,
             driver=served,
             off_loop=self._parts.off_loop,

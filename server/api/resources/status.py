@@ -156,6 +156,7 @@ class Status(Struct):
 
     version: str
     cluster_id: str
+    cluster_name: Annotated[str, Meta(description="`cluster.name`; empty if it is not set.")]
     paused: bool
     brokers: BrokerCounts
     partitions: PartitionCounts
@@ -206,6 +207,7 @@ async def status(call: Call) -> Status:
     return Status(
         version=call.services.version,
         cluster_id=call.services.cluster_id(),
+        cluster_name=call.services.cluster_name,
         paused=state.orders.paused,
         brokers=brokers,
         partitions=_partition_counts(call),

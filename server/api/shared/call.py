@@ -61,6 +61,8 @@ class ApiServices:
     sizes: Sizes
     progress: Progress
     counts: JobCounts
+    cluster_name: str = ""
+    """`cluster.name`, a name for people."""
     spark: Callable[[], Spark] = Spark
     """Returns the state of the Spark planner."""
     brokers: OwnedBrokers | None = None

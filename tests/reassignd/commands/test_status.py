@@ -128,6 +128,11 @@ def test_a_stopped_broker_that_holds_nothing_is_told_from_others_that_are_offlin
     assert "2 of 4 brokers (offline: 3; offline and empty: 4), " in first
 
 
+def test_the_name_of_the_cluster_comes_first() -> None:
+    (first, *_) = lines(status() | {"cluster_name": "prod"})
+    assert first.startswith("Cluster   prod: ")
+
+
 def test_a_cluster_that_does_not_answer_is_not_called_in_sync() -> None:
     shown = lines(status(unseen_since_ms=0, trouble="connection refused", holds=0))
     assert re.match(r"Cluster   NOT SEEN for .+; as of 1970-01-01 .+: 20 of 20 brokers", shown[0])

@@ -9,6 +9,8 @@ from reassignd.config.setting_types import (
     FILE,
     HOST,
     LISTENERS,
+    LONGEST_NAME,
+    NAME,
     PATH,
     WILDCARDS,
     Key,
@@ -161,3 +163,14 @@ def test_a_list_of_words_has_each_word_once() -> None:
     for text in ("", "PLAIN,", "GSSAPI"):
         with pytest.raises(ValueError):  # noqa: PT011
             kind.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "prod", "orders, Frankfurt", "x" * LONGEST_NAME])
+def test_a_name_is_taken_as_it_is(text: str) -> None:
+    assert NAME.parse(text) == text
+
+
+@pytest.mark.parametrize("text", [" prod", "prod ", "a\nb", "\x1b[31mred", "x" * (LONGEST_NAME + 1)])
+def test_a_name_that_does_not_fit_a_line_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a name"):
+        NAME.parse(text)

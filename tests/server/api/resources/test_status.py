@@ -24,6 +24,14 @@ async def test_an_idle_cluster() -> None:
     assert (answer["jobs"], answer["paused"], answer["spark"]["state"]) == ([], False, "off")
 
 
+async def test_a_cluster_has_its_id_and_a_name() -> None:
+    client = ApiClient()
+    assert client.api.services is not None
+    client.api.services.cluster_name = "prod"
+    answer = await client.get("/v1/status")
+    assert (answer["cluster_id"], answer["cluster_name"]) == ("cluster-1", "prod")
+
+
 async def test_status_shows_reassignments_and_reasons() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs?throttle=5000", MOVE)
