@@ -23,6 +23,9 @@ Bytes = Counter[int]
 Copy = tuple[TopicPartition, int]
 """A partition, and the broker that gets a copy of it."""
 
+Flow = tuple[int, int]
+"""The broker that data is copied from, and the one that it is copied to."""
+
 
 @dataclass(slots=True)
 class JobBytes:
@@ -41,6 +44,8 @@ class JobBytes:
     unknown_out: set[int] = field(default_factory=set)
     receiving: set[int] = field(default_factory=set)
     """The brokers to which steps in flight copy data."""
+    flows: Counter[Flow] = field(default_factory=Counter)
+    """What is in `left`, by the broker that sends it and the one that receives it."""
     moving: bool = False
     """A step of the job is in flight."""
 
@@ -85,8 +90,11 @@ class JobProgress:
         """Add the interval since the measurement that the rate contains. An ended job has no rate."""
         self.meter = (self.meter or Meter()) if is_open else None
         if self.meter is not None and self.metered is not None:
-            moved = increase(self.metered.moved, self.bytes.moved).total()
-            self.meter.add(seconds, moved, self.metered.moving, self.bytes.moving)
+            self.meter.add(seconds, self.copied_since(), self.metered.moving, self.bytes.moving)
+
+    def copied_since(self) -> int:
+        """Return the bytes copied since the measurement that the rate contains."""
+        return 0 if self.metered is None else increase(self.metered.moved, self.bytes.moved).total()
 
     def mean(self, compute: Callable[[], int | None]) -> int | None:
         """Return what `compute` returns, which is called once for each measurement."""
@@ -175,7 +183,9 @@ class Measurement:
         for pending in list(state.orders.pending.values()):
             earlier, counted = state.orders.reassignments.get(pending.key), self._jobs.get(pending.job)
             if earlier is not None and counted is not None:
-                _add(counted.left, without(pending.target, earlier.original), self._size(pending.key))
+                added, size = without(pending.target, earlier.original), self._size(pending.key)
+                _add(counted.left, added, size)
+                _add_flows(counted, earlier.original[0], added, size)
             yield
 
     def end(self) -> Mapping[int, JobBytes]:
@@ -209,9 +219,12 @@ class Measurement:
                 counted.moved[broker] += received
                 counted.sent[source] += received
                 counted.left[broker] += size - received
+                counted.flows[source, broker] += size - received
                 counted.receiving.add(broker)
             elif broker not in partition.replicas:
+                leader = partition.leader
                 counted.left[broker] += size
+                counted.flows[reassignment.original[0] if leader == NO_LEADER else leader, broker] += size
                 counted.queued[broker] += size
                 if waits:
                     counted.waiting[broker] += size
@@ -248,6 +261,11 @@ class Measurement:
 def increase(before: Bytes, now: Bytes) -> Bytes:
     """Return the bytes that were copied in between. Data that a cancel dropped does not count as negative."""
     return Counter({broker: size - before[broker] for broker, size in now.items() if size > before[broker]})
+
+
+def _add_flows(counted: JobBytes, source: int, brokers: Iterable[int], size: int) -> None:
+    for broker in brokers:
+        counted.flows[source, broker] += size
 
 
 def _add(counted: Bytes, brokers: Iterable[int], size: int) -> None:

@@ -4,6 +4,7 @@ Bytes are measured in the background, in slices, at intervals that grow with the
 that measuring takes a few percent of the time. Requests get the last measurement.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import ceil, inf
 from typing import NamedTuple
@@ -16,7 +17,8 @@ from controller.model.replicas import TopicPartition
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from server.counters import TransferTotals
-from server.progress.measurement import Bytes, JobBytes, JobProgress, Measurement, increase
+from server.progress.job_history import JobHistory
+from server.progress.measurement import Bytes, Flow, JobBytes, JobProgress, Measurement, increase
 from server.progress.rates import Meter, Sizes, ThroughputHistory, Transfer, rounded, seconds_left
 
 INTERVAL_SECONDS = 1.0
@@ -71,6 +73,7 @@ class Progress:
         """The time at which the replicas of the brokers had the bytes that the rates contain."""
         self._open_when_metered: frozenset[int] = frozenset()
         self.throughput = ThroughputHistory(now_ms, totals)
+        self.history = JobHistory(state, now_ms)
 
     async def run(self) -> None:
         """Measure until cancelled. A measurement costs nothing while no job is open."""
@@ -80,6 +83,7 @@ class Progress:
 
     async def measure(self) -> int:
         """Measure once; return the number of rows that were read."""
+        self.history.look()
         open_jobs, seconds = frozenset(self._state.orders.open), self._sizes.measured()
         # What a job copied before it ended counts for the rates of the brokers.
         recent = open_jobs | self._open | self._open_when_metered
@@ -132,6 +136,16 @@ class Progress:
         for _, job in self._open_jobs():
             left.update(job.bytes.left)
         return left
+
+    def flows(self, job: int | None = None) -> Counter[Flow]:
+        """Return the bytes that open jobs, or this one, have to copy, by the broker that sends them.
+
+        The numbers are those of the last measurement. A pair with nothing left is not among them.
+        """
+        return sum(
+            (each.bytes.flows for number, each in self._open_jobs() if job in (None, number)),
+            Counter[Flow](),
+        )
 
     def _open_jobs(self) -> Iterator[tuple[int, JobProgress]]:
         """Yield what was measured of the open jobs. A job that has ended since then has nothing left."""
@@ -220,6 +234,7 @@ class Progress:
         pairs = [(job.metered, job.bytes) for job in self._jobs.values() if job.metered is not None]
         for number, job in self._jobs.items():
             job.add_interval(seconds, is_open=number in self._open)
+        self.history.add(seconds, {number: job.copied_since() for number, job in self._jobs.items()})
         received = sum((increase(before.moved, now.moved) for before, now in pairs), Bytes())
         self.throughput.add(seconds, _copied(pairs, received), throttle_rate(self._state))
         befores, nows = [before for before, _ in pairs], [job.bytes for job in self._jobs.values()]

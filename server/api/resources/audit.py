@@ -93,7 +93,7 @@ async def audit(call: Call, page: AuditPage) -> Audit:
     except AuditLogError as error:
         raise HttpError(503, str(error)) from error
     more = entries and len(entries) == page.limit
-    return Audit([_row(entry) for entry in entries], entries[-1].id if more else None)
+    return Audit([audit_row(entry) for entry in entries], entries[-1].id if more else None)
 
 
 async def export(call: Call, match: AuditMatch) -> StreamingResponse:
@@ -118,7 +118,7 @@ async def _lines(
 
 
 def _encoded(entries: list[AuditEntry]) -> bytes:
-    return _encoder.encode_lines([_row(entry) for entry in entries])
+    return _encoder.encode_lines([audit_row(entry) for entry in entries])
 
 
 def _log(call: Call) -> AuditLog:
@@ -162,7 +162,8 @@ def _number(value: int | UnsetType) -> int | None:
     return None if value is UNSET else value
 
 
-def _row(entry: AuditEntry) -> AuditRow:
+def audit_row(entry: AuditEntry) -> AuditRow:
+    """Return the entry as the API shows it."""
     return AuditRow(
         entry.id,
         entry.time_ms,

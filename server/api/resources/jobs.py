@@ -19,7 +19,6 @@ from controller.messages.job_events import (
     RollBackReply,
     ThrottleJob,
 )
-from controller.model import cluster
 from controller.model.jobs import PRIORITIES
 from controller.model.plan import Entry, Plan, read_plan
 from controller.model.replicas import without
@@ -28,9 +27,9 @@ from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.shared.answers import streamed
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.directories import check_directories
-from server.api.shared.errors import HttpError, require
+from server.api.shared.errors import require
 from server.api.shared.job_parts import Part, PartsPage, part_page
-from server.api.shared.job_rows import Job, job_rows, other_reasons, reason_rows, tally
+from server.api.shared.job_rows import Job, job_of, job_rows, other_reasons, reason_rows, tally
 from server.api.shared.models import OtherReasons, Page, Paused, Reason, Refused, WaitingPartition
 from server.api.shared.plans import (
     Assignment,
@@ -221,8 +220,8 @@ async def jobs(call: Call, page: Page) -> Jobs:
 
 async def job(call: Call, page: PartsPage) -> JobDetail:
     """Show the job, a page of its partitions, and the reasons of those that do not move."""
-    number = _job(call).id
-    [row] = await job_rows(call, [_job(call)])
+    number = job_of(call).id
+    [row] = await job_rows(call, [job_of(call)])
     partitions, matching = await part_page(call, number, page, row.total)
     reasons = (await tally(call)).reasons.get(number, Counter())
     shown = page.offset + len(partitions)
@@ -238,7 +237,7 @@ async def job(call: Call, page: PartsPage) -> JobDetail:
 
 async def preview_rollback(call: Call) -> RollbackPreview:
     """Return what a rollback of the job would do now. Nothing is changed."""
-    job = _job(call)
+    job = job_of(call)
     rows = await call.collect(rollback_rows(call.state, job))
     moving = [row for row in rows if row.replicas and not row.unmoved]
     skipped = [row for row in rows if row.reason]
@@ -261,7 +260,7 @@ async def preview_rollback(call: Call) -> RollbackPreview:
 
 async def roll_back(call: Call) -> Response:
     """Start a job that returns every partition to the replicas it had before the job."""
-    reply = await call.submit(RollBackJob(_job(call).id, call.requester))
+    reply = await call.submit(RollBackJob(job_of(call).id, call.requester))
     require(reply.outcome)
     return streamed(RolledBack(reply.job or None, []), _skipped(reply), status=202)
 
@@ -279,7 +278,7 @@ async def resume(call: Call) -> Paused:
 async def prioritize(call: Call) -> Priority:
     """Change the job's priority. Jobs of higher priority start their steps first."""
     body = await call.body(Priority)
-    outcome = await call.submit(Prioritize(_job(call).id, body.priority, call.requester))
+    outcome = await call.submit(Prioritize(job_of(call).id, body.priority, call.requester))
     require(outcome)
     return body
 
@@ -287,13 +286,13 @@ async def prioritize(call: Call) -> Priority:
 async def throttle(call: Call) -> JobThrottle:
     """Change the job's own throttle, also of steps in flight."""
     body = await call.body(JobThrottle)
-    outcome = await call.submit(ThrottleJob(_job(call).id, body.throttle or 0, call.requester))
+    outcome = await call.submit(ThrottleJob(job_of(call).id, body.throttle or 0, call.requester))
     require(outcome)
     return body
 
 
 async def _set_paused(call: Call, *, paused: bool) -> Paused:
-    outcome = await call.submit(Pause(_job(call).id, paused, call.requester))
+    outcome = await call.submit(Pause(job_of(call).id, paused, call.requester))
     require(outcome)
     return Paused(paused)
 
@@ -318,14 +317,6 @@ def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterRe
 def _partitions_of(state: State, number: int) -> int:
     job = state.orders.jobs.get(number)
     return 0 if job is None else job.total
-
-
-def _job(call: Call) -> cluster.Job:
-    number = call.number("job")
-    found = call.state.orders.jobs.get(number)
-    if found is None:
-        raise HttpError(404, f"There is no job {number}; `reassignd jobs` lists them.")
-    return found
 
 
 def _skipped(reply: RollBackReply) -> Iterator[Skipped]:

@@ -54,6 +54,17 @@ def json_lines(rows: Iterable[msgspec.Struct]) -> StreamingResponse:
     return StreamingResponse(encoded_lines(rows), media_type="application/jsonl")
 
 
+def streamed_text(head: str, rows: Iterable[str | None], media_type: str) -> StreamingResponse:
+    """Return the head and the rows that are not None, which are lines with their ends."""
+    return StreamingResponse(_text(head, rows), media_type=media_type)
+
+
+async def _text(head: str, rows: Iterable[str | None]) -> AsyncIterator[bytes]:
+    yield head.encode()
+    async for each in _slices(rows):
+        yield "".join(each).encode()
+
+
 async def _document(answer: msgspec.Struct, rows: Iterable[msgspec.Struct | None]) -> AsyncIterator[bytes]:
     head, empty_list, tail = _encoder.encode(answer).rpartition(b"[]")
     if empty_list:

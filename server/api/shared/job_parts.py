@@ -84,7 +84,7 @@ async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tup
         )
         found, matching = ordered[page.offset : page.offset + page.limit], len(selected)
     listed = (part_of(call.state, ref) for ref in found)
-    return [_row(call, part) for part in listed if part is not None], matching
+    return [part_row(call, part) for part in listed if part is not None], matching
 
 
 def _has_filter(page: PartsPage) -> bool:
@@ -134,7 +134,8 @@ def _bytes_of_ref(call: Call, ref: PartRef) -> int:
     return (call.services.sizes.size(ref.key) or 0) * len(without(record.target, record.original))
 
 
-def _row(call: Call, part: views.Part) -> Part:
+def part_row(call: Call, part: views.Part) -> Part:
+    """Return the partition as the API shows it."""
     topic, number, state, replicas, target, original, step, reason = part
     key = TopicPartition(topic, number)
     partition = call.state.cluster.partition(*key)

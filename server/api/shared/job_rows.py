@@ -10,6 +10,7 @@ from controller.model import cluster
 from controller.views import jobs as views
 from controller.views.jobs import JobState, PartState
 from server.api.shared.call import Call
+from server.api.shared.errors import HttpError
 from server.api.shared.models import CopiedBytes, CopyBytesPerSecond, Reason, SecondsLeft, TotalBytes
 from server.events.models import KINDS, JobKindName
 from server.progress.counts import Tally
@@ -80,6 +81,15 @@ class Job(Struct):
         Copied | None,
         Meta(description="Null when the job has ended, has nothing to copy, or was not measured yet."),
     ]
+
+
+def job_of(call: Call) -> cluster.Job:
+    """Return the job that the path names. Raises HttpError."""
+    number = call.number("job")
+    found = call.state.orders.jobs.get(number)
+    if found is None:
+        raise HttpError(404, f"There is no job {number}; `reassignd jobs` lists them.")
+    return found
 
 
 async def tally(call: Call) -> Tally:

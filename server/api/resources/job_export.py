@@ -1,0 +1,125 @@
+"""The partitions of a job as files: CSV, JSON, and the plan that restores the replicas before the job."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+from starlette.responses import Response
+
+from controller.model.plan import Plan, PlanRow
+from controller.views.jobs import PartState, parts
+from server.api.shared.answers import streamed, streamed_text
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.job_parts import Part, part_row
+from server.api.shared.job_rows import job_of
+
+CSV = "text/csv"
+_COLUMNS = (
+    "topic",
+    "partition",
+    "state",
+    "original",
+    "target",
+    "replicas",
+    "leader",
+    "bytes",
+    "copied",
+    "reason",
+)
+
+CsvFile: TypeAlias = Annotated[
+    str,
+    Meta(
+        title="CsvFile",
+        description=f"The columns {', '.join(_COLUMNS)}; broker ids are separated by spaces, and what is not"
+        " known is empty.",
+    ),
+]
+
+
+class JobParts(Struct):
+    """All partitions of a job."""
+
+    job: int
+    partitions: list[Part]
+
+
+async def as_csv(call: Call) -> Response:
+    """Stream the partitions as CSV (RFC 4180), in the order of `/v1/jobs/{job}`."""
+    number = job_of(call).id
+    rows = (row if row is None else _line(_cells(row)) for row in _rows(call, number))
+    return _file(streamed_text(_line(_COLUMNS), rows, f"{CSV}; charset=utf-8"), f"job-{number}.csv")
+
+
+async def as_json(call: Call) -> Response:
+    """Stream the partitions as one JSON document."""
+    number = job_of(call).id
+    return _file(streamed(JobParts(number, []), _rows(call, number)), f"job-{number}.json")
+
+
+async def rollback_plan(call: Call) -> Response:
+    """Stream the plan that restores the replicas that the partitions had before the job.
+
+    Partitions that another job has taken over, and those of deleted topics, are not in it.
+    """
+    number = job_of(call).id
+    return _file(streamed(Plan(partitions=[]), _originals(call, number)), f"rollback-{number}.json")
+
+
+def _rows(call: Call, number: int) -> Iterator[Part | None]:
+    for part in parts(call.state, number):
+        yield None if part is None else part_row(call, part)
+
+
+def _originals(call: Call, number: int) -> Iterator[PlanRow | None]:
+    gone = {PartState.TAKEN, PartState.TOPIC_DELETED}
+    for part in parts(call.state, number):
+        if part is None or part.state in gone or not part.replicas:
+            yield None
+        else:
+            yield PlanRow(part.topic, part.partition, part.original)
+
+
+def _cells(row: Part) -> Sequence[object]:
+    lists = (" ".join(map(str, each)) for each in (row.original, row.target, row.replicas))
+    known = (each for each in (row.leader, row.bytes, row.copied))
+    return (row.topic, row.partition, row.state.value, *lists, *known, row.reason)
+
+
+def _line(values: Sequence[object]) -> str:
+    line = StringIO()
+    csv.writer(line).writerow(values)
+    return line.getvalue()
+
+
+def _file(answer: Response, name: str) -> Response:
+    answer.headers["content-disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/v1/jobs/{job}/partitions.csv",
+        "Get all partitions of a job as CSV.",
+        as_csv,
+        CsvFile,
+        media_type=CSV,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/jobs/{job}/partitions.json",
+        "Get all partitions of a job as one JSON document.",
+        as_json,
+        JobParts,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/jobs/{job}/rollback.json",
+        "Get the plan that restores the replicas from before the job.",
+        rollback_plan,
+        Plan,
+    ),
+)
