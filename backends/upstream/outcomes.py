@@ -80,15 +80,21 @@ class UpstreamCounters:
         self.failed_polls = 0
         self.poll_seconds = 0.0
         self.last_poll_ms = 0
+        self.last_whole_poll_ms = 0
         self.errors: Counter[tuple[int, str]] = Counter()
         self.rows: Counter[int] = Counter()
         self.held = 0
 
-    def polled(self, seconds: float, now_ms: int) -> None:
-        """Count a successful poll of this duration that ended at `now_ms` (since 1970)."""
+    def polled(self, seconds: float, now_ms: int, *, whole: bool = False) -> None:
+        """Count a successful poll of this duration that ended at `now_ms` (since 1970).
+
+        `whole`: of all topics.
+        """
         self.polls += 1
         self.poll_seconds += seconds
         self.last_poll_ms = now_ms
+        if whole:
+            self.last_whole_poll_ms = now_ms - round(seconds * 1000)
 
     def failed(self, api_key: int, error: BrokerError) -> None:
         """Count a request that no broker answered."""

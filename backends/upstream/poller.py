@@ -145,10 +145,11 @@ class UpstreamPoller:
 
     async def _poll_counted(self, *, every_broker: bool = False) -> None:
         began = self._clock.now()
-        await self._poll(every_broker=every_broker)
-        self._counters.polled(self._clock.now() - began, wall_clock())
+        whole = await self._poll(every_broker=every_broker)
+        self._counters.polled(self._clock.now() - began, wall_clock(), whole=whole)
 
-    async def _poll(self, *, every_broker: bool) -> None:
+    async def _poll(self, *, every_broker: bool) -> bool:
+        """Poll, and return whether all topics were asked for."""
         now = self._clock.now()
         whole = every_broker or now - self._whole_at >= self._whole_every
         brokers = None
@@ -177,6 +178,7 @@ class UpstreamPoller:
             duration = self._clock.now() - now
             rest = min(duration * self._intervals.whole_share, self._intervals.whole_longest)
             self._whole_every = max(self._intervals.whole, rest)
+        return whole
 
     async def run(self) -> None:
         """Poll until cancelled. After a failure, submit `Unreachable` and poll everything next."""

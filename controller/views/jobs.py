@@ -143,6 +143,18 @@ def part_of(state: State, ref: PartRef) -> Part | None:
     return _finished_part(state, record)
 
 
+def part_of_partition(state: State, key: TopicPartition) -> Part | None:
+    """Return the partition in the job that moves it, or else is to move it; None if none does."""
+    order = state.orders.reassignments.get(key) or state.orders.pending.get(key)
+    return None if order is None else part_of(state, PartRef(key, PartState.QUEUED, order))
+
+
+def job_of_partition(state: State, key: TopicPartition) -> int | None:
+    """Return the job that moves the partition, or else is to move it; None if none does."""
+    order = state.orders.reassignments.get(key) or state.orders.pending.get(key)
+    return None if order is None else order.job or None
+
+
 def returned(state: State, job: Job, rows: Iterable[Finished]) -> int:
     """Return how many of these finished partitions of a rollback are back where the undone job found them."""
     return sum(row.ending is Ending.ROLLED_BACK and _is_back(state, job, row) for row in rows)

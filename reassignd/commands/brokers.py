@@ -12,6 +12,9 @@ from reassignd.commands.output import columns, echo
 if TYPE_CHECKING:
     from reassignd.client import Client
 
+MOST = 10_000
+"""Brokers in one answer."""
+
 BROKER = click.argument("number", metavar="BROKER", type=click.IntRange(0))
 
 
@@ -25,7 +28,7 @@ def broker() -> None:
 @with_client
 def list_(client: "Client", output_format: str) -> None:
     """List the brokers and their log directories."""
-    answer = client.get("/v1/brokers")
+    answer = client.get("/v1/brokers", limit=MOST)
     if output_format == JSON:
         echo(as_json(answer))
         return

@@ -111,6 +111,7 @@ class Background:
             progress=self._progress,
             counts=self._counts,
             spark=self._spark.view,
+            seen_ms=lambda: None if served.upstream is None else served.upstream.last_whole_poll_ms or None,
             brokers=served.brokers,
             proposals=self._proposals,
             audit=None if audit is None else audit.reader,

@@ -11,6 +11,8 @@ from server.api.shared.call import Endpoint
 from server.api.shared.models import Error
 
 NAMES_IN_PATH = re.compile(r"{(\w+)}")
+TEXTS_IN_PATH = frozenset({"topic"})
+"""Names in paths that stand for texts; the others stand for numbers."""
 REFERENCE = "#/components/schemas/{name}"
 
 Schema = Mapping[str, Any]
@@ -89,7 +91,8 @@ def _operation(each: Endpoint, schemas: Mapping[str, Schema]) -> dict[str, Any]:
 
 def _in_path(path: str) -> Iterable[dict[str, Any]]:
     for name in NAMES_IN_PATH.findall(path):
-        yield {"name": name, "in": "path", "required": True, "schema": {"type": "integer"}}
+        kind = "string" if name in TEXTS_IN_PATH else "integer"
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": kind}}
 
 
 def _in_query(each: Endpoint) -> Iterable[dict[str, Any]]:

@@ -48,6 +48,11 @@ class UpstreamCounters(Protocol):
         ...
 
     @property
+    def last_whole_poll_ms(self) -> int:
+        """Start of the last successful poll of all topics; 0 before the first."""
+        ...
+
+    @property
     def errors(self) -> Mapping[tuple[int, str], int]:
         """Failed requests by API key and kind of failure."""
         ...

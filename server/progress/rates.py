@@ -194,6 +194,11 @@ class ThroughputHistory:
         """Return the samples after this time, the oldest first."""
         return [sample for sample in self._samples if sample.time_ms > since_ms]
 
+    def newest(self, max_age_ms: int) -> ThroughputSample | None:
+        """Return the last sample; None if there is none, or it is older."""
+        last = self._samples[-1] if self._samples else None
+        return last if last is not None and last.time_ms >= self._now_ms() - max_age_ms else None
+
     def _rates(self, moved: Counter[int], unknown: Iterable[int]) -> dict[int, int | None]:
         known: dict[int, int | None] = {
             broker: round(size / self._seconds) for broker, size in moved.items() if size

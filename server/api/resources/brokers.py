@@ -1,19 +1,40 @@
-"""`/v1/brokers`: stop, start, slow down and damage brokers of the embedded cluster, to test reassignments.
+"""`/v1/brokers`: what each broker holds, moves and has room for; and whether it can be stopped."""
 
-Other backends have no brokers of their own, so these endpoints answer 404 there.
-"""
+from collections.abc import Callable, Collection, Iterator, Sequence
+from enum import Enum
+from typing import Annotated, Any
 
-from typing import Annotated
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from msgspec import Meta, Struct
-
-from common.json.text import abbreviated
+from controller.model.cluster import Broker as Registration
+from controller.model.cluster import TopicPartition
+from controller.state.cluster import Disk
+from controller.state.state import State
+from controller.views.jobs import broker_loads
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError
-from server.api.shared.process import OwnedBrokers
+from server.api.shared.inventory import Basis, BrokerNumbers, Inventory
+from server.api.shared.models import Page
+from server.progress.rates import SAMPLE_SECONDS
 
-FASTEST = 1000.0
-"""The greatest factor for a broker's network speed."""
+RECENT_MS = round(2 * SAMPLE_SECONDS * 1000)
+"""Age up to which the last sample of the throughput stands for the present."""
+
+NAMED = 5
+"""Most partitions that the check of a drained broker names."""
+
+UNREGISTERED = Registration(-1, "", 0, None, 0)
+"""Stands for the registration of a broker that only replica lists name."""
+
+
+class BrokerState(Enum):
+    """The state of a broker."""
+
+    LIVE = "live"
+    SHUTTING_DOWN = "shutting down"
+    OFFLINE = "offline"
+    IDLE = "offline and empty"
+    """It holds no replica and gets none: nothing waits for it."""
 
 
 class LogDir(Struct):
@@ -21,171 +42,299 @@ class LogDir(Struct):
 
     path: str
     works: bool
+    total: Annotated[
+        int | None,
+        Meta(description="Bytes of its disk; null if the broker does not tell (Kafka before 3.3)."),
+    ]
+    used: Annotated[int | None, Meta(description="Bytes of its disk that are not free.")]
+    cordoned: Annotated[bool, Meta(description="It gets no new replicas (KIP-1066).")]
 
 
 class Broker(Struct):
-    """A broker of the embedded cluster."""
+    """A broker, and what it holds."""
 
     id: int
-    live: bool
-    host: str
+    host: Annotated[str, Meta(description="Empty for a broker that is not registered any more.")]
     port: int
     rack: str | None
+    live: bool
+    state: BrokerState
+    replicas: Annotated[int, Meta(description="Its replicas, those that are being added included.")]
+    leaders: int
+    preferred: Annotated[int, Meta(description="Partitions whose preferred leader it is.")]
+    bytes: Annotated[int, Meta(description="Bytes of its replicas, of those whose size is known.")]
+    unsized: Annotated[int, Meta(description="Replicas of unknown size.")]
+    lagging: Annotated[int, Meta(description="Replicas that are not in sync, without those being added.")]
+    moving_in: Annotated[
+        int, Meta(description="Replicas that steps in flight copy to it, as limit B counts.")
+    ]
+    moving_out: Annotated[int, Meta(description="Replicas that steps in flight copy from it.")]
+    coming: Annotated[int, Meta(description="Replicas that it is to get, in flight or not.")]
+    going: Annotated[int, Meta(description="Replicas that it is to lose.")]
+    rate_in: Annotated[
+        int | None, Meta(description="Bytes per second of moves to it; null while that is not known.")
+    ]
+    rate_out: Annotated[int | None, Meta(description="Bytes per second of moves from it.")]
+    disk_total: Annotated[
+        int | None, Meta(description="Bytes of all its disks; null if that of one is not known.")
+    ]
+    disk_used: Annotated[int | None, Meta(description="Bytes of them that are not free.")]
+    cordoned: Annotated[
+        bool | None,
+        Meta(description="Whether all its log directories are cordoned; null if none is known."),
+    ]
+    excluded: Annotated[
+        bool | None,
+        Meta(description="Whether it gets no new partitions; null where Kafka places partitions."),
+    ]
+    hidden: Annotated[
+        bool, Meta(description="Clients of the gateway do not see it: its port cannot be opened.")
+    ]
+    empty: Annotated[
+        bool,
+        Meta(description="It holds no replica and gets none, as of `basis`. Ask `drained` before a stop."),
+    ]
     log_dirs: list[LogDir]
 
 
 class Brokers(Struct):
-    """The brokers of the embedded cluster."""
+    """A page of brokers."""
 
+    total: Annotated[int, Meta(description="Number of brokers that the parameters select, of all pages.")]
     brokers: list[Broker]
+    next: Annotated[int | None, Meta(description="The `offset` of the next page.")]
+    basis: Basis
 
 
-class Slow(Struct, forbid_unknown_fields=True):
-    """A factor for the speed of a broker's network."""
+class BrokerDetail(Struct):
+    """A broker."""
 
-    factor: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=FASTEST,
-            description="0 stops the network, 1 restores its speed.",
-            extra={"expected": f"a number from 0 to {FASTEST:.0f}"},
-        ),
+    broker: Broker
+    basis: Basis
+
+
+class Drained(Struct):
+    """Whether a broker holds nothing, as the cluster shows at this moment."""
+
+    broker: int
+    drained: Annotated[bool, Meta(description="It holds no replica, and gets none.")]
+    replicas: Annotated[int, Meta(description="Partitions with a replica on it, now or in their target.")]
+    partitions: Annotated[list[str], Meta(description="The first five of them.")]
+    stays_registered: Annotated[
+        bool, Meta(description="Kafka keeps the broker registered after a stop, until it is unregistered.")
     ]
 
 
-class FailLogDir(Struct, forbid_unknown_fields=True):
-    """A log directory to fail."""
+class BrokerSort(Enum):
+    """The order of brokers."""
 
-    path: Annotated[str, Meta(extra={"expected": "a log directory"})]
-
-
-class StopOptions(Struct, forbid_unknown_fields=True):
-    """Query parameters of stopping a broker."""
-
-    controlled: Annotated[
-        bool,
-        Meta(
-            description="True shuts the broker down in an orderly way; false stops it at once, like a crash."
-        ),
-    ] = True
-
-
-NOT_OWNED = (
-    "This server does not run its brokers: whoever operates them starts and stops them,"
-    " with Kafka's own scripts (bin/kafka-server-start.sh, bin/kafka-server-stop.sh) or as a service."
-    " Only brokers of the embedded cluster can be listed and controlled here."
-)
+    ID = "id"
+    RACK = "rack"
+    REPLICAS = "replicas"
+    LEADERS = "leaders"
+    BYTES = "bytes"
+    DISK = "disk"
+    """By the used share of the disks."""
+    MOVING = "moving"
+    """By replicas that move to or from it."""
+    RATE = "rate"
+    """By bytes per second of moves to and from it."""
 
 
-async def brokers(call: Call) -> Brokers:
-    """List the brokers in order of id."""
-    owned = _owned(call)
-    return Brokers([_row(call, number) for number in sorted(owned.brokers)])
+class BrokersPage(Page, forbid_unknown_fields=True):
+    """Query parameters of the brokers."""
+
+    q: Annotated[
+        str | UnsetType, Meta(description="Only brokers whose id, host or rack contains this text.")
+    ] = UNSET
+    rack: Annotated[str | UnsetType, Meta(description="Only brokers of this rack.")] = UNSET
+    state: Annotated[BrokerState | UnsetType, Meta(description="Only brokers in this state.")] = UNSET
+    sort: Annotated[BrokerSort, Meta(description="The order of the brokers.")] = BrokerSort.ID
+    descending: Annotated[bool, Meta(description="Reverse the order.")] = False
 
 
-async def stop(call: Call, options: StopOptions) -> Broker:
-    """Stop a broker. Answers when the broker has stopped."""
-    number = _number(call)
-    try:
-        await _owned(call).stop_broker(number, controlled=options.controlled)
-    except (ValueError, OSError) as error:
-        raise HttpError(409, str(error)) from error
-    return _row(call, number)
-
-
-async def start(call: Call) -> Broker:
-    """Start a broker. Answers when the broker has registered."""
-    number = _number(call)
-    try:
-        await _owned(call).start_broker(number)
-    except (ValueError, OSError) as error:
-        raise HttpError(409, str(error)) from error
-    return _row(call, number)
-
-
-async def slow(call: Call) -> Broker:
-    """Scale a broker's network speed until the next call or the broker's next start."""
-    number = _number(call)
-    body = await call.body(Slow)
-    try:
-        _owned(call).slow_broker(number, body.factor)
-    except ValueError as error:
-        raise HttpError(409, str(error)) from error
-    return _row(call, number)
-
-
-async def fail_log_dir(call: Call) -> Broker:
-    """Fail a log directory.
-
-    Its replicas are offline until the broker is started again, with an empty directory.
-    """
-    number = _number(call)
-    path = (await call.body(FailLogDir)).path
-    known = _owned(call).log_dirs(number)
-    if path not in known:
-        raise HttpError(
-            404,
-            f"Broker {number} has no log directory {abbreviated(path)};"
-            f" it has {', '.join(map(abbreviated, known))}.",
-        )
-    try:
-        await _owned(call).fail_log_dir(number, path)
-    except ValueError as error:
-        raise HttpError(409, str(error)) from error
-    return _row(call, number)
-
-
-def _owned(call: Call) -> OwnedBrokers:
-    if call.services.brokers is None:
-        raise HttpError(404, NOT_OWNED)
-    return call.services.brokers
-
-
-def _number(call: Call) -> int:
-    number, owned = call.number("broker"), _owned(call)
-    if number not in owned.brokers:
-        raise HttpError(404, f"There is no broker {number}; `reassignd broker list` lists them.")
-    return number
-
-
-def _row(call: Call, number: int) -> Broker:
-    registered = call.state.cluster.brokers.get(number)
-    return Broker(
-        id=number,
-        live=number in call.state.cluster.live,
-        host="" if registered is None else registered.host,
-        port=0 if registered is None else registered.port,
-        rack=None if registered is None else registered.rack,
-        log_dirs=[LogDir(path, works) for path, works in _owned(call).log_dirs(number).items()],
+async def brokers(call: Call, page: BrokersPage) -> Brokers:
+    """List brokers. Those that are registered no more, but hold replicas, are among them."""
+    inventory = await call.services.inventories.recent()
+    rows = [row for row in _rows(call, inventory) if _selects(page, row)]
+    rows.sort(key=_KEYS[page.sort], reverse=page.descending)
+    end = page.offset + page.limit
+    return Brokers(
+        len(rows), rows[page.offset : end], end if page.limit and end < len(rows) else None, inventory.basis
     )
 
 
+async def broker(call: Call) -> BrokerDetail:
+    """Show a broker."""
+    number = call.number("broker")
+    inventory = await call.services.inventories.recent()
+    found = next((row for row in _rows(call, inventory) if row.id == number), None)
+    if found is None:
+        raise HttpError(404, f"There is no broker {number}.")
+    return BrokerDetail(found, inventory.basis)
+
+
+async def drained(call: Call) -> Drained:
+    """Ask the cluster whether the broker holds nothing and gets nothing, so that it can be stopped."""
+    number = call.number("broker")
+    await call.refresh()
+    held = await call.collect(_held(call.state, number))
+    if not held and number not in call.state.cluster.brokers:
+        raise HttpError(404, f"There is no broker {number}.")
+    named = [str(key) for key in sorted(held)[:NAMED]]
+    return Drained(number, not held, len(held), named, call.state.mode.is_gateway)
+
+
+def _held(state: State, broker: int) -> Iterator[TopicPartition | None]:
+    """Yield the partitions with a replica on the broker, now or in their target."""
+    for partitions in list(state.cluster.partitions.values()):
+        for partition in list(partitions):
+            if broker in partition.replicas:
+                yield partition.key
+                continue
+            target = state.orders.reassignments.get(partition.key) or state.orders.pending.get(partition.key)
+            yield partition.key if target is not None and broker in target.target else None
+
+
+class _Moves:
+    """What moves to and from brokers now."""
+
+    def __init__(self, call: Call) -> None:
+        self._loads = {each.broker: each for each in broker_loads(call.state)}
+        self._sample = call.services.progress.throughput.newest(RECENT_MS)
+
+    def replicas(self, broker: int) -> tuple[int, int]:
+        """Return the replicas that steps in flight copy to and from the broker."""
+        load = self._loads.get(broker)
+        return (0, 0) if load is None else (load.incoming, load.outgoing)
+
+    def rates(self, broker: int) -> tuple[int | None, int | None]:
+        """Return the bytes per second to and from the broker; None if they are not known."""
+        incoming, outgoing = self.replicas(broker)
+        if self._sample is None:
+            return (None if incoming else 0, None if outgoing else 0)
+        return (
+            self._sample.incoming.get(broker, 0) if incoming else 0,
+            self._sample.outgoing.get(broker, 0) if outgoing else 0,
+        )
+
+
+def _rows(call: Call, inventory: Inventory) -> list[Broker]:
+    state, moves = call.state, _Moves(call)
+    holding = {broker for broker, each in inventory.brokers.items() if each.replicas}
+    known = state.cluster.brokers.keys() | state.cluster.unlisted_brokers | holding
+    hidden, idle = set(call.services.hidden_brokers()), state.cluster.idle_brokers
+    return [
+        _row(call, inventory, moves, broker, _state(state, broker, idle), broker in hidden)
+        for broker in sorted(known)
+    ]
+
+
+def _row(
+    call: Call, inventory: Inventory, moves: _Moves, number: int, condition: BrokerState, hidden: bool
+) -> Broker:
+    state, held = call.state, inventory.brokers.get(number, BrokerNumbers())
+    registered = state.cluster.brokers.get(number, UNREGISTERED)
+    disks = inventory.disks.get(number, ())
+    total = sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
+    (moving_in, moving_out), (rate_in, rate_out) = moves.replicas(number), moves.rates(number)
+    return Broker(
+        id=number,
+        host=registered.host,
+        port=registered.port,
+        rack=registered.rack,
+        live=number in state.cluster.live,
+        state=condition,
+        replicas=held.replicas,
+        leaders=held.leaders,
+        preferred=held.preferred,
+        bytes=held.bytes,
+        unsized=held.unsized,
+        lagging=held.lagging,
+        moving_in=moving_in,
+        moving_out=moving_out,
+        coming=held.coming,
+        going=held.going,
+        rate_in=rate_in,
+        rate_out=rate_out,
+        disk_total=total,
+        disk_used=None if total is None else total - sum(disk.usable for disk in disks),
+        cordoned=all(disk.cordoned for disk in disks) if disks else None,
+        excluded=None if state.mode.is_gateway else number in state.settings.excluded_brokers,
+        hidden=hidden,
+        empty=not held.replicas and not held.coming,
+        log_dirs=_log_dirs(call, number, disks),
+    )
+
+
+def _state(state: State, broker: int, idle: Collection[int]) -> BrokerState:
+    if broker in state.cluster.shutting_down:
+        return BrokerState.SHUTTING_DOWN
+    if broker in state.cluster.live:
+        return BrokerState.LIVE
+    return BrokerState.IDLE if broker in idle else BrokerState.OFFLINE
+
+
+def _log_dirs(call: Call, broker: int, disks: Sequence[Disk]) -> list[LogDir]:
+    """Return the directories that the broker tells, and those of our own brokers that it does not tell."""
+    rows = [_log_dir(disk) for disk in disks]
+    owned = call.services.brokers
+    if owned is not None and broker in owned.brokers:
+        told = {disk.path for disk in disks}
+        rows += [
+            LogDir(path, works, None, None, False)
+            for path, works in owned.log_dirs(broker).items()
+            if path not in told
+        ]
+    return rows
+
+
+def _log_dir(disk: Disk) -> LogDir:
+    known = disk.total > 0
+    used = disk.total - disk.usable if known else None
+    return LogDir(disk.path, True, disk.total if known else None, used, disk.cordoned)
+
+
+def _selects(page: BrokersPage, row: Broker) -> bool:
+    return (
+        (page.q is UNSET or _contains(row, page.q.lower()))
+        and (page.rack is UNSET or row.rack == page.rack)
+        and (page.state is UNSET or row.state is page.state)
+    )
+
+
+def _contains(row: Broker, text: str) -> bool:
+    return text in str(row.id) or text in row.host.lower() or text in (row.rack or "").lower()
+
+
+_KEYS: dict[BrokerSort, Callable[[Broker], Any]] = {
+    BrokerSort.ID: lambda row: row.id,
+    BrokerSort.RACK: lambda row: (row.rack or "", row.id),
+    BrokerSort.REPLICAS: lambda row: (row.replicas, row.id),
+    BrokerSort.LEADERS: lambda row: (row.leaders, row.id),
+    BrokerSort.BYTES: lambda row: (row.bytes, row.id),
+    BrokerSort.DISK: lambda row: ((row.disk_used or 0) / (row.disk_total or 1), row.id),
+    BrokerSort.MOVING: lambda row: (row.moving_in + row.moving_out, row.id),
+    BrokerSort.RATE: lambda row: ((row.rate_in or 0) + (row.rate_out or 0), row.id),
+}
+
+
 ENDPOINTS = (
-    Endpoint("GET", "/v1/brokers", "List the brokers of the embedded cluster.", brokers, Brokers),
     Endpoint(
-        "POST",
-        "/v1/brokers/{broker}/stop",
-        "Stop a broker of the embedded cluster.",
-        stop,
-        Broker,
-        query=StopOptions,
+        "GET",
+        "/v1/brokers",
+        "List the brokers, with what they hold and move.",
+        brokers,
+        Brokers,
+        query=BrokersPage,
+        shared=True,
     ),
-    Endpoint("POST", "/v1/brokers/{broker}/start", "Start a stopped broker.", start, Broker),
+    Endpoint("GET", "/v1/brokers/{broker}", "Get a broker.", broker, BrokerDetail, shared=True),
     Endpoint(
-        "POST",
-        "/v1/brokers/{broker}/slow",
-        "Multiply the network rate of a broker by a factor.",
-        slow,
-        Broker,
-        Slow,
-    ),
-    Endpoint(
-        "POST",
-        "/v1/brokers/{broker}/fail-log-dir",
-        "Fail a log directory of a broker.",
-        fail_log_dir,
-        Broker,
-        FailLogDir,
+        "GET",
+        "/v1/brokers/{broker}/drained",
+        "Ask the cluster now whether a broker holds nothing, so that it can be stopped.",
+        drained,
+        Drained,
     ),
 )

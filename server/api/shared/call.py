@@ -20,6 +20,7 @@ from server.api.shared.answers import KeptAnswers
 from server.api.shared.bodies import MAX_SMALL_BODY, Bodies
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import Reviews
+from server.api.shared.inventory import Inventories
 from server.api.shared.process import AuditLog, Instances, OwnedBrokers
 from server.api.shared.proposals import ProposalStore
 from server.api.shared.roles import Identity, Role
@@ -65,6 +66,11 @@ class ApiServices:
     """`cluster.name`, a name for people."""
     spark: Callable[[], Spark] = Spark
     """Returns the state of the Spark planner."""
+    seen_ms: Callable[[], int | None] = lambda: None
+    """Returns when Kafka was last asked for all topics, in milliseconds since 1970.
+
+    None where reassignd is the controller.
+    """
     brokers: OwnedBrokers | None = None
     """The embedded cluster's brokers; None with other backends."""
     proposals: ProposalStore | None = None
@@ -85,8 +91,14 @@ class ApiServices:
     """Answers that open pages share."""
     for_viewers: OffLoop = field(init=False)
     """The worker thread for clients that may only read."""
+    inventories: Inventories = field(init=False)
+    """What brokers and topics hold."""
 
     def __post_init__(self) -> None:
+        owned = self.brokers
+        self.inventories = Inventories(
+            self.state, self.sizes, self.seen_ms, tuple if owned is None else lambda: owned.brokers
+        )
         self.for_viewers = InTurn(self.off_loop)
 
 

@@ -130,7 +130,7 @@ def _bytes_of_ref(call: Call, ref: PartRef) -> int:
     record = ref.record
     if isinstance(record, Pending):
         part = part_of(call.state, ref)
-        return 0 if part is None else _bytes(call, part) or 0
+        return 0 if part is None else bytes_to_copy(call, part) or 0
     return (call.services.sizes.size(ref.key) or 0) * len(without(record.target, record.original))
 
 
@@ -150,18 +150,19 @@ def part_row(call: Call, part: views.Part) -> Part:
         original,
         step,
         None if partition is None or partition.leader < 0 else partition.leader,
-        _bytes(call, part),
-        _copied(call, part),
+        bytes_to_copy(call, part),
+        copied_bytes(call, part),
         reason,
     )
 
 
-def _bytes(call: Call, part: views.Part) -> int | None:
+def bytes_to_copy(call: Call, part: views.Part) -> int | None:
+    """Return the bytes from the originals to the target; None if the size is not known."""
     size = call.services.sizes.size(TopicPartition(part.topic, part.partition))
     return None if size is None else size * len(_added(part))
 
 
-def _copied(call: Call, part: views.Part) -> int | None:
+def copied_bytes(call: Call, part: views.Part) -> int | None:
     """Return the bytes of the added replicas that are complete, and what the others have received."""
     key = TopicPartition(part.topic, part.partition)
     size, partition = call.services.sizes.size(key), call.state.cluster.partition(*key)

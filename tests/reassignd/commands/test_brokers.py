@@ -24,8 +24,8 @@ class Recorder(StubClient):
     def __init__(self) -> None:
         self.asked: list[tuple[str, object, dict[str, object]]] = []
 
-    def get(self, path: str) -> Any:
-        self.asked.append((path, None, {}))
+    def get(self, path: str, **query: object) -> Any:
+        self.asked.append((path, None, query))
         return {"brokers": [ROW]}
 
     def post(self, path: str, body: object = None, **query: object) -> Any:

@@ -152,6 +152,11 @@ class ApiClient:
         self.refreshed.append(topics)
         return self.on_refresh()
 
+    def serve(self, **services: Any) -> None:
+        """Replace services of the API."""
+        assert self.api.services is not None
+        self.api.services = replace(self.api.services, **services)
+
     async def raw(self, method: str, path: str, **given: Any) -> httpx.Response:
         return await self._http.request(method, path, headers=given.pop("headers", None), **given)
 

@@ -1,119 +1,168 @@
-"""`/v1/brokers`."""
+"""`/v1/brokers`: lists, details, and the check before a stop."""
 
-import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from tests.server.api.api_client import ApiClient
-
-DIR = "/embedded/broker-2/logs-0"
-
-
-class Owned:
-    """Six brokers that record the calls; broker 3 is stopped."""
-
-    brokers: Sequence[int] = range(1, 7)
-
-    def __init__(self) -> None:
-        self.done: list[tuple[Any, ...]] = []
-
-    def log_dirs(self, number: int) -> dict[str, bool]:
-        return {f"/embedded/broker-{number}/logs-0": ("fail", number) not in self.done}
-
-    async def start_broker(self, number: int) -> None:
-        if number != 3:
-            raise ValueError(f"broker {number} is running already")
-        self.done.append(("start", number))
-
-    async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
-        self._check_runs(number)
-        self.done.append(("stop", number, controlled))
-
-    def slow_broker(self, number: int, factor: float) -> None:
-        self._check_runs(number)
-        self.done.append(("slow", number, factor))
-
-    async def fail_log_dir(self, number: int, path: str) -> None:
-        self._check_runs(number)
-        self.done.append(("fail", number))
-
-    def _check_runs(self, number: int) -> None:
-        if number == 3:
-            raise ValueError("broker 3 is not running")
+from controller.modes import GATEWAY
+from controller.state.cluster import Disk
+from tests.builders import InMemoryController, partition
+from tests.server.api.api_client import MOVE, ApiClient, three_partitions
+from tests.server.api.resources.test_embedded_brokers import Owned
 
 
-def client() -> tuple[ApiClient, Owned]:
-    made, owned = ApiClient(), Owned()
-    assert made.api.services is not None
-    made.api.services = dataclasses.replace(made.api.services, brokers=owned)
-    return made, owned
+async def rows(client: ApiClient, query: str = "") -> dict[int, dict[str, Any]]:
+    return {row["id"]: row for row in (await client.get(f"/v1/brokers?{query}"))["brokers"]}
 
 
-async def test_brokers_are_listed_with_their_log_directories() -> None:
-    made, _ = client()
-    rows = (await made.get("/v1/brokers"))["brokers"]
-    assert [row["id"] for row in rows] == [1, 2, 3, 4, 5, 6]
-    assert rows[1]["live"] is True
-    assert rows[1]["log_dirs"] == [{"path": DIR, "works": True}]
+async def ids(client: ApiClient, query: str) -> list[int]:
+    return list(await rows(client, query))
 
 
-async def test_a_stop_is_controlled_by_default() -> None:
-    made, owned = client()
-    await made.post("/v1/brokers/1/stop")
-    await made.post("/v1/brokers/2/stop?controlled=false")
-    assert owned.done == [("stop", 1, True), ("stop", 2, False)]
+async def test_a_broker_has_its_replicas_leaders_and_bytes() -> None:
+    found = await rows(ApiClient())
+    held = [(each["replicas"], each["leaders"], each["bytes"], each["empty"]) for each in found.values()]
+    assert held == [(3, 3, 303, False)] + [(3, 0, 303, False)] * 2 + [(0, 0, 0, True)] * 3
+    assert (found[1]["rack"], found[1]["state"], found[1]["preferred"]) == ("rack-1", "live", 3)
 
 
-async def test_a_broker_is_started_and_slowed() -> None:
-    made, owned = client()
-    await made.post("/v1/brokers/3/start")
-    await made.post("/v1/brokers/2/slow", {"factor": 0})
-    assert owned.done == [("start", 3), ("slow", 2, 0.0)]
+async def test_moves_are_counted_in_flight_and_in_total() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    found = await rows(client)
+    assert [found[1][name] for name in ("moving_in", "moving_out", "coming", "going")] == [0, 3, 0, 2]
+    assert [found[4][name] for name in ("moving_in", "moving_out", "coming", "going")] == [1, 0, 2, 0]
+    assert (found[4]["empty"], found[5]["rate_in"], found[1]["rate_in"]) == (False, None, 0)
 
 
-async def test_a_failed_log_directory_is_listed() -> None:
-    made, _ = client()
-    answer = await made.post("/v1/brokers/2/fail-log-dir", {"path": DIR})
-    assert answer["log_dirs"] == [{"path": DIR, "works": False}]
+async def test_a_stopped_broker_is_offline_and_its_replicas_lag_elsewhere() -> None:
+    client = ApiClient()
+    client.controller.stop(2)
+    found = await rows(client)
+    assert (found[2]["live"], found[2]["state"], found[2]["lagging"]) == (False, "offline", 3)
+    assert await ids(client, "state=offline") == [2]
+
+
+async def test_a_broker_that_is_registered_no_more_is_listed_while_it_has_replicas() -> None:
+    client = ApiClient()
+    for broker in (3, 6):
+        client.controller.unregister(broker)
+    found = await rows(client)
+    assert [*found] == [1, 2, 3, 4, 5]
+    assert (found[3]["host"], found[3]["live"], found[3]["replicas"]) == ("", False, 3)
+
+
+async def test_disks_are_shown_by_directory_and_in_total() -> None:
+    client = ApiClient()
+    client.controller.state.cluster.disks.update(
+        {1: [Disk("/a", 100, 40, 1), Disk("/b", 100, 90, 2, cordoned=True)], 2: [Disk("/a", -1, -1, 3)]}
+    )
+    found = await rows(client, "sort=disk&descending=true")
+    assert next(iter(found)) == 1
+    assert (found[1]["disk_total"], found[1]["disk_used"], found[1]["cordoned"]) == (200, 70, False)
+    assert found[1]["log_dirs"][1] == {
+        "path": "/b", "works": True, "total": 100, "used": 10, "cordoned": True,
+    }  # fmt: skip
+    assert (found[2]["disk_total"], found[2]["log_dirs"][0]["total"], found[3]["cordoned"]) == (None,) * 3
+
+
+async def test_brokers_of_this_process_tell_their_directories() -> None:
+    client, owned = ApiClient(), Owned()
+    client.serve(brokers=owned)
+    client.sizes.log_dirs[1] = {"/embedded/broker-1/logs-0": []}
+    found = await rows(client)
+    assert [(each["path"], each["works"]) for each in found[1]["log_dirs"]] == [
+        ("/embedded/broker-1/logs-0", True)
+    ]
+    await client.post("/v1/brokers/2/fail-log-dir", {"path": "/embedded/broker-2/logs-0"})
+    assert [each["works"] for each in (await rows(client))[2]["log_dirs"]] == [False]
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "text"),
+    ("query", "expected"),
     [
-        ("9/stop", None, 404, "There is no broker 9; `reassignd broker list` lists them."),
-        ("x/stop", None, 404, "There is no broker 'x': expected a number."),
-        ("3/stop", None, 409, "broker 3 is not running"),
-        ("3/slow", {"factor": 1}, 409, "broker 3 is not running"),
-        ("2/start", None, 409, "broker 2 is running already"),
-        ("2/slow", {"factor": -1}, 400, "'factor' is -1, expected a number from 0 to 1000"),
-        ("2/slow", {"factor": True}, 400, "'factor' is true, expected a number from 0 to 1000"),
-        ("2/slow", {"factr": 1}, 400, 'the body has the unknown key "factr"; known: factor'),
-        ("2/fail-log-dir", {"path": 5}, 400, "'path' is 5, expected a log directory"),
-        (
-            "2/fail-log-dir",
-            {"path": "/x"},
-            404,
-            f'Broker 2 has no log directory "/x"; it has "{DIR}".',
-        ),
-        ("3/fail-log-dir", {"path": "/embedded/broker-3/logs-0"}, 409, "broker 3 is not running"),
+        ("sort=replicas&descending=true&limit=2", [3, 2]),
+        ("sort=leaders&descending=true&limit=1", [1]),
+        ("sort=bytes&limit=2", [4, 5]),
+        ("sort=rack", [3, 6, 1, 4, 2, 5]),
+        ("rack=rack-0", [3, 6]),
+        ("q=RACK-2", [2, 5]),
+        ("q=4", [4]),
+        ("offset=4", [5, 6]),
+        ("sort=moving", [1, 2, 3, 4, 5, 6]),
+        ("sort=rate&limit=1", [1]),
+        ("limit=0", []),
     ],
 )
-async def test_an_invalid_request_is_refused_in_one_line(
-    path: str, body: Any, status: int, text: str
-) -> None:
-    made, owned = client()
-    assert await made.refusal("POST", f"/v1/brokers/{path}", body) == (status, text)
-    assert owned.done == []
+async def test_brokers_are_selected_and_sorted(query: str, expected: list[int]) -> None:
+    assert await ids(ApiClient(), query) == expected
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/brokers"), ("POST", "/v1/brokers/1/stop")])
-async def test_other_backends_have_no_brokers_to_control(method: str, path: str) -> None:
-    status, text = await ApiClient().refusal(method, path)
-    assert status == 404
-    assert (
-        "whoever operates them starts and stops them, with Kafka's own scripts (bin/kafka-server-start.sh"
-        in text
-    )
-    assert text.endswith("Only brokers of the embedded cluster can be listed and controlled here.")
+async def test_a_page_says_what_follows() -> None:
+    client = ApiClient()
+    first = await client.get("/v1/brokers?limit=4")
+    last = await client.get("/v1/brokers?limit=4&offset=4")
+    assert (first["total"], first["next"], last["total"], last["next"]) == (6, 4, 6, None)
+
+
+async def test_an_answer_says_what_it_is_based_on() -> None:
+    client = ApiClient()
+    client.serve(seen_ms=lambda: 5_000)
+    basis = (await client.get("/v1/brokers/1"))["basis"]
+    assert basis["seen_ms"] == 5_000
+    assert basis["counted_ms"] > 0
+    assert basis["sizes_ms"] > 0
+
+
+async def test_one_broker_is_shown_alone() -> None:
+    client = ApiClient()
+    assert (await client.get("/v1/brokers/2"))["broker"] == (await rows(client))[2]
+    assert await client.refusal("GET", "/v1/brokers/9") == (404, "There is no broker 9.")
+
+
+async def test_a_gateway_excludes_no_brokers() -> None:
+    client = ApiClient()
+    assert (await rows(client))[1]["excluded"] is False
+    client.controller.state.mode = GATEWAY
+    assert (await rows(client))[1]["excluded"] is None
+
+
+async def test_the_check_before_a_stop_asks_the_cluster() -> None:
+    client = ApiClient()
+    answer = await client.get("/v1/brokers/1/drained")
+    assert client.refreshed == [None]
+    assert (answer["drained"], answer["replicas"], answer["partitions"]) == (
+        False, 3, ["foo-0", "foo-1", "foo-2"],
+    )  # fmt: skip
+    assert (await client.get("/v1/brokers/6/drained"))["drained"] is True
+
+
+async def test_a_broker_that_is_to_get_a_replica_is_not_drained() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    assert (await client.get("/v1/brokers/4/drained"))["partitions"] == ["foo-0", "foo-1"]
+
+
+async def test_without_the_cluster_there_is_no_answer_about_a_stop() -> None:
+    client = ApiClient()
+    client.on_refresh = lambda: "Kafka cannot be asked: refused"
+    status = await client.refusal("GET", "/v1/brokers/6/drained")
+    assert status == (503, "Kafka cannot be asked: refused")
+    client.on_refresh = str
+    assert await client.refusal("GET", "/v1/brokers/9/drained") == (404, "There is no broker 9.")
+
+
+async def test_a_small_cluster_is_counted_for_every_request() -> None:
+    client = ApiClient()
+    await rows(client)
+    client.controller.with_partitions(partition("bar-0", [4]))
+    assert (await rows(client))[4]["replicas"] == 1
+
+
+async def test_requests_share_the_numbers_of_a_large_cluster() -> None:
+    many = InMemoryController().with_partitions(*(partition(f"foo-{n}", [1, 2]) for n in range(1_500)))
+    client = ApiClient(many)
+    first = await client.get("/v1/brokers")
+    many.with_partitions(partition("bar-0", [4]))
+    assert (await client.get("/v1/brokers"))["basis"] == first["basis"]
+    assert (await rows(client))[4]["replicas"] == 0

@@ -1,0 +1,288 @@
+"""How many replicas, leaders and bytes each broker and each topic has.
+
+One walk over all partitions counts for every broker and every topic. It runs in slices, and requests share
+its result for a time that grows with the cluster, so that it costs one or two percent of the time however
+many clients ask. Each answer says what it is based on (`Basis`).
+"""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from common.clock import Clock, RealClock, wall_clock
+from common.error_codes import ErrorCode
+from common.tasks import in_slices
+from controller.model.cluster import (
+    NO_LEADER,
+    Partition,
+    Pending,
+    Reassignment,
+    Replicas,
+    TopicPartition,
+)
+from controller.model.replicas import without
+from controller.state.cluster import Disk
+from controller.state.state import State
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from server.progress.rates import Sizes
+
+SECONDS_PER_ROW = 100e-6
+"""How long an inventory is used, for each partition in it. Counting one takes a microsecond or two."""
+
+SMALL = 1_000
+"""An inventory of this many partitions is used once: it takes a millisecond or two."""
+
+MAX_SECONDS = 30.0
+"""The longest time that an inventory is used."""
+
+ROWS_PER_SLICE = 1_000
+"""Partitions that are counted in about a millisecond."""
+
+MANY_LISTS = 1_000
+"""Replica lists that are added to their brokers in about a millisecond."""
+
+_leader_of, _topic_of = itemgetter(4), itemgetter(0)
+
+
+class Basis(Struct, frozen=True):
+    """What the numbers of an answer are based on. Times are milliseconds since 1970."""
+
+    counted_ms: Annotated[
+        int, Meta(description="When replicas, leaders and bytes were counted. The rest of the answer is new.")
+    ]
+    seen_ms: Annotated[
+        int | None,
+        Meta(
+            description="When Kafka was last asked for all topics before that; null where reassignd is the "
+            "controller, so that the numbers are the cluster's own."
+        ),
+    ]
+    sizes_ms: Annotated[int | None, Meta(description="When sizes were measured; null before that.")]
+
+
+@dataclass(slots=True)
+class BrokerNumbers:
+    """What a broker holds. Replicas on their way to it count."""
+
+    replicas: int = 0
+    leaders: int = 0
+    preferred: int = 0
+    """Partitions whose preferred leader it is."""
+    bytes: int = 0
+    unsized: int = 0
+    """Replicas of unknown size, which `bytes` lacks."""
+    lagging: int = 0
+    """Replicas that are not in sync, without those that are being added."""
+    coming: int = 0
+    """Replicas that it is to get by reassignments, in flight or not."""
+    going: int = 0
+    """Replicas that it is to lose."""
+
+
+@dataclass(slots=True)
+class TopicNumbers:
+    """What a topic consists of."""
+
+    partitions: int = 0
+    least_replicas: int = 0
+    most_replicas: int = 0
+    bytes: int = 0
+    """Of one replica of each partition."""
+    replica_bytes: int = 0
+    """Of all replicas."""
+    unsized: int = 0
+    """Partitions of unknown size."""
+    offline: int = 0
+    under_replicated: int = 0
+    moving: int = 0
+    """Partitions with a step in flight."""
+    reassigning: int = 0
+    """Partitions with a reassignment, in flight or not, external ones included."""
+
+
+@dataclass(slots=True)
+class Inventory:
+    """The numbers at one time."""
+
+    basis: Basis
+    brokers: defaultdict[int, BrokerNumbers] = field(default_factory=lambda: defaultdict(BrokerNumbers))
+    topics: dict[str, TopicNumbers] = field(default_factory=dict)
+    disks: Mapping[int, Sequence[Disk]] = field(default_factory=dict)
+    """The log directories by broker, as far as brokers tell."""
+
+
+@dataclass(slots=True)
+class _Lists:
+    """Numbers by replica list: partitions, bytes of one replica of each, partitions of unknown size."""
+
+    partitions: Counter[Replicas] = field(default_factory=Counter)
+    bytes: Counter[Replicas] = field(default_factory=Counter)
+    unsized: Counter[Replicas] = field(default_factory=Counter)
+
+
+class Inventories:
+    """Counts, and keeps the last inventory.
+
+    `owned` returns the brokers of this process, whose disks are asked for here; those of others are measured.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        sizes: Sizes,
+        seen_ms: Callable[[], int | None],
+        owned: Callable[[], Collection[int]] = tuple,
+        clock: Clock | None = None,
+    ) -> None:
+        self._state, self._sizes, self._seen_ms, self._owned = state, sizes, seen_ms, owned
+        self._clock = RealClock() if clock is None else clock
+        self._inventory: Inventory | None = None
+        self._valid_until = float("-inf")
+        self._counting = asyncio.Lock()
+
+    async def recent(self) -> Inventory:
+        """Return an inventory that may be shared with other requests."""
+        async with self._counting:
+            if self._inventory is None or self._clock.now() >= self._valid_until:
+                return await self._keep_new()
+            return self._inventory
+
+    async def new(self) -> Inventory:
+        """Return an inventory that was begun after this call."""
+        async with self._counting:
+            return await self._keep_new()
+
+    async def _keep_new(self) -> Inventory:
+        self._inventory = await self._count()
+        rows = sum(each.partitions for each in self._inventory.topics.values())
+        seconds = 0.0 if rows <= SMALL else min(rows * SECONDS_PER_ROW, MAX_SECONDS)
+        self._valid_until = self._clock.now() + seconds
+        return self._inventory
+
+    async def _count(self) -> Inventory:
+        state, lists = self._state, _Lists()
+        inventory = Inventory(Basis(wall_clock(), self._seen_ms(), self._sizes_ms()))
+        leaders = Counter[int]()
+        async for topic, rows in self._slices():
+            numbers = inventory.topics.setdefault(topic, TopicNumbers())
+            leaders.update(map(_leader_of, rows))
+            self._add(topic, rows, numbers, lists)
+            if len(lists.partitions) > MANY_LISTS:
+                _spread(lists, inventory.brokers)
+                lists = _Lists()
+        del leaders[NO_LEADER]
+        for broker, count in leaders.items():
+            inventory.brokers[broker].leaders = count
+        _spread(lists, inventory.brokers)
+        await self._add_unhealthy(inventory)
+        await self._add_moves(inventory)
+        inventory.disks = await self._disks() or dict(state.cluster.disks)
+        return inventory
+
+    async def _slices(self) -> AsyncIterator[tuple[str, Sequence[Partition]]]:
+        """Yield the partitions by topic. The event loop runs after about ROWS_PER_SLICE of them."""
+        seen = 0
+        for topic, partitions in list(self._state.cluster.partitions.items()):
+            for start in range(0, max(1, len(partitions)), ROWS_PER_SLICE):
+                rows = partitions[start : start + ROWS_PER_SLICE]
+                yield topic, rows
+                seen += len(rows) + 1
+                if seen >= ROWS_PER_SLICE:
+                    seen = 0
+                    await asyncio.sleep(0)
+
+    def _add(self, topic: str, rows: Iterable[Partition], numbers: TopicNumbers, lists: _Lists) -> None:
+        size_of, new = self._sizes.size, tuple.__new__
+        for row in rows:
+            replicas = row[2]
+            size, count = size_of(new(TopicPartition, (topic, row[1]))), len(replicas)
+            lists.partitions[replicas] += 1
+            if size is None:
+                lists.unsized[replicas] += 1
+                numbers.unsized += 1
+            else:
+                lists.bytes[replicas] += size
+                numbers.bytes += size
+                numbers.replica_bytes += size * count
+            if not numbers.partitions:
+                numbers.least_replicas = count
+            numbers.partitions += 1
+            numbers.least_replicas = min(numbers.least_replicas, count)
+            numbers.most_replicas = max(numbers.most_replicas, count)
+
+    async def _add_unhealthy(self, inventory: Inventory) -> None:
+        cluster = self._state.cluster
+        for topic, count in Counter(map(_topic_of, cluster.offline)).items():
+            if topic in inventory.topics:
+                inventory.topics[topic].offline = count
+        async for topic, number in in_slices(list(cluster.under_replicated)):
+            partition, numbers = cluster.partition(topic, number), inventory.topics.get(topic)
+            if partition is not None and numbers is not None:
+                numbers.under_replicated += 1
+                for broker in without(partition.current, partition.isr):
+                    inventory.brokers[broker].lagging += 1
+
+    async def _add_moves(self, inventory: Inventory) -> None:
+        state = self._state
+        for topic, moving in state.in_flight.by_topic.items():
+            if topic in inventory.topics:
+                inventory.topics[topic].moving = len(moving)
+        others = Counter(map(_topic_of, state.gateway.external))
+        for topic, count in (state.orders.reassigning + others).items():
+            if topic in inventory.topics:
+                inventory.topics[topic].reassigning = count
+        orders: dict[TopicPartition, Reassignment | Pending] = {
+            **state.orders.reassignments,
+            **state.orders.pending,
+        }
+        for key in state.gateway.external - orders.keys():
+            self._add_move(inventory, key, None)
+        async for key, order in in_slices(orders.items()):
+            self._add_move(inventory, key, order.target)
+
+    def _add_move(self, inventory: Inventory, key: TopicPartition, target: Replicas | None) -> None:
+        """Add what brokers get and lose; the target of an external reassignment is None."""
+        if (partition := self._state.cluster.partition(*key)) is None:
+            return
+        current, end = partition.current, partition.next if target is None else target
+        for broker in without(end, current):
+            inventory.brokers[broker].coming += 1
+        for broker in without(current, end):
+            inventory.brokers[broker].going += 1
+
+    async def _disks(self) -> dict[int, Sequence[Disk]]:
+        """Return the directories of this process's brokers; nothing if there are none."""
+        disks: dict[int, Sequence[Disk]] = {}
+        nothing = DescribeLogDirsRequest([])
+        for broker in sorted(self._owned()):
+            answer = await self._sizes.describe(broker, nothing)
+            rows = () if answer is None else answer.results
+            disks[broker] = [
+                Disk(row.log_dir, row.total_bytes, row.usable_bytes, 0, row.is_cordoned)
+                for row in rows
+                if row.error_code == ErrorCode.NONE
+            ]
+            await asyncio.sleep(0)
+        return disks
+
+    def _sizes_ms(self) -> int | None:
+        measured = self._sizes.measured()
+        return None if measured is None else wall_clock() - round((self._clock.now() - measured) * 1000)
+
+
+def _spread(lists: _Lists, brokers: Mapping[int, BrokerNumbers]) -> None:
+    """Add what each replica list holds to its brokers. Most clusters have far fewer lists than partitions."""
+    for replicas, count in lists.partitions.items():
+        size, unsized = lists.bytes[replicas], lists.unsized[replicas]
+        for place, broker in enumerate(replicas):
+            numbers = brokers[broker]
+            numbers.replicas += count
+            numbers.bytes += size
+            numbers.unsized += unsized
+            if not place:
+                numbers.preferred += count
