@@ -197,9 +197,10 @@ An error response is `{"error": "one line that names what is wrong"}` with one o
 | 503 | the server is starting or stopping, or receives too many large bodies at once |
 
 A client that asks often can share answers with others: with `cache-control: max-age=2`, the answers of
-`/v1/status`, `/v1/limits`, `/v1/jobs` and `/v1/jobs/{job}` may be two seconds old (at most 10). A change
-through this API makes all answers too old. These answers have an `etag`; a request with it as `if-none-match`
-gets the status 304, if nothing has changed. Without the header, every answer is new.
+`/v1/status`, `/v1/limits`, `/v1/flows`, `/v1/jobs`, `/v1/jobs/{job}`, its timeline and its strip may be two
+seconds old (at most 10). A change through this API makes all answers too old. These answers have an `etag`; a
+request with it as `if-none-match` gets the status 304, if nothing has changed. Without the header, every
+answer is new.
 
 `/v1/events` is a stream of server-sent events: the start and end of jobs, and the steps and ends of their
 partitions. The first event is `start`: read `/v1/jobs` after it. Decisions about more than 1,000 partitions
@@ -210,6 +211,18 @@ server stops. There can be 100 readers. A comment is sent after 15 s without eve
 
 ```sh
 curl --no-buffer 127.0.0.1:9080/v1/events
+```
+
+`/v1/flows` has the bytes that open jobs have to copy, by source and target: by broker, or by rack in a
+cluster of more than 60 brokers. `/v1/jobs/{job}/timeline` is the life of a job. What was ordered comes from
+the audit log. Rates, stopped brokers and holds are kept in memory since the start of the server; `incomplete`
+says what is missing. `/v1/jobs/{job}/strip` counts the partitions of a job by state in at most 1,000 cells.
+All partitions are in `partitions.csv` and `partitions.json`; `rollback.json` is the plan that restores the
+replicas from before the job.
+
+```sh
+curl --output job-1.csv 127.0.0.1:9080/v1/jobs/1/partitions.csv
+curl '127.0.0.1:9080/v1/flows?by=rack'
 ```
 
 If the controller rejects single partitions of a request, the response lists them under `refused`.

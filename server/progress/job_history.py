@@ -29,6 +29,8 @@ class JobSample(NamedTuple):
     """Bytes in these seconds."""
     ended: int
     """Partitions that had ended at the end of the sample."""
+    throttle: int | None
+    """Bytes per second that applied at the end of the sample; None for no throttle."""
 
 
 class BrokerChange(NamedTuple):
@@ -68,9 +70,7 @@ class JobSamples:
 
 
 def _joined(first: JobSample, second: JobSample) -> JobSample:
-    return JobSample(
-        second.time_ms, first.seconds + second.seconds, first.copied + second.copied, second.ended
-    )
+    return second._replace(seconds=first.seconds + second.seconds, copied=first.copied + second.copied)
 
 
 class JobHistory:
@@ -102,12 +102,12 @@ class JobHistory:
             self._held = held
             self.holds.append(Hold(now, held))
 
-    def add(self, seconds: float, copied: Mapping[int, int]) -> None:
-        """Add the bytes that each job copied in an interval."""
+    def add(self, seconds: float, copied: Mapping[int, int], throttle: int | None) -> None:
+        """Add the bytes that each job copied in an interval. `throttle` is the one in force."""
         now, endings = self._now_ms(), self._state.orders.endings
         for job, size in copied.items():
             ended = sum(endings.get(job, {}).values())
-            self._jobs.setdefault(job, JobSamples()).add(JobSample(now, seconds, size, ended))
+            self._jobs.setdefault(job, JobSamples()).add(JobSample(now, seconds, size, ended, throttle))
         self._forget(self._jobs.keys() - copied.keys())
 
     def samples(self, job: int) -> list[JobSample]:

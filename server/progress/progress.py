@@ -234,9 +234,11 @@ class Progress:
         pairs = [(job.metered, job.bytes) for job in self._jobs.values() if job.metered is not None]
         for number, job in self._jobs.items():
             job.add_interval(seconds, is_open=number in self._open)
-        self.history.add(seconds, {number: job.copied_since() for number, job in self._jobs.items()})
+        throttle = throttle_rate(self._state)
+        copied = {number: job.copied_since() for number, job in self._jobs.items()}
+        self.history.add(seconds, copied, throttle)
         received = sum((increase(before.moved, now.moved) for before, now in pairs), Bytes())
-        self.throughput.add(seconds, _copied(pairs, received), throttle_rate(self._state))
+        self.throughput.add(seconds, _copied(pairs, received), throttle)
         befores, nows = [before for before, _ in pairs], [job.bytes for job in self._jobs.values()]
         self._brokers.add(seconds, received, befores, nows)
 

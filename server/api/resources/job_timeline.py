@@ -44,6 +44,7 @@ class JobSamples(Struct):
     times: Annotated[list[int], Meta(description="The end of each sample, in milliseconds since 1970.")]
     rates: Annotated[list[int], Meta(description="Bytes per second.")]
     ended: Annotated[list[int], Meta(description="Partitions that had ended.")]
+    throttles: Annotated[list[int | None], Meta(description="The throttle at these times; null for none.")]
 
 
 class Timeline(Struct):
@@ -89,6 +90,7 @@ async def timeline(call: Call) -> Timeline:
             [each.time_ms for each in samples],
             [round(each.copied / each.seconds) for each in samples],
             [each.ended for each in samples],
+            [each.throttle for each in samples],
         ),
         brokers=[BrokerChange(*each) for each in history.brokers if job.created_ms <= each.time_ms <= until],
         holds=_holds(history.holds, job.created_ms, until),

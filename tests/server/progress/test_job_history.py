@@ -17,13 +17,13 @@ from tests.server.api.api_client import three_partitions
 def filled(count: int, seconds: float = FIRST_SECONDS) -> JobSamples:
     samples = JobSamples()
     for number in range(1, count + 1):
-        samples.add(JobSample(1000 * number, seconds, 10, number))
+        samples.add(JobSample(1000 * number, seconds, 10, number, None))
     return samples
 
 
 def test_short_intervals_are_joined() -> None:
     [first, *_] = filled(20, 1.0).samples
-    assert first == JobSample(5_000, 5.0, 50, 5)
+    assert first == JobSample(5_000, 5.0, 50, 5, None)
 
 
 def test_a_long_life_has_longer_samples_and_no_byte_is_lost() -> None:
@@ -73,12 +73,12 @@ def test_what_holds_all_jobs_is_remembered_but_not_a_pause() -> None:
 def test_deleted_jobs_and_the_oldest_ended_ones_are_forgotten() -> None:
     controller = three_partitions()
     kept = JobHistory(controller.state, lambda: controller.now_ms)
-    kept.add(5, {9: 1})
-    kept.add(5, {})
+    kept.add(5, {9: 1}, None)
+    kept.add(5, {}, None)
     assert kept.samples(9) == []
     for number in range(MOST_JOBS + 2):
         controller.alter({"foo-0": [4 + number % 2, 2, 3]})
-        kept.add(5, {number + 1: 1})
-    kept.add(5, {})
+        kept.add(5, {number + 1: 1}, None)
+    kept.add(5, {}, None)
     jobs = sorted(controller.state.orders.jobs)
     assert [job for job in jobs if kept.samples(job)] == jobs[-MOST_JOBS:]

@@ -51,7 +51,7 @@ async def test_it_has_samples_of_the_rate_and_of_what_has_ended() -> None:
     await client.progress.measure()
     answer = await client.get("/v1/jobs/1/timeline")
     assert (answer["job"], answer["total"], answer["samples"]["rates"]) == (1, 2, [10])
-    assert answer["samples"]["ended"] == [0]
+    assert (answer["samples"]["ended"], answer["samples"]["throttles"]) == ([0], [None])
     assert answer["until_ms"] >= answer["from_ms"]
 
 
