@@ -54,12 +54,12 @@ async def again(call: Call) -> Response:
 async def _start(call: Call, body: ProposalRequest) -> Response:
     store, goals = _store(call), words(body)
     if not goals:
-        raise HttpError(400, "no goal: give at least one of drain, add, balance, rf, racks and leaders")
+        raise HttpError(400, "no goal: give at least one of drain, add, to, balance, rf, racks and leaders")
     await call.refresh()
     partitions = sum(map(len, call.state.cluster.partitions.values()))
     rate = _rate(call, store)
     request = {
-        "goals": goals,
+        "goals": words(_left(call.state, body)),
         "options": options(body),
         "limits": call.state.backlog.usage.limits._asdict(),
         "bandwidth": None if rate is None else rate.bytes,
@@ -129,10 +129,29 @@ async def execute(call: Call, options: JobOptions) -> Response:
         return answer
 
 
+def _left(state: State, body: ProposalRequest) -> ProposalRequest:
+    """Return the request with the brokers that the chosen topics leave among the drained ones.
+
+    Raises HttpError.
+    """
+    if not body.to:
+        return body
+    known = state.cluster.brokers.keys() | state.cluster.unlisted_brokers
+    if not body.topics:
+        raise HttpError(400, "`to` moves some topics: give `topics`, a regular expression of their names")
+    if unknown := sorted({*body.to} - known):
+        raise HttpError(422, f"broker {unknown[0]} is not in the cluster")
+    if both := sorted({*body.to} & {*body.drain}):
+        raise HttpError(400, f"broker {both[0]} is in `to` and in `drain`")
+    if not known - {*body.to}:
+        raise HttpError(400, "`to` names all brokers: no replica would have to move")
+    return replace(body, to=[], drain=sorted({*body.drain} | (known - {*body.to})))
+
+
 def words(body: ProposalRequest) -> list[str]:
     """Return the goals as the command takes them."""
     goals: list[str] = []
-    for name, brokers in (("drain", body.drain), ("add", body.add)):
+    for name, brokers in (("drain", body.drain), ("add", body.add), ("to", body.to)):
         goals += [name, _ids(brokers)] if brokers else []
     goals += [name for name in ("balance", "racks", "leaders") if getattr(body, name)]
     return goals + (["rf", str(body.rf)] if body.rf is not None else [])

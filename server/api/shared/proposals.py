@@ -66,6 +66,13 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
     rf: Annotated[int, Meta(ge=1, le=2**15 - 1)] | None = None
     racks: Annotated[bool, Meta(description="Obey the rack rule.")] = False
     leaders: Annotated[bool, Meta(description="Even out preferred leaders; no data moves.")] = False
+    to: Annotated[
+        Ids,
+        Meta(
+            description="Brokers that may hold the chosen topics: their replicas on others move here. Needs "
+            "`topics`."
+        ),
+    ] = []
     topics: Annotated[str, Meta(description="Regular expression of the topics that may change.")] | None = (
         None
     )

@@ -166,7 +166,7 @@ async def test_a_computation_that_breaks_is_a_reason(client: ProposalClient) -> 
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ({}, "no goal: give at least one of drain, add, balance, rf, racks and leaders"),
+        ({}, "no goal: give at least one of drain, add, to, balance, rf, racks and leaders"),
         ({"rf": 0}, "rf"),
         ({"drain": "7"}, "drain"),
         ({"move": True}, "unknown"),
@@ -272,3 +272,30 @@ async def test_an_empty_proposal_is_not_executed(client: ProposalClient) -> None
     client.answer = answer()
     await client.post("/v1/proposals", DRAIN)
     assert await client.refusal("POST", "/v1/proposals/1/execute") == (409, "Proposal 1 changes nothing.")
+
+
+async def test_topics_move_to_chosen_brokers_without_excluding_the_others(client: ProposalClient) -> None:
+    proposal = await client.post("/v1/proposals", {"to": [4, 5, 6], "topics": "foo"})
+    head = json.loads(b"".join(client.inputs[0]).splitlines()[0])
+    assert (proposal["goals"], head["goals"]) == (["to", "4,5,6"], ["drain", "1,2,3"])
+    await client.post(f"/v1/proposals/{proposal['id']}/execute")
+    assert not client.controller.state.settings.excluded_brokers
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "text"),
+    [
+        ({"to": [4]}, 400, "`to` moves some topics: give `topics`, a regular expression of their names"),
+        ({"to": [9], "topics": "foo"}, 422, "broker 9 is not in the cluster"),
+        ({"to": [4], "drain": [4], "topics": "foo"}, 400, "broker 4 is in `to` and in `drain`"),
+        (
+            {"to": [1, 2, 3, 4, 5, 6], "topics": "foo"},
+            400,
+            "`to` names all brokers: no replica would have to move",
+        ),
+    ],
+)
+async def test_brokers_that_topics_cannot_move_to_are_refused(
+    client: ProposalClient, body: Any, status: int, text: str
+) -> None:
+    assert await client.refusal("POST", "/v1/proposals", body) == (status, text)
