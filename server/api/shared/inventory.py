@@ -7,8 +7,9 @@ many clients ask. Each answer says what it is based on (`Basis`).
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
 from typing import Annotated
 
@@ -42,9 +43,6 @@ MAX_SECONDS = 30.0
 
 ROWS_PER_SLICE = 1_000
 """Partitions that are counted in about a millisecond."""
-
-MANY_LISTS = 1_000
-"""Replica lists that are added to their brokers in about a millisecond."""
 
 _leader_of, _topic_of = itemgetter(4), itemgetter(0)
 
@@ -117,12 +115,24 @@ class Inventory:
 
 
 @dataclass(slots=True)
-class _Lists:
-    """Numbers by replica list: partitions, bytes of one replica of each, partitions of unknown size."""
+class _ByBroker:
+    """Numbers by broker, as the walk over the partitions counts them."""
 
-    partitions: Counter[Replicas] = field(default_factory=Counter)
-    bytes: Counter[Replicas] = field(default_factory=Counter)
-    unsized: Counter[Replicas] = field(default_factory=Counter)
+    replicas: Counter[int] = field(default_factory=Counter)
+    leaders: Counter[int] = field(default_factory=Counter)
+    preferred: Counter[int] = field(default_factory=Counter)
+    bytes: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
+    unsized: Counter[int] = field(default_factory=Counter)
+
+    def add_to(self, brokers: Mapping[int, BrokerNumbers]) -> None:
+        """Add the numbers to those of the brokers."""
+        for broker in self.replicas.keys() | self.leaders.keys():
+            numbers = brokers[broker]
+            numbers.replicas = self.replicas[broker]
+            numbers.leaders = self.leaders[broker]
+            numbers.preferred = self.preferred[broker]
+            numbers.bytes = self.bytes[broker]
+            numbers.unsized = self.unsized[broker]
 
 
 class Inventories:
@@ -165,20 +175,12 @@ class Inventories:
         return self._inventory
 
     async def _count(self) -> Inventory:
-        state, lists = self._state, _Lists()
+        state, counted = self._state, _ByBroker()
         inventory = Inventory(Basis(wall_clock(), self._seen_ms(), self._sizes_ms()))
-        leaders = Counter[int]()
         async for topic, rows in self._slices():
-            numbers = inventory.topics.setdefault(topic, TopicNumbers())
-            leaders.update(map(_leader_of, rows))
-            self._add(topic, rows, numbers, lists)
-            if len(lists.partitions) > MANY_LISTS:
-                _spread(lists, inventory.brokers)
-                lists = _Lists()
-        del leaders[NO_LEADER]
-        for broker, count in leaders.items():
-            inventory.brokers[broker].leaders = count
-        _spread(lists, inventory.brokers)
+            self._add(topic, rows, inventory.topics.setdefault(topic, TopicNumbers()), counted)
+        del counted.leaders[NO_LEADER]
+        counted.add_to(inventory.brokers)
         await self._add_unhealthy(inventory)
         await self._add_moves(inventory)
         inventory.disks = await self._disks() or dict(state.cluster.disks)
@@ -196,24 +198,26 @@ class Inventories:
                     seen = 0
                     await asyncio.sleep(0)
 
-    def _add(self, topic: str, rows: Iterable[Partition], numbers: TopicNumbers, lists: _Lists) -> None:
-        size_of, new = self._sizes.size, tuple.__new__
-        for row in rows:
-            replicas = row[2]
-            size, count = size_of(new(TopicPartition, (topic, row[1]))), len(replicas)
-            lists.partitions[replicas] += 1
+    def _add(self, topic: str, rows: Sequence[Partition], numbers: TopicNumbers, counted: _ByBroker) -> None:
+        """Add some partitions of a topic. Most of the work is done without a loop of Python."""
+        size_of, new, by_broker = self._sizes.size, tuple.__new__, counted.bytes
+        lists = [row[2] for row in rows]
+        counted.replicas.update(chain.from_iterable(lists))
+        counted.leaders.update(map(_leader_of, rows))
+        counted.preferred.update([replicas[0] for replicas in lists if replicas])
+        sizes = [size_of(new(TopicPartition, (topic, row[1]))) for row in rows]
+        for replicas, size in zip(lists, sizes, strict=True):
             if size is None:
-                lists.unsized[replicas] += 1
+                counted.unsized.update(replicas)
                 numbers.unsized += 1
             else:
-                lists.bytes[replicas] += size
                 numbers.bytes += size
-                numbers.replica_bytes += size * count
-            if not numbers.partitions:
-                numbers.least_replicas = count
-            numbers.partitions += 1
-            numbers.least_replicas = min(numbers.least_replicas, count)
-            numbers.most_replicas = max(numbers.most_replicas, count)
+                numbers.replica_bytes += size * len(replicas)
+                for broker in replicas:
+                    by_broker[broker] += size
+        lengths = set(map(len, lists)) | ({numbers.least_replicas, numbers.most_replicas} - {0})
+        numbers.partitions += len(rows)
+        numbers.least_replicas, numbers.most_replicas = min(lengths, default=0), max(lengths, default=0)
 
     async def _add_unhealthy(self, inventory: Inventory) -> None:
         cluster = self._state.cluster
@@ -273,16 +277,3 @@ class Inventories:
     def _sizes_ms(self) -> int | None:
         measured = self._sizes.measured()
         return None if measured is None else wall_clock() - round((self._clock.now() - measured) * 1000)
-
-
-def _spread(lists: _Lists, brokers: Mapping[int, BrokerNumbers]) -> None:
-    """Add what each replica list holds to its brokers. Most clusters have far fewer lists than partitions."""
-    for replicas, count in lists.partitions.items():
-        size, unsized = lists.bytes[replicas], lists.unsized[replicas]
-        for place, broker in enumerate(replicas):
-            numbers = brokers[broker]
-            numbers.replicas += count
-            numbers.bytes += size
-            numbers.unsized += unsized
-            if not place:
-                numbers.preferred += count
