@@ -4,7 +4,7 @@ Values have the text form of Kafka's tools: replica lists as `1,2,3`, topic ids 
 """
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from controller.model.access import Operation, PatternType, Permission, ResourceKind
@@ -48,6 +48,8 @@ class RecordForm(NamedTuple):
     """Converts the `key` of a record to the values of the first columns."""
     ordered: bool = False
     """Records are loaded in the order in which they were first written. Else the columns order them."""
+    defaults: Mapping[str, Any] = {}
+    """Values of columns that rows of an earlier version do not have."""
     all_to_records: Callable[[Iterable[StoredRow]], list[Record]] | None = None
     """Does as `to_record` of each, for records of which there may be millions: without a call for each
     row."""
@@ -139,9 +141,9 @@ def _job_row(job: Job) -> StoredRow:
 
 
 def _job(row: StoredRow) -> Job:
-    number, kind, created_ms, principal, client_id, total, priority, paused, *rest = row
-    made = JobKind[kind.upper()]
-    return Job(number, made, created_ms, principal, client_id, total, priority, bool(paused), *rest)
+    number, kind, *values = row
+    job = Job(number, JobKind[kind.upper()], *values)
+    return job._replace(paused=bool(job.paused), elects=bool(job.elects))
 
 
 _ENDING_NAMES = {ending: ending.name.lower() for ending in Ending}
@@ -299,12 +301,13 @@ FORMS: dict[type[Record], RecordForm] = {
         "jobs",
         (
             "id", "kind", "created_ms", "principal", "client_id", "total", "priority", "paused", "ended_ms",
-            "undoes", "throttle",
+            "undoes", "throttle", "elects", "until_ms",
         ),
         1,
         _job_row,
         _job,
         lambda key: (key,),
+        defaults={"elects": False, "until_ms": 0},
     ),
     Finished: RecordForm(
         "finished",

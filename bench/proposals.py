@@ -52,7 +52,7 @@ HEAD = (
 
 
 class Size(NamedTuple):
-    """A cluster size; `seconds` are the targets of drain and of all other goals."""
+    """A cluster size; `seconds` are the targets of drain and demote, and of all other goals."""
 
     shape: Shape
     seconds: tuple[float, float] = (1, 1)
@@ -84,6 +84,7 @@ def runs(shape: Shape) -> Iterator[Run]:
     new = frozenset(range(shape.brokers + 1, shape.brokers + added + 1))
     even = Goal(even_counts=True, even_leaders=True, tolerance=FIVE, by="both")
     yield Run(f"drain {len(drained)}", shape, Goal(drain=drained))
+    yield Run("demote 1", shape, Goal(demote=frozenset({1})))
     exact = even._replace(by="replicas", tolerance=Fraction(0))
     yield Run(EXACT, shape, exact)
     yield Run("balance, both, 5 %", shape, even)
@@ -128,7 +129,7 @@ def measure_run(size: Size, run: Run, snapshot: Snapshot, *, generate: bool) -> 
     label = f"{shape.partitions:,} / {shape.brokers}, {run.name}"
     times = f"{wall:.2f}", f"{processor:.2f}"
     print(TABLE.format(label, *figures(proposal, goal, best, other), *times), flush=True)
-    seconds = size.seconds[0 if run.name.startswith("drain") else 1]
+    seconds = size.seconds[0 if run.name.startswith(("drain", "demote")) else 1]
     return proposal.moves, missed(label, proposal, goal, processor, seconds)
 
 

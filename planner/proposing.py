@@ -171,7 +171,12 @@ def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
 
 DEFAULT_TOLERANCE = Fraction(1, 20)
 
-WITH_VALUE = {"drain": "broker ids", "add": "broker ids", "rf": "a replication factor"}
+WITH_VALUE = {
+    "drain": "broker ids",
+    "demote": "broker ids",
+    "add": "broker ids",
+    "rf": "a replication factor",
+}
 WITHOUT_VALUE = ("balance", "racks", "leaders")
 
 
@@ -181,14 +186,18 @@ def read_goal(words: Sequence[str]) -> Goal:
     `add` and `balance` even out counts, bytes and leaders within 5 %. Raises ProposalError.
     """
     given = _given(words)
-    drain, added = (
-        broker_ids(name, given[name]) if name in given else frozenset[int]() for name in ("drain", "add")
+    drain, demoted, added = (
+        broker_ids(name, given[name]) if name in given else frozenset[int]()
+        for name in ("drain", "demote", "add")
     )
     if both := drain & added:
         raise ProposalError([f"broker {min(both)} cannot be both drained and added"])
+    if both := drain & demoted:
+        raise ProposalError([f"broker {min(both)} is drained: it leads nothing afterwards; do not demote it"])
     even = bool(given.keys() & {"add", "balance"})
     return Goal(
         drain=drain,
+        demote=demoted,
         add=added,
         factor=_factor(given["rf"]) if "rf" in given else None,
         even_counts=even,

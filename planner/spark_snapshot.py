@@ -4,8 +4,8 @@ The checks are those of `planner.model.snapshot`. They are strict: a row that is
 although it may be valid there. So the reader in Python has the last word, and writes the message.
 
 Spark parses, validates and counts, without Python workers. The driver gets the topics with their number of
-partitions, and of each partition its row, replicas and which of them are in the ISR, bytes and
-min.insync.replicas: 24 bytes for the partition and 5 for each replica. The row follows from the topics, so
+partitions, and of each partition its row, leader, replicas and which of them are in the ISR, bytes and
+min.insync.replicas: 28 bytes for the partition and 5 for each replica. The row follows from the topics, so
 the order in which Spark delivers partitions does not matter.
 """
 
@@ -78,7 +78,18 @@ _VALID = " and ".join(
     ]
 )
 
-COLUMNS = ("topic", "partition", "replicas", "in_isr", "bytes", "min_isr", "moving", "valid", "other")
+COLUMNS = (
+    "topic",
+    "partition",
+    "replicas",
+    "in_isr",
+    "leader",
+    "bytes",
+    "min_isr",
+    "moving",
+    "valid",
+    "other",
+)
 """Of the result. `other` is the JSON text of a row that is not a partition; then the other columns have no
 meaning."""
 
@@ -144,6 +155,7 @@ def _selected(rows: "DataFrame") -> "DataFrame":
         "partition",
         "replicas",
         "transform(replicas, id -> array_contains(isr, id)) as in_isr",
+        "leader",
         "coalesce(bytes, 0) as bytes",
         "coalesce(min_isr, 1) as min_isr",
         "target is not null as moving",
@@ -161,7 +173,7 @@ TOPICS = """
 """
 OTHERS = "select other from {rows} where other is not null limit {most}"
 PARTITIONS = """
-    select /*+ broadcast(topics) */ first + partition as row, replicas, in_isr, bytes, min_isr, moving
+    select /*+ broadcast(topics) */ first + partition as row, replicas, in_isr, leader, bytes, min_isr, moving
     from {rows} join {topics} as topics using (topic) where other is null
 """
 
@@ -231,6 +243,7 @@ def _columns(spark: "SparkSession", rows: "DataFrame", topics: "pa.Table") -> Co
         read["bytes"].to_numpy()[order],
         read["min_isr"].to_numpy()[order],
         read["moving"].to_numpy()[order],
+        read["leader"].to_numpy()[order],
     )
 
 

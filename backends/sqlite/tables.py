@@ -128,6 +128,11 @@ CREATE TABLE submissions (
 
 _SUBMISSION_EPOCH = "ALTER TABLE submissions ADD COLUMN epoch INTEGER NOT NULL DEFAULT -1;"
 
+_JOB_ENDS = """
+ALTER TABLE jobs ADD COLUMN elects INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN until_ms INTEGER NOT NULL DEFAULT 0;
+"""
+
 _ACCESS = """
 CREATE TABLE acls (
     kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL,
@@ -185,12 +190,14 @@ CREATE TABLE configs (
     PRIMARY KEY (resource, name, config)
 ) WITHOUT ROWID;
 """
+    + _JOB_ENDS
 )
 
 UPGRADES = {
     1: "ALTER TABLE reassignments ADD COLUMN blocked TEXT NOT NULL DEFAULT '';" + _SUBMISSIONS,
     2: _SUBMISSION_EPOCH,
     3: _ACCESS,
+    4: _JOB_ENDS,
 }
 """SQL by format version that converts the tables of that version to the next one."""
 

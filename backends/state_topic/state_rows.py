@@ -205,7 +205,8 @@ def decode_row(key: bytes, value: bytes) -> DecodedRow:
         if isinstance(name, str) and name in NO_RECORDS:
             return None
         raise DecodeError(f"the state topic has a row of the unknown kind {name!r}")
-    fields = _decoded(value, _VALUES)
+    values: dict[str, Any] = _decoded(value, _VALUES)
+    fields = {**form.defaults, **values}
     try:
         record = form.to_record([*columns, *[fields[column] for column in form.columns[form.keys :]]])
         position = (_sequence(fields),) if form.ordered else tuple(columns)

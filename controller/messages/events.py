@@ -33,6 +33,9 @@ class AlterReassignments(Event[AlterReply]):
     """Bytes a second for the job's replicas in flight; 0 for no throttle of its own."""
     paused: bool = False
     """Whether the job waits to be resumed before its first step."""
+    elects: bool = False
+    until_ms: int = 0
+    """As in `Job`, like `elects`."""
 
 
 # ---- topics -----------------------------------------------------------------------------------------------

@@ -36,6 +36,10 @@ class Job(NamedTuple):
     """The job that a rollback undoes; 0 for other jobs."""
     throttle: int = 0
     """Bytes per second for its replicas in flight; 0 for no throttle of its own."""
+    elects: bool = False
+    """Whether the preferred leader of each partition is elected when its last step ends."""
+    until_ms: int = 0
+    """When the job is rolled back by itself; 0 for never."""
 
     @property
     def key(self) -> int:

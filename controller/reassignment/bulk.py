@@ -25,8 +25,8 @@ from controller.model.cluster import (
     TopicPartition,
     row_maker,
 )
+from controller.reassignment.planning import wanted_leader
 from controller.reassignment.reassignments import close_job
-from controller.scheduling import steps
 from controller.state.state import Decision, State
 
 FirstOrders = dict[TopicPartition, Reassignment]
@@ -186,7 +186,7 @@ def _end_of_step(state: State, partition: Partition, reassignment: Reassignment)
     back = reassignment.original
     if state.mode.is_gateway or reassignment.current_of(partition) != back:
         return None
-    preferred = steps.preferred_leader(back, state.backlog.usage.step)
+    preferred = wanted_leader(state, reassignment._replace(target=back))
     if preferred not in {NO_LEADER, partition.leader} or not direct_steps.keeps_data(partition, back):
         return None
     final, gone, lead = direct_steps.undone(state, partition, back)

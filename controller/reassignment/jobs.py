@@ -59,7 +59,7 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
                 skipped.append((pending.key, _GONE))
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
-    number = open_job(d, JobKind.ROLLBACK, event)
+    number = _open_rollback(d, job, event)
     ongoing: list[Reassignment | Finished] = list(state.orders.reassignments.values())
     for seen, row in enumerate(chain(reversed(ongoing), reversed(ended.values()))):
         if row.job == job.id:
@@ -70,6 +70,13 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     d.answer(event, RollBackReply(DONE, seal_job(d, number), skipped))
+
+
+def _open_rollback(d: Decision, job: Job, event: RollBackJob) -> int:
+    """Create the job of the rollback, which is not to happen by itself any more."""
+    if job.until_ms:
+        d.put(job._replace(until_ms=0))
+    return open_job(d, JobKind.ROLLBACK, event)
 
 
 def pause(d: Decision, event: Pause) -> None:
@@ -134,13 +141,16 @@ def reorder(d: Decision, event: Reorder) -> None:
 
 
 def prune(d: Decision, event: Prune) -> Iterator[None]:
-    """Delete old jobs and their finished partitions. A job is kept as long as a rollback of it is."""
+    """Delete old jobs and their finished partitions.
+
+    A job is kept as long as a rollback of it is, or as long as it is to be rolled back by itself.
+    """
     state = d.state
     undone = {job.undoes for job in state.orders.jobs.values()}
     ended = [
         j
         for j in state.orders.jobs.values()
-        if j.ended_ms and j.id != state.orders.last_job and j.id not in undone
+        if j.ended_ms and not j.until_ms and j.id != state.orders.last_job and j.id not in undone
     ]
     ended.sort(key=lambda job: (job.ended_ms, job.id))
     surplus = max(len(ended) - event.keep, _surplus_jobs(state, ended, event.partitions))

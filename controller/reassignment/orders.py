@@ -18,6 +18,7 @@ from controller.model.errors import DONE, Outcome
 from controller.model.replicas import display_name
 from controller.reassignment.bulk import BulkCancels, FirstOrders, accept_all, new_reassignment
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
+from controller.reassignment.planning import awaits_election
 from controller.reassignment.reassignments import NOTHING_TO_CANCEL, Order, follow, withdraw
 from controller.state.state import Decision, State
 
@@ -197,7 +198,7 @@ class _LargeRequest(_Request):
             return False
         if phase_of(state, key) is not Phase.IDLE:
             return False
-        if target != partition.replicas:
+        if target != partition.replicas or awaits_election(state, partition, target, self._job):
             if self._cancels.rows:
                 self._cancels.carry_out(key.topic)
             order = (*key, partition.replicas, target, self._job, "", state.topic_id(key.topic))
@@ -345,9 +346,11 @@ def open_job(d: Decision, kind: JobKind, request: AlterReassignments | Queue | R
         d.state.orders.last_job + 1, kind, d.now_ms, request.requester.principal, request.requester.client_id
     )
     if isinstance(request, RollBackJob):
-        job = job._replace(undoes=request.job)
+        job = job._replace(undoes=request.job, elects=d.state.orders.jobs[request.job].elects)
     else:
         job = job._replace(priority=request.priority, throttle=request.throttle, paused=request.paused)
+    if isinstance(request, AlterReassignments):
+        job = job._replace(elects=request.elects, until_ms=request.until_ms)
     d.state.orders.open_job(job)
     return job.id
 

@@ -29,7 +29,7 @@ def plan_step(state: State, partition: Partition, reassignment: Reassignment) ->
     target = reassignment.target
     following = following_step(state, partition, partition.current, reassignment)
     healthy = partition.leader != NO_LEADER and partition.key not in state.cluster.under_replicated
-    cost = _step_cost(state, partition, following or partition.replicas, target)
+    cost = _step_cost(state, partition, following or partition.replicas, reassignment)
     job = state.orders.jobs.get(reassignment.job)
     rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
     waits_for = ""
@@ -37,7 +37,9 @@ def plan_step(state: State, partition: Partition, reassignment: Reassignment) ->
         waits_for = leader_waits(state, partition)
     elif following is None:
         waits_for = _why_no_step(state, partition, target)
-    else:
+    elif _elects(state, reassignment.job) and set(partition.replicas) == set(target):
+        waits_for = _successor_waits(state, partition, target[0])
+    if not waits_for and following is not None:
         waits_for = state.mode.executor.obstacle(state, partition, following)
     return Plan(following or partition.replicas, rank, cost, waits_for)
 
@@ -51,9 +53,35 @@ def _why_no_step(state: State, partition: Partition, target: Replicas) -> str:
     return replicas_wait(state, partition, staying) or too_few
 
 
+def _elects(state: State, job: int) -> bool:
+    known = state.orders.jobs.get(job)
+    return known is not None and known.elects
+
+
+def awaits_election(state: State, partition: Partition, target: Replicas, job: int) -> bool:
+    """Return whether the partition has the target's list, but not its leader, which the job is to elect."""
+    elected = partition.replicas == target and _elects(state, job)
+    return elected and partition.leader != target[0] and not _successor_waits(state, partition, target[0])
+
+
+def only_elects(state: State, partition: Partition, reassignment: Reassignment) -> bool:
+    """Return whether the reassignment has only to elect the preferred leader, and no cancel has led there."""
+    if not reassignment.rolling_back or partition.moving or partition.replicas != reassignment.target:
+        return False
+    step = state.gateway.steps.get(partition.key)
+    return _elects(state, reassignment.job) and (step is None or (step.restores and not step.replaced))
+
+
+def _successor_waits(state: State, partition: Partition, broker: int) -> str:
+    """Return why the broker cannot become the leader now; empty if it can."""
+    if broker not in state.cluster.live:
+        return f"offline: broker {broker}, which is to lead the partition"
+    return "" if broker in partition.isr else f"not in sync: broker {broker}, which is to lead the partition"
+
+
 def charge(state: State, partition: Partition, reassignment: Reassignment) -> None:
     """Count the step in flight against the limits."""
-    cost = _step_cost(state, partition, partition.next, reassignment.target)
+    cost = _step_cost(state, partition, partition.next, reassignment)
     state.backlog.charge(partition.key, cost)
 
 
@@ -95,9 +123,9 @@ def following_step(
     return following
 
 
-def has_capacity(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
+def has_capacity(state: State, partition: Partition, following: Replicas, reassignment: Reassignment) -> bool:
     """Return whether the limits allow the step in flight to be turned to `following`."""
-    return state.backlog.fits(partition.key, _step_cost(state, partition, following, target))
+    return state.backlog.fits(partition.key, _step_cost(state, partition, following, reassignment))
 
 
 def next_leader(state: State, partition: Partition, reassignment: Reassignment) -> int:
@@ -106,7 +134,7 @@ def next_leader(state: State, partition: Partition, reassignment: Reassignment) 
     A step that did not count as a leader movement when it started moves leadership only if limit L allows it.
     """
     usage = state.backlog.usage
-    preferred = steps.preferred_leader(reassignment.target, usage.step)
+    preferred = wanted_leader(state, reassignment)
     if preferred in {NO_LEADER, partition.leader}:
         return preferred
     cost = state.backlog.costs.get(partition.key)
@@ -114,8 +142,17 @@ def next_leader(state: State, partition: Partition, reassignment: Reassignment) 
     return preferred if counted or not usage.exhausted(capacities_of(LEADS)) else NO_LEADER
 
 
-def _step_cost(state: State, partition: Partition, following: Replicas, target: Replicas | None) -> Cost:
-    """Return the cost of the step to `following`. `target` is None for a move by another client."""
+def wanted_leader(state: State, reassignment: Reassignment) -> int:
+    """Return who is to lead as soon as it can; NO_LEADER if the leader is to stay where it can."""
+    if _elects(state, reassignment.job):
+        return reassignment.target[0]
+    return steps.preferred_leader(reassignment.target, state.backlog.usage.step)
+
+
+def _step_cost(
+    state: State, partition: Partition, following: Replicas, reassignment: Reassignment | None
+) -> Cost:
+    """Return the cost of the step to `following`. Without a reassignment, it is a move by another client."""
     key = partition.key
     healthy = partition.leader != NO_LEADER and key not in state.cluster.under_replicated
     current = partition.current
@@ -125,10 +162,10 @@ def _step_cost(state: State, partition: Partition, following: Replicas, target: 
         isr=partition.isr,
         live=state.cluster.live,
         leader=partition.leader,
-        preferred=NO_LEADER if target is None else steps.preferred_leader(target, state.backlog.usage.step),
+        preferred=NO_LEADER if reassignment is None else wanted_leader(state, reassignment),
     )
     adding = steps.step_lists(current, following).adding
-    listed = 0 if target is None else _listed(len(state.cluster.partitions[key.topic]), current, adding)
+    listed = 0 if reassignment is None else _listed(len(state.cluster.partitions[key.topic]), current, adding)
     return shared_cost(
         adding,
         partition.leader,

@@ -52,7 +52,8 @@ def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> 
     An order without a change records nothing.
     """
     # A cancel with mode `stop` may have left a step in flight. It ends first; its start is the original.
-    if order.target != partition.replicas or partition.key in d.state.in_flight:
+    elected = planning.awaits_election(d.state, partition, order.target, order.job)
+    if order.target != partition.replicas or partition.key in d.state.in_flight or elected:
         d.put(_first(d.state, partition, order))
         enqueue(d, partition)
     return DONE
@@ -189,8 +190,9 @@ def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: O
 def advance(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """Complete the step in flight if the changed ISR, leader or brokers allow it."""
     preferred = next_leader(d.state, partition, reassignment)
+    elected = planning.only_elects(d.state, partition, reassignment)
     if d.state.mode.executor.complete(d, partition, reassignment.target, preferred):
-        _step_ended(d, partition)
+        _step_ended(d, partition, elected=elected)
     return DONE
 
 
@@ -203,13 +205,16 @@ def requeue(d: Decision, partition: Partition, reassignment: Reassignment, _: Or
     return DONE
 
 
-def after_step(d: Decision, partition: Partition) -> None:
-    """End the reassignment if the partition is at its target, else enqueue it. No step is in flight."""
+def after_step(d: Decision, partition: Partition, *, elected: bool = False) -> None:
+    """End the reassignment if the partition is at its target, else enqueue it. No step is in flight.
+
+    `elected`: the step had only to elect the preferred leader.
+    """
     state, key = d.state, partition.key
     release(state, key)
     reassignment = state.orders.reassignments[key]
     if partition.replicas == reassignment.target:
-        ending = Ending.ROLLED_BACK if reassignment.rolling_back else Ending.DONE
+        ending = Ending.ROLLED_BACK if reassignment.rolling_back and not elected else Ending.DONE
         end_reassignment(d, key, reassignment, ending)
     elif state.cluster.topics[key.topic].deleting:
         end_reassignment(d, key, reassignment, Ending.TOPIC_DELETED)
@@ -338,8 +343,9 @@ def _begin_step(
     if key in state.gateway.external:
         state.gateway.discard_external(key)
     preferred = next_leader(state, partition, reassignment)
+    elected = key not in state.in_flight and planning.only_elects(state, partition, reassignment)
     if d.state.mode.executor.begin(d, partition, following, reassignment.target, preferred):
-        _step_ended(d, partition)
+        _step_ended(d, partition, elected=elected)
         return
     after = state.cluster.partitions[partition.topic][partition.partition]
     if cost is not None and after.leader == partition.leader:
@@ -348,10 +354,10 @@ def _begin_step(
         charge(state, after, reassignment)
 
 
-def _step_ended(d: Decision, before: Partition) -> None:
+def _step_ended(d: Decision, before: Partition, *, elected: bool = False) -> None:
     """Continue after a step. If it moved leadership, that counts against limit L until the decision ends."""
     after = d.state.cluster.partitions[before.topic][before.partition]
-    after_step(d, after)
+    after_step(d, after, elected=elected)
     if after.leader != before.leader:
         d.leader_changes += 1
         d.state.backlog.usage.count(LEADS, 1)
@@ -370,7 +376,7 @@ def _continued(
     if may_start(d, job):
         arrived = planning.extended(current, [r for r in coming if r in partition.isr], target)
         following = following_step(state, partition, arrived, wanted)
-        if following and set(coming) <= set(following) and has_capacity(state, partition, following, target):
+        if following and set(coming) <= set(following) and has_capacity(state, partition, following, wanted):
             return following
     return planning.extended(current, coming, target)
 

@@ -21,30 +21,41 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
     after = before.copy()
     after[table.free] = solution.lists
     changed = (after != before).any(axis=1)
+    if solution.elected is not None:
+        changed[np.flatnonzero(table.free)[solution.elected]] = True
     new = new_replicas(before[changed], after[changed])
     # Before the plan, drained brokers still count as places.
     lengths = np.unique([*(before >= 0).sum(axis=1), *(after >= 0).sum(axis=1)]).tolist()
     present = Layout([node._replace(usable=True) for node in problem.nodes], table.brokers, lengths)
-    layout = Layout(problem.nodes, table.brokers, lengths)
     free = table.free
+    excess, topics = present.total_excess(before[free]), _topic_excess(problem, before)
+    excess_after, topics_after = excess, topics
+    if not problem.goal.changes_order_only:
+        layout = Layout(problem.nodes, table.brokers, lengths)
+        excess_after, topics_after = layout.total_excess(after[free]), _topic_excess(problem, after)
     return Proposal(
         _changes(table, after, np.flatnonzero(changed)),
         int(new.sum()),
         int((new * table.bytes[changed]).sum()),
         int((after[changed][:, 0] != before[changed][:, 0]).sum()),
-        present.total_excess(before[free]),
-        layout.total_excess(after[free]),
+        excess,
+        excess_after,
         _brokers(problem, solution, before, after, changed),
-        problem.left_out,
+        (*problem.left_out, *solution.left_out),
         solution.widened,
         solution.moves_bound,
         solution.bytes_bound,
-        topic_excess(table.topic, before, len(table.brokers), len(problem.usable)),
-        topic_excess(table.topic, after, len(table.brokers), len(problem.usable)),
+        topics,
+        topics_after,
         _in_sync_loss(table, before[changed], after[changed], changed),
         _below_min_isr(table, before[changed], after[changed], changed),
         solution.notes,
+        0 if solution.elected is None else int(solution.elected.sum()),
     )
+
+
+def _topic_excess(problem: Problem, lists: Ints) -> int:
+    return topic_excess(problem.table.topic, lists, len(problem.table.brokers), len(problem.usable))
 
 
 def _in_sync_loss(table: Table, before: Ints, after: Ints, changed: Flags) -> InSyncLoss:

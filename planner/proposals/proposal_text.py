@@ -40,6 +40,7 @@ def as_dict(proposal: Proposal) -> dict[str, Any]:
         "fewest_moves_proven": proposal.fewest_moves_proven,
         "fewest_bytes_proven": proposal.fewest_bytes_proven,
         "leader_changes": proposal.leader_changes,
+        "elections": proposal.elections,
         "in_sync_loss": proposal.in_sync_loss._asdict(),
         "below_min_isr": proposal.below_min_isr,
         "rack_excess": {"before": proposal.rack_excess_before, "after": proposal.rack_excess_after},
@@ -65,9 +66,11 @@ def summary(proposal: Proposal) -> list[str]:
         dropped = sum(each.losses for each in proposal.brokers)
         what = f"drops {counted(dropped, 'replica')}" if dropped else "only the order of replicas changes"
         moved = f"moves no replica; {what}"
-    changed = counted(len(proposal.changes), "partition")
+    changed = counted(len(proposal.changes) - proposal.elections, "partition")
     leaders = counted(proposal.leader_changes, "preferred leader")
     lines = [moved, f"changes the replica lists of {changed}, and {leaders}"]
+    if proposal.elections:
+        lines.append(f"elects the preferred leader of {counted(proposal.elections, 'further partition')}")
     if (loss := proposal.in_sync_loss).partitions:
         lines.append(f"{counted(loss.partitions, 'partition')} would lose a replica in sync{_others(loss)}")
     if below := proposal.below_min_isr:

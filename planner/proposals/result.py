@@ -71,6 +71,8 @@ class Proposal(NamedTuple):
     to them."""
     notes: tuple[str, ...] = ()
     """One line each: warnings, and goals that were relaxed for other goals."""
+    elections: int = 0
+    """Partitions among `changes` whose list stays: only their preferred leader is to be elected."""
 
     @property
     def fewest_moves_proven(self) -> bool:

@@ -1,8 +1,6 @@
 """The command `audit`: the accepted requests and their principals."""
 
-import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -11,28 +9,10 @@ from common.units import in_bytes
 from common.wording import as_json, counted
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import Row, by, columns, echo, when
+from reassignd.commands.times import ago
 
 if TYPE_CHECKING:
     from reassignd.client import Client
-
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-
-
-def _time(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    """Return milliseconds since 1970. `text` is an age such as 2h, or a local time."""
-    if text is None:
-        return None
-    age = re.fullmatch(r"(\d{1,6})([smhd])", text)
-    try:
-        if age is not None:
-            then = datetime.now(UTC) - timedelta(**{UNITS[age[2]]: int(age[1])})
-        else:
-            then = datetime.fromisoformat(text).astimezone()
-        return max(0, int(then.timestamp() * 1000))
-    except (ValueError, OverflowError, OSError) as error:
-        raise click.BadParameter(
-            f"'{text}', expected an age such as 30m, 2h, 7d, or 2030-01-31T18:00"
-        ) from error
 
 
 @click.command()
@@ -50,9 +30,9 @@ def _time(_: click.Context, __: click.Parameter, text: str | None) -> int | None
 )
 @click.option("--topic", metavar="TOPIC", help="Only requests that name this topic, among their first ten.")
 @click.option(
-    "--since", metavar="TIME", callback=_time, help="Only from this time: an age (2h, 7d) or a local time."
+    "--since", metavar="TIME", callback=ago, help="Only from this time: an age (2h, 7d) or a local time."
 )
-@click.option("--until", metavar="TIME", callback=_time, help="Only before this time.")
+@click.option("--until", metavar="TIME", callback=ago, help="Only before this time.")
 @click.option(
     "--limit",
     metavar="N",

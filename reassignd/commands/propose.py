@@ -32,6 +32,7 @@ from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, rate, with_c
 from reassignd.commands.output import columns, echo
 from reassignd.commands.plan import Where, with_spark
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
+from reassignd.commands.times import ahead
 from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ HELP = """Propose a plan that meets goals with the fewest moves. Nothing moves w
 \b
 Goals, several of which can be combined:
   drain ID,ID,...  leave no replica on these brokers
+  demote ID,ID,... let other replicas lead instead of these brokers; no data moves
   add ID,ID,...    fill new brokers: even out all brokers
   balance          even out replicas and preferred leaders
   rf N             change the replication factor
@@ -135,6 +137,12 @@ _EXECUTION_OPTIONS = (
         "--watch",
         is_flag=True,
         help="With drain --execute: propose and wait again until the drained brokers are empty.",
+    ),
+    click.option(
+        "--until",
+        metavar="TIME",
+        callback=ahead,
+        help="With demote --execute: roll the job back at this time, such as 2h from now, or a local time.",
     ),
     TIMEOUT,
 )

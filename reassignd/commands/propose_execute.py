@@ -25,8 +25,14 @@ WATCH_SECONDS = 5.0
 """Pause before a drain is proposed again."""
 
 
+MOVING_GOALS = {"drain", "add", "balance", "rf", "racks"}
+
+
 class Execution(NamedTuple):
-    """The options of the command that concern the execution. `timeout` is in seconds."""
+    """The options of the command that concern the execution.
+
+    `timeout` is in seconds, `until` in milliseconds since 1970.
+    """
 
     dry_run: bool = False
     execute: bool = False
@@ -34,6 +40,7 @@ class Execution(NamedTuple):
     throttle: int | None = None
     wait: bool = False
     watch: bool = False
+    until: int | None = None
     timeout: float | None = None
 
     def check_spark(self) -> None:
@@ -54,17 +61,26 @@ class Execution(NamedTuple):
             )
         if self.execute and self.dry_run:
             raise click.UsageError("--execute and --dry-run cannot be used together")
-        for option in ("replan", "wait", "watch"):
+        for option in ("replan", "wait", "watch", "until"):
             if getattr(self, option) and not self.execute:
                 raise click.UsageError(f"--{option} needs --execute")
         if self.throttle is not None and not (self.execute or self.dry_run):
             raise click.UsageError("--throttle needs --execute or --dry-run")
         if self.timeout is not None and not (self.wait or self.watch):
             raise click.UsageError("--timeout needs --wait or --watch")
+        self._check_until(goals)
         if self.watch and "drain" not in goals:
             raise click.UsageError("--watch is for drain")
         if self.watch and (writes_files or source.snapshot is not None):
             raise click.UsageError("--watch makes several plans of the running server: leave out files")
+
+    def _check_until(self, goals: Sequence[str]) -> None:
+        if self.until is not None and MOVING_GOALS & {*goals}:
+            raise click.UsageError(
+                "--until is for demote without goals that move data: its rollback would move them back"
+            )
+        if self.until is not None and "demote" not in goals:
+            raise click.UsageError("--until is for demote")
 
 
 def check_same_cluster(snapshot: Snapshot, now: Snapshot) -> None:
@@ -115,7 +131,13 @@ def submit_plan(
     plan = plan_json(proposal.changes).encode()
     undo = reserve(client, goal)
     try:
-        answer = client.post("/v1/jobs", plan, throttle=execution.throttle)
+        answer = client.post(
+            "/v1/jobs",
+            plan,
+            throttle=execution.throttle,
+            elect=bool(goal.demote) or None,
+            until_ms=execution.until,
+        )
     except UnreachableError:
         raise  # The plan may have been accepted.
     except BaseException:

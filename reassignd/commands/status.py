@@ -94,6 +94,8 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
         found = [part for line in found for part in wrap(line, width, subsequent_indent=" " * 10)]
     if status["jobs"]:
         found += ["", *job_lines(status["jobs"], width)]
+    if status.get("restores"):  # an older server does not say
+        found += ["", *_restores(status["restores"])]
     if status["incoming"]:
         found += ["", *broker_lines(status["incoming"], width)]
     if status["reasons"]:
@@ -103,6 +105,15 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
         if any(status["spark"].get("steps", {}).values()):
             found.append(f"Steps     {begun_line(status['spark']['steps'])}")
     return found
+
+
+def _restores(rows: list[dict[str, Any]]) -> list[str]:
+    """Return a line for each job that is rolled back by itself."""
+    return [
+        f"Restores  job {row['job']} will be rolled back at {when(row['until_ms'])}:"
+        f" {counted(row['partitions'], 'partition')}"
+        for row in rows
+    ]
 
 
 def _spark_is_wanted(status: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from backends.sqlite.datadir import StoreError
-from common.clock import Clock, RealClock
+from common.clock import Clock, RealClock, wall_clock
 from common.tasks import cancel, spawn
 from controller.machine import decide
 from controller.messages.event import AnyEvent, Event, Reply
@@ -24,6 +24,7 @@ from controller.state.state import Decision, State
 from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
 from reassignd.runtime.background import Background, ProcessParts
+from reassignd.runtime.restoring import restore_periodically
 from reassignd.runtime.served_cluster import BuildCluster, Hooks
 from reassignd.runtime.storage.retention import AgeClock, Retention, prune_periodically
 from server.audit.trail import AuditTrail
@@ -108,6 +109,7 @@ class Assembly:
         self._tasks = [
             spawn(prune_periodically(self.served, self._retention, jobs_age, self._clock), "pruning"),
             spawn(report_progress_periodically(self.state, self._clock), "progress"),
+            spawn(restore_periodically(self.served, self.state, wall_clock, self._clock), "restoring"),
             *self._background.start(),
         ]
         if self._audit is not None and self._parts.instances is None:

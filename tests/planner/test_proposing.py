@@ -139,11 +139,15 @@ def test_a_factor_is_read() -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["fly"], "unknown goal 'fly'; expected drain, add, rf, balance, racks, leaders"),
+        (["fly"], "unknown goal 'fly'; expected drain, demote, add, rf, balance, racks, leaders"),
         (["drain"], "drain needs broker ids"),
         (["drain", "1,x"], "drain '1,x': expected different broker ids, separated by commas"),
         (["balance", "balance"], "balance is given twice"),
         (["drain", "1", "add", "1"], "broker 1 cannot be both drained and added"),
+        (
+            ["drain", "1,2", "demote", "2"],
+            "broker 2 is drained: it leads nothing afterwards; do not demote it",
+        ),
         (["rf", "0"], "rf '0': expected a replication factor from 1"),
     ],
 )

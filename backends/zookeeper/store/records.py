@@ -74,7 +74,7 @@ def _reassignment(row: StoredRow) -> Reassignment:
 
 
 def _job(row: StoredRow) -> Job:
-    number, kind, *rest = row
+    number, kind, *rest = row  # of an earlier version without the last fields
     return Job(number, JobKind(kind), *rest)
 
 

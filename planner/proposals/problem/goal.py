@@ -54,6 +54,8 @@ class Goal(NamedTuple):
 
     drain: frozenset[int] = frozenset()
     """Brokers that must not hold replicas."""
+    demote: frozenset[int] = frozenset()
+    """Brokers that must not lead where another replica can; they keep their replicas."""
     add: frozenset[int] = frozenset()
     """New brokers, which must be in the cluster; `even_counts` fills them."""
     factor: int | None = None
@@ -204,7 +206,9 @@ def _node(broker: Broker, goal: Goal, held: int) -> Node:
 def _check_brokers(cluster: Mapping[int, Broker], goal: Goal) -> None:
     reasons = [
         f"broker {broker} is not in the cluster"
-        for broker in sorted({*goal.drain, *goal.add, *goal.receive_nothing, *goal.weights} - cluster.keys())
+        for broker in sorted(
+            {*goal.drain, *goal.demote, *goal.add, *goal.receive_nothing, *goal.weights} - cluster.keys()
+        )
     ]
     without = sorted(broker.id for broker in cluster.values() if broker.rack is None)
     if goal.rack_aware and 0 < len(without) < len(cluster):

@@ -35,6 +35,8 @@ class Columns(NamedTuple):
     """`min.insync.replicas` of the topic."""
     moving: Flags
     """Whether the partition is being reassigned or queued."""
+    leader: Ints
+    """Broker id of the present leader; -1 if there is none."""
 
     def name(self, row: int) -> TOPIC_PARTITION:
         """Return the topic and partition of a row."""
@@ -57,6 +59,7 @@ def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Column
         np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows)),
         np.fromiter(map(attrgetter("min_isr"), rows), np.int32, len(rows)),
         np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows)),
+        np.fromiter(map(attrgetter("leader"), rows), np.int32, len(rows)),
     )
 
 
@@ -104,6 +107,8 @@ class Table(NamedTuple):
     min_isr: Ints
     free: Flags
     """Whether the partition may change."""
+    leader: Ints
+    """The present leader; -1 if no replica leads."""
 
     @property
     def size(self) -> int:
@@ -174,8 +179,10 @@ def table_of(
     factors = lengths if factor is None else np.where(chosen, np.int32(factor), lengths)
     names = (columns.topics, columns.topic, columns.partition)
     leaves = np.zeros(replicas.shape, np.bool_)
-    table = Table(brokers, *names, replicas, state, leaves, factors, columns.bytes, columns.min_isr, free)
-    return table, left_out
+    led = (replicas >= 0) & (brokers[replicas] == columns.leader[:, None])
+    leader = np.where(led, replicas, -1).max(axis=1)
+    numbers = (columns.bytes, columns.min_isr, free, leader)
+    return Table(brokers, *names, replicas, state, leaves, factors, *numbers), left_out
 
 
 def _lists(known: list[int], columns: Columns) -> tuple[Ints, Ints]:

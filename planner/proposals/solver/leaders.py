@@ -52,13 +52,29 @@ def taken_over(lists: Ints, sets: Ints, states: Ints, leaders: Ints) -> Ints:
     return result
 
 
-def even_leaders(lists: Ints, sets: Ints, states: Ints, leaders: Ints, brokers: Flags) -> tuple[Ints, int]:
+def spread_over(lists: Ints, sets: Ints, able: Flags, leaders: Ints) -> Ints:
+    """Return a leader of each partition among the `able` replicas, as even as these allow.
+
+    Of equal ones, replicas that are in `lists` lead rather than new ones. `leaders` counts the leaders of
+    other partitions. Each partition has a replica that is able.
+    """
+    if not len(sets):
+        return np.zeros(0, np.int64)
+    brokers = np.zeros(len(leaders), np.bool_)
+    brokers[sets[able]] = True
+    return _Leaders(lists, sets, able, np.zeros(len(sets), np.bool_), leaders, brokers).solve()
+
+
+def even_leaders(
+    lists: Ints, sets: Ints, states: Ints, leaders: Ints, brokers: Flags, demoted: Flags | None = None
+) -> tuple[Ints, int]:
     """Return the leader of each partition: even over `brokers`, by the least number of changes.
 
     No other choice of leaders for these sets deviates less from the even share, or needs fewer changes for
     that. Partitions that are led by other brokers keep their leaders, and replicas that are not in sync do
     not become leaders. `states` are those of the old replicas, of which the kept ones are at their positions
-    in `sets`. `leaders` counts the leaders of other partitions.
+    in `sets`. `leaders` counts the leaders of other partitions. `demoted` brokers, which are none of
+    `brokers`, hand over all that another one may lead.
     """
     result = taken_over(lists, sets, states, leaders)
     old = lists[:, 0]
@@ -67,6 +83,8 @@ def even_leaders(lists: Ints, sets: Ints, states: Ints, leaders: Ints, brokers: 
     kept = sets == np.pad(lists, padding, constant_values=-1)
     in_sync = ~kept | (np.pad(states, padding) == IN_SYNC) | (sets == old[:, None])
     may_lead = (sets >= 0) & brokers[sets] & in_sync
+    if demoted is not None:
+        stays &= ~(demoted[old] & may_lead.any(axis=1))
     mine = np.flatnonzero(np.where(stays, brokers[old], may_lead.any(axis=1)))
     others = np.setdiff1d(np.arange(len(lists)), mine)
     leaders = leaders + np.bincount(result[others], minlength=len(leaders))

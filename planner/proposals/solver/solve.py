@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from common.wording import counted
-from planner.proposals.problem.arrays import UNBOUNDED, Ints
+from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints
 from planner.proposals.problem.counts import byte_ranges, count_ranges
-from planner.proposals.problem.goal import CountRange, Problem, ProposalError
+from planner.proposals.problem.goal import CountRange, LeftOut, Problem, ProposalError
 from planner.proposals.problem.layout import layout_of
 from planner.proposals.problem.nodes import RackRule
 from planner.proposals.problem.table import per_broker
@@ -24,6 +24,13 @@ from planner.proposals.solver.class_flow import (
     place,
     place_fewest_bytes,
     size_steps,
+)
+from planner.proposals.solver.demotion import (
+    elections,
+    handover,
+    kept_leaderships,
+    taken_by_others,
+    with_demoted_last,
 )
 from planner.proposals.solver.leaders import even_leaders, taken_over
 from planner.proposals.solver.notes import (
@@ -70,6 +77,10 @@ class Solution(NamedTuple):
     moves_bound: int
     bytes_bound: int
     notes: tuple[str, ...]
+    elected: Flags | None = None
+    """Partitions whose list does not change, but whose preferred leader is to be elected; None for none."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Partitions whose leader cannot be changed, although the goal asks for it."""
 
 
 def solve(problem: Problem) -> Solution:
@@ -423,18 +434,21 @@ class _Solver:
         table = self._problem.table
         fixed = np.bincount(table.replicas[~table.free][:, 0], minlength=self._layout.size)
         states = table.state[table.free]
+        demoted = np.isin(table.brokers, sorted(self._goal.demote))
         if self._goal.even_leaders:
-            leaders, _ = even_leaders(lists, sets, states, fixed, self._layout.receives)
+            able = self._layout.receives & ~demoted
+            leaders, _ = even_leaders(lists, sets, states, fixed, able, demoted)
         else:
             leaders = taken_over(lists, sets, states, fixed)
-        return Solution(
-            ordered(lists, sets, leaders),
-            self._ranges,
-            widened,
-            placed.bound,
-            placed.bytes_bound,
-            tuple(self._notes),
-        )
+        bounds, notes = (placed.bound, placed.bytes_bound), tuple(self._notes)
+        if not self._goal.demote:
+            return Solution(ordered(lists, sets, leaders), self._ranges, widened, *bounds, notes)
+        found = handover(table, sets, leaders, demoted, self._layout.usable)
+        leaders = taken_by_others(found, lists, sets, leaders, fixed)
+        after = with_demoted_last(found, ordered(lists, sets, leaders), demoted)
+        elected = elections(found, table, after)
+        left_out = kept_leaderships(found, self._problem, sets, leaders)
+        return Solution(after, self._ranges, widened, *bounds, notes, elected, left_out)
 
 
 def input_of(problem: Problem, ranges: Ranges | None = None) -> Input:

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
+from common.clock import wall_clock
 from common.lists import clear_lists
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import (
@@ -27,7 +28,7 @@ from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.shared.answers import streamed
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.directories import check_directories
-from server.api.shared.errors import require
+from server.api.shared.errors import HttpError, require
 from server.api.shared.job_parts import Part, PartsPage, part_page
 from server.api.shared.job_rows import Job, job_of, job_rows, other_reasons, reason_rows, tally
 from server.api.shared.models import OtherReasons, Page, Paused, Reason, Refused, WaitingPartition
@@ -176,6 +177,25 @@ class JobOptions(Struct, forbid_unknown_fields=True):
         ]
         | UnsetType
     ) = UNSET
+    elect: Annotated[
+        bool,
+        Meta(
+            description="Elect the preferred leader of each partition when its last step ends, within "
+            "limit L; also where only the leader differs."
+        ),
+    ] = False
+    until_ms: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=2**53,
+                description="Roll the job back at this time, in milliseconds since 1970. The plan may only "
+                "change the order of replicas.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 EXAMPLES = 100
@@ -199,7 +219,8 @@ async def submit_entries(
     Raises HttpError.
     """
     total = len(entries)
-    topics, before = await call.compute(total, _prepared, call.state, entries)
+    _check_options(options)
+    topics, before = await call.compute(total, _prepared, call.state, entries, options)
     reply = await call.submit(_event(call, options, topics))
     await call.compute(total, clear_topics, topics)
     require(reply.outcome)
@@ -297,11 +318,35 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
     return Paused(paused)
 
 
-def _prepared(state: State, entries: list[Entry]) -> tuple[list[AlterTopic], Assignment]:
+def _check_options(options: JobOptions) -> None:
+    """Raise HttpError for options that contradict each other, and for a time in the past."""
+    if (options.queue or options.append) and (options.elect or options.until_ms):
+        raise HttpError(
+            400, "A queued plan cannot have elect or until_ms: submit it when the jobs have ended."
+        )
+    if options.until_ms and options.until_ms <= wall_clock():
+        raise HttpError(400, "until_ms is in the past: give a later time.")
+
+
+def _prepared(state: State, entries: list[Entry], options: JobOptions) -> tuple[list[AlterTopic], Assignment]:
     """Return the plan as the controller takes it, and the present replicas. Empties `entries`."""
+    if options.until_ms:
+        _check_order_only(state, entries)
     prepared = topics_of(entries), originals(state, entries)
     clear_lists(entries)
     return prepared
+
+
+def _check_order_only(state: State, entries: list[Entry]) -> None:
+    """Raise HttpError if the plan moves replicas: its rollback would copy them back."""
+    for topic, number, replicas, _ in entries:
+        partition = state.cluster.partition(topic, number)
+        if partition is not None and set(partition.current) != set(replicas):
+            raise HttpError(
+                422,
+                f"{topic}-{number} gets other replicas: a plan with until_ms may only change their order,"
+                " because its rollback would move the data back.",
+            )
 
 
 def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterReassignments | Queue:
@@ -311,7 +356,8 @@ def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterRe
         event = Queue(topics, options.append, call.requester, queue_priority, throttle)
         return replace(event, paused=options.paused)
     order = AlterReassignments(topics, requester=call.requester)
-    return replace(order, priority=priority or 0, throttle=throttle, paused=options.paused)
+    order = replace(order, priority=priority or 0, throttle=throttle, paused=options.paused)
+    return replace(order, elects=options.elect, until_ms=options.until_ms or 0)
 
 
 def _partitions_of(state: State, number: int) -> int:

@@ -54,7 +54,9 @@ async def again(call: Call) -> Response:
 async def _start(call: Call, body: ProposalRequest) -> Response:
     store, goals = _store(call), words(body)
     if not goals:
-        raise HttpError(400, "no goal: give at least one of drain, add, to, balance, rf, racks and leaders")
+        raise HttpError(
+            400, "no goal: give at least one of drain, demote, add, to, balance, rf, racks and leaders"
+        )
     await call.refresh()
     partitions = sum(map(len, call.state.cluster.partitions.values()))
     rate = _rate(call, store)
@@ -120,7 +122,8 @@ async def execute(call: Call, options: JobOptions) -> Response:
             exclude = allow = frozenset()
         await alter_excluded(call, exclude, allow)
         try:
-            kept.job, answer = await submit_entries(call, entries, options)
+            elects = replace(options, elect=options.elect or bool(kept.request.demote))
+            kept.job, answer = await submit_entries(call, entries, elects)
         except HttpError:
             await alter_excluded(call, allow, exclude)
             raise
@@ -151,7 +154,8 @@ def _left(state: State, body: ProposalRequest) -> ProposalRequest:
 def words(body: ProposalRequest) -> list[str]:
     """Return the goals as the command takes them."""
     goals: list[str] = []
-    for name, brokers in (("drain", body.drain), ("add", body.add), ("to", body.to)):
+    brokers_of = (("drain", body.drain), ("demote", body.demote), ("add", body.add), ("to", body.to))
+    for name, brokers in brokers_of:
         goals += [name, _ids(brokers)] if brokers else []
     goals += [name for name in ("balance", "racks", "leaders") if getattr(body, name)]
     return goals + (["rf", str(body.rf)] if body.rf is not None else [])

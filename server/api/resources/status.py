@@ -1,6 +1,7 @@
 """`/v1/status`, `/v1/pause`, `/v1/resume`: the state of the whole server, and a pause of all jobs."""
 
 from collections.abc import Sequence
+from heapq import nsmallest
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -151,6 +152,14 @@ class Throttle(Struct):
     ]
 
 
+class Restore(Struct):
+    """A job that is rolled back by itself."""
+
+    job: int
+    until_ms: Annotated[int, Meta(description="Milliseconds since 1970.")]
+    partitions: Annotated[int, Meta(description="Partitions of the job.")]
+
+
 class Status(Struct):
     """The state of the server and the cluster."""
 
@@ -163,6 +172,10 @@ class Status(Struct):
     health: ClusterHealth
     reassignments: Totals
     jobs: Annotated[list[Job], Meta(description="The jobs that have not ended, the oldest first.")]
+    restores: Annotated[
+        list[Restore],
+        Meta(description="Jobs, ended or not, that are to be rolled back by themselves; the next one first."),
+    ]
     incoming: Annotated[
         list[Incoming],
         Meta(description="Data of the jobs that have not ended, by the broker that receives it."),
@@ -187,7 +200,7 @@ class Status(Struct):
 
 
 JOBS = 20
-"""Number of unfinished jobs that are shown, the oldest first."""
+"""Number of unfinished jobs that are shown, the oldest first, and of those to be rolled back."""
 
 NAMED = 5
 """Number of brokers that are named for the same problem."""
@@ -214,6 +227,7 @@ async def status(call: Call) -> Status:
         health=_health(state, brokers),
         reassignments=Totals(*totals(state)),
         jobs=rows,
+        restores=_restores(state),
         incoming=_incoming(call),
         reasons=reason_rows(reasons),
         other_reasons=other_reasons(reasons),
@@ -242,6 +256,12 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
     outcome = await call.submit(Pause(None, paused, call.requester))
     require(outcome)
     return Paused(paused)
+
+
+def _restores(state: State) -> list[Restore]:
+    jobs = (job for job in state.orders.jobs.values() if job.until_ms)
+    rows = (Restore(job.id, job.until_ms, job.total) for job in jobs)
+    return nsmallest(JOBS, rows, key=lambda row: (row.until_ms, row.job))
 
 
 def _broker_counts(call: Call) -> BrokerCounts:

@@ -66,6 +66,11 @@ class Job(Struct):
     ]
     priority: int
     throttle: Annotated[int | None, Meta(description="Bytes per second.")]
+    elects: Annotated[bool, Meta(description="Whether the preferred leaders of its partitions are elected.")]
+    until_ms: Annotated[
+        int | None,
+        Meta(description="When it is rolled back by itself, in milliseconds since 1970; null for never."),
+    ]
     undoes: Annotated[int | None, Meta(description="The job that this rollback undoes.")]
     rolled_back_by: Annotated[int | None, Meta(description="The newest rollback of this job.")]
     outcome: Annotated[
@@ -148,6 +153,8 @@ def _job_row(call: Call, job: cluster.Job, counts: Tally, endings: dict[str, int
         queued=left - moving - waiting,
         priority=job.priority,
         throttle=job.throttle or None,
+        elects=job.elects,
+        until_ms=job.until_ms or None,
         undoes=job.undoes or None,
         rolled_back_by=None,
         outcome=_outcome(endings) if job.ended_ms else None,

@@ -58,9 +58,12 @@ class Spread(Enum):
 
 
 class ProposalRequest(Struct, forbid_unknown_fields=True):
-    """A goal: one or several of drain, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
+    """A goal: one or several of drain, demote, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
 
     drain: Annotated[Ids, Meta(description="Brokers that must hold no replica.")] = []
+    demote: Annotated[
+        Ids, Meta(description="Brokers that lead nothing where another replica can; no data moves.")
+    ] = []
     add: Annotated[Ids, Meta(description="New brokers; replicas are evened out.")] = []
     balance: Annotated[bool, Meta(description="Even out replicas and preferred leaders.")] = False
     rf: Annotated[int, Meta(ge=1, le=2**15 - 1)] | None = None
@@ -186,6 +189,9 @@ class ProposalFigures(Struct):
     bytes_bound: Annotated[int, Meta(description="No plan can do with fewer bytes.")]
     fewest_bytes_proven: bool
     leader_changes: int
+    elections: Annotated[
+        int, Meta(description="Partitions that keep their list: only the preferred leader is to be elected.")
+    ]
     in_sync_loss: InSyncLoss
     below_min_isr: Annotated[
         int, Meta(description="Partitions with fewer replicas than min.insync.replicas.")

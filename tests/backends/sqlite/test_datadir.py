@@ -10,7 +10,7 @@ import pytest
 from backends.sqlite.datadir import FORMAT, StoreError, check_database, lock, open_database
 from backends.sqlite.tables import TABLES
 from common.durable_file import replace_file
-from controller.model.cluster import UpstreamStep
+from controller.model.cluster import Job, JobKind, UpstreamStep
 from controller.model.upstream_step import Stage
 
 
@@ -84,9 +84,25 @@ def test_a_newer_format_is_refused_and_not_changed(written: Path) -> None:
 
 
 def without_acls(database: sqlite3.Connection) -> None:
-    """Remove the tables that format 4 has added."""
+    """Remove the tables that format 4 has added, and what later ones have."""
     database.execute("DROP TABLE acls")
     database.execute("DROP TABLE scram_credentials")
+    without_elections(database)
+
+
+def without_elections(database: sqlite3.Connection) -> None:
+    """Remove the columns that format 5 has added."""
+    database.execute("ALTER TABLE jobs DROP COLUMN elects")
+    database.execute("ALTER TABLE jobs DROP COLUMN until_ms")
+
+
+def test_a_job_of_format_4_elects_nothing(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as database, database:
+        database.execute("UPDATE meta SET value = 4")
+        without_elections(database)
+        database.execute("INSERT INTO jobs VALUES (7, 'plan', 1, 'User:ann', NULL, 1, 0, 0, 0, 0, 0)")
+    with closing(open_database(written.parent)) as database:
+        assert list(TABLES[Job].load(database)) == [Job(7, JobKind.PLAN, 1, "User:ann", None, 1)]
 
 
 def test_an_older_format_is_converted(written: Path) -> None:

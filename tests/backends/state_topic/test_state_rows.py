@@ -1,5 +1,7 @@
 """Rows of the state topic: readable JSON that keeps records and their order."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,16 @@ from backends.state_topic.state_rows import (
 )
 from backends.state_topic.topic import StateTopicError
 from controller.model.audit import AuditAction, AuditEntry, AuditTrim
-from controller.model.cluster import Change, Deleted, Pending, Reassignment, Record, TopicPartition
+from controller.model.cluster import (
+    Change,
+    Deleted,
+    Job,
+    JobKind,
+    Pending,
+    Reassignment,
+    Record,
+    TopicPartition,
+)
 from protocol.codec.errors import DecodeError
 from tests.backends.records import EVERY_KIND
 
@@ -38,6 +49,8 @@ FORMS_OF_FORMAT_1 = {
     "acls": "kind, name, pattern, principal, host, operation, permission",
     "scram_credentials": "user, mechanism, salt, stored_key, server_key, iterations",
 }
+LATER_COLUMNS = {"jobs": "elects, until_ms"}
+"""Earlier versions ignore them, as all unknown fields. Rows without them have the defaults."""
 
 
 def after(*changes: Change, rows: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:
@@ -68,9 +81,20 @@ def test_unknown_fields_of_a_row_are_ignored() -> None:
 
 
 def test_the_forms_of_rows_are_those_of_their_format() -> None:
-    """Earlier versions cannot read other kinds or columns, so these need a new format: `meta.FORMAT`."""
-    forms = {form.name: ", ".join(form.columns) for form in FORMS.values()}
-    assert (FORMAT, forms) == (1, FORMS_OF_FORMAT_1)
+    """Earlier versions cannot read other kinds or columns, so these need a new format (`meta.FORMAT`)."""
+    later = {form.name: ", ".join(form.defaults) for form in FORMS.values() if form.defaults}
+    forms = {
+        form.name: ", ".join(column for column in form.columns if column not in form.defaults)
+        for form in FORMS.values()
+    }
+    assert (FORMAT, forms, later) == (1, FORMS_OF_FORMAT_1, LATER_COLUMNS)
+
+
+def test_a_job_of_an_earlier_version_has_the_defaults() -> None:
+    [(key, value)] = after(Job(3, JobKind.PLAN, 5, "User:anna", None, 7)).items()
+    earlier = {name: each for name, each in json.loads(value).items() if name not in {"elects", "until_ms"}}
+    [job] = decode_records([(key, json.dumps(earlier).encode())])
+    assert job == Job(3, JobKind.PLAN, 5, "User:anna", None, 7)
 
 
 def test_rows_are_readable() -> None:

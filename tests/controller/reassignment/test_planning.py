@@ -43,7 +43,8 @@ def test_a_step_to_offline_brokers_names_them() -> None:
 def test_external_reassignments_take_capacity() -> None:
     one = controller().with_limits(partitions=1)
     charge_external(one.state, partition("bar-0", (4, 5, 6), adding=(6,)))
-    assert not has_capacity(one.state, one["foo-0"], (3, 2), (3, 2))
+    wanted = Reassignment("foo", 0, (1, 2), (3, 2))
+    assert not has_capacity(one.state, one["foo-0"], (3, 2), wanted)
 
 
 def planned(target: Replicas, **limits: int) -> Plan:

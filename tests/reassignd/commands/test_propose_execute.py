@@ -127,6 +127,13 @@ def test_a_dry_run_has_the_time_within_the_schedule_of_the_server(shell: Shell) 
         (["--execute", "--throttle", "0"], "Invalid value for '--throttle': '0', expected at least 1 byte"),
         (["--execute", "--timeout", "5"], "--timeout needs --wait or --watch"),
         (["--execute", "--watch", "--output", "x"], "--watch makes several plans"),
+        (["--until", "2h"], "--until needs --execute"),
+        (["--execute", "--until", "2h"], "--until is for demote without goals that move data"),
+        (["leaders", "--execute", "--until", "soon"], "Invalid value for '--until': 'soon', expected a time"),
+        (
+            ["--execute", "--until", "2001-01-01T10:00"],
+            "Invalid value for '--until': '2001-01-01T10:00' is in",
+        ),
     ],
 )
 def test_options_that_contradict_are_refused(
@@ -134,6 +141,34 @@ def test_options_that_contradict_are_refused(
 ) -> None:
     assert cli.main(["propose", "drain", "1", *options]) == 2
     assert capsys.readouterr().err.startswith(f"reassignd: {error}")
+
+
+def test_a_demoted_broker_leads_nothing_until_the_rollback(shell: Shell) -> None:
+    before = shell.replicas()
+    shell.ok("propose", "demote", "1", "--execute", "--until", "2h", "--wait")
+    assert all(replicas[0] != 1 for replicas in shell.replicas())
+    assert list(map(sorted, shell.replicas())) == list(map(sorted, before))
+    assert "Restores  job 1 will be rolled back at " in shell.ok("status")
+    again = shell.ok("propose", "demote", "1").splitlines()
+    assert again[0] == "nothing to move: the cluster meets the goal"
+    shell.ok("rollback", "1", "--wait")
+    assert shell.replicas() == before
+    assert "Restores" not in shell.ok("status")
+
+
+def test_a_demotion_ends_by_itself_after_a_crash_too(shell: Shell) -> None:
+    before = shell.replicas()
+    shell.ok("propose", "demote", "1", "--execute", "--until", "3s", "--wait")
+    shell.server.kill()
+    shell.server.start()
+    shell.until(lambda: len(shell.json("jobs")["jobs"]) == 2)
+    shell.until(lambda: shell.replicas() == before)
+    assert shell.json("jobs")["jobs"][0]["principal"] == "reassignd"
+
+
+def test_until_is_for_demotions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["propose", "leaders", "--execute", "--until", "2h"]) == 2
+    assert capsys.readouterr().err == "reassignd: --until is for demote\n"
 
 
 def test_only_drains_are_watched(capsys: pytest.CaptureFixture[str]) -> None:

@@ -262,3 +262,13 @@ def test_json_is_that_of_the_api(server: Server, capsys: pytest.CaptureFixture[s
     assert json.loads(capsys.readouterr().out) == LIST
     assert main(["instances", "hand-over", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"standbys": 2}
+
+
+def test_jobs_that_end_by_themselves_have_a_line_each() -> None:
+    restores = [{"job": 7, "until_ms": 0, "partitions": 1}, {"job": 9, "until_ms": 0, "partitions": 91}]
+    found = [line for line in lines(status() | {"restores": restores}) if line.startswith("Restores")]
+    assert [line.split(" at ")[0] for line in found] == [
+        "Restores  job 7 will be rolled back",
+        "Restores  job 9 will be rolled back",
+    ]
+    assert [line.rpartition(": ")[2] for line in found] == ["1 partition", "91 partitions"]

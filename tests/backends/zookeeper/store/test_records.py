@@ -55,7 +55,7 @@ def test_an_encoded_record_is_decoded(record: Record) -> None:
 
 
 @pytest.mark.parametrize("kind", CODECS)
-@pytest.mark.parametrize("row", [None, [], [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2], "abc", {}])
+@pytest.mark.parametrize("row", [None, [], [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4], "abc", {}])
 def test_an_invalid_row_is_an_error(kind: type[Record], row: object) -> None:
     with pytest.raises(ZnodeError, match=f"is not a {kind.__name__}"):
         read_row(kind, row)

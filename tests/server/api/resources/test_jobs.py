@@ -356,3 +356,37 @@ async def test_a_plan_of_many_partitions_is_prepared_in_the_worker_thread() -> N
 async def test_a_large_body_is_read_in_the_worker_thread() -> None:
     padded = {**MOVE, "comment": "x" * 100_000}
     assert (await ApiClient().post("/v1/jobs", padded))["job"] == 1
+
+
+LATER_MS = 2**45
+"""In the year 3084."""
+
+
+async def test_a_job_elects_and_is_rolled_back_at_a_time() -> None:
+    client = ApiClient()
+    await client.post(f"/v1/jobs?elect=true&until_ms={LATER_MS}", plan(foo_0=[2, 1, 3]))
+    assert client.controller["foo-0"].leader == 2
+    job = (await client.get("/v1/jobs/1"))["job"]
+    assert (job["elects"], job["until_ms"]) == (True, LATER_MS)
+    restore = {"job": 1, "until_ms": LATER_MS, "partitions": 1}
+    assert (await client.get("/v1/status"))["restores"] == [restore]
+    await client.post("/v1/jobs/1/rollback")
+    assert (await client.get("/v1/status"))["restores"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "replicas", "status", "text"),
+    [
+        ("until_ms=5", [2, 1, 3], 400, "until_ms is in the past: give a later time."),
+        (f"until_ms={LATER_MS}", [2, 1, 4], 422, "foo-0 gets other replicas: a plan with until_ms may only"),
+        ("elect=true&queue=true", [2, 1, 3], 400, "A queued plan cannot have elect or until_ms"),
+        (f"until_ms={LATER_MS}&append=true", [2, 1, 3], 400, "A queued plan cannot have elect or until_ms"),
+    ],
+)
+async def test_a_job_that_cannot_elect_or_end_so_is_refused(
+    query: str, replicas: list[int], status: int, text: str
+) -> None:
+    client = ApiClient()
+    answer = await client.refusal("POST", f"/v1/jobs?{query}", plan(foo_0=replicas))
+    assert (answer[0], answer[1][: len(text)]) == (status, text)
+    assert client.controller.state.orders.jobs == {}

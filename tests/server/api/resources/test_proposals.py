@@ -16,6 +16,8 @@ from tests.server.api.api_client import MOVE
 from tests.server.api.proposal_client import ProposalClient, answer
 
 DRAIN = {"drain": [1]}
+LATER_MS = 2**45
+"""In the year 3084."""
 
 
 @pytest.fixture
@@ -60,7 +62,8 @@ async def test_the_forecast_has_the_time_within_the_schedule(client: ProposalCli
 
 async def test_the_computation_gets_goals_options_limits_and_the_cluster(client: ProposalClient) -> None:
     body = {
-        "drain": [1], "add": [4, 5], "balance": True, "rf": 3, "racks": True, "leaders": True,
+        "drain": [1], "demote": [2, 3], "add": [4, 5],
+        "balance": True, "rf": 3, "racks": True, "leaders": True,
         "topics": "fo+",
         "spread": "topic", "minimize": "bytes",
         "exclude_brokers": [6], "tolerance": "3%", "preferred_leaders": "keep", "max_moves": 9,
@@ -72,7 +75,8 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
     await client.post("/v1/proposals", body)
     head, *rest = b"".join(client.inputs[0]).splitlines()
     request = json.loads(head)
-    assert request["goals"] == [*["drain", "1", "add", "4,5", "balance", "racks", "leaders", "rf", "3"]]
+    goals = ["drain", "1", "demote", "2,3", "add", "4,5", "balance", "racks", "leaders", "rf", "3"]
+    assert request["goals"] == goals
     assert request["options"] == {
         "topics": "fo+", "exclude_topics": "bar", "exclude_brokers": "6", "tolerance": "3%",
         "leaders": "keep",
@@ -166,7 +170,7 @@ async def test_a_computation_that_breaks_is_a_reason(client: ProposalClient) -> 
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ({}, "no goal: give at least one of drain, add, to, balance, rf, racks and leaders"),
+        ({}, "no goal: give at least one of drain, demote, add, to, balance, rf, racks and leaders"),
         ({"rf": 0}, "rf"),
         ({"drain": "7"}, "drain"),
         ({"move": True}, "unknown"),
@@ -197,6 +201,14 @@ async def test_a_proposal_is_executed_once(client: ProposalClient) -> None:
     assert (await client.get("/v1/proposals/1"))["job"] == 1
     refused = await client.refusal("POST", "/v1/proposals/1/execute")
     assert refused == (409, "Proposal 1 is executed by job 1.")
+
+
+async def test_a_demotion_elects_until_a_time(client: ProposalClient) -> None:
+    client.answer = answer(foo_0=([1, 2, 3], [2, 3, 1]))
+    await client.post("/v1/proposals", {"demote": [1]})
+    await client.post(f"/v1/proposals/1/execute?until_ms={LATER_MS}")
+    job = client.controller.state.orders.jobs[1]
+    assert (job.elects, job.until_ms, client.controller["foo-0"].leader) == (True, LATER_MS, 2)
 
 
 async def test_of_two_requests_at_once_one_executes(
