@@ -25,7 +25,7 @@ from planner.waves import Load, first_fit
 
 Target = tuple[TOPIC_PARTITION, Replicas]
 
-BANDWIDTH = 100 * 1024 * 1024
+BANDWIDTH = 100_000_000
 """Bytes per second into, and out of, each broker, if nothing else is known."""
 
 TABLES = ("steps.parquet", "waves.parquet", "steps.jsonl", "waves.jsonl")

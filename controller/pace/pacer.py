@@ -22,6 +22,7 @@ from collections.abc import Mapping, Set
 from statistics import median
 from typing import NamedTuple
 
+from common.rates import in_rate
 from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort, Turns
 from controller.pace.latency import (
     SHORT_SECONDS,
@@ -419,7 +420,7 @@ class Pacer:
             rate.distrust()
         why = "although as little moves as possible"
         if rate.at_floor and row.rate is not None:
-            why = f"the partitions that move take {row.rate / 1e6:.3g} MB/s of producers' data"
+            why = f"the partitions that move take {in_rate(row.rate)} of producers' data"
         return f"cannot keep {settings.text} at broker {broker}: {why}"
 
 

@@ -5,6 +5,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from common.rates import in_rate
 from common.units import in_bytes, in_time
 from common.wording import counted
 from controller.scheduling.limits import LETTERED
@@ -62,7 +63,7 @@ def _head(forecast: Forecast) -> str:
     )
     return (
         "<header><h1>Reassignment plan</h1>"
-        f"<p>At {in_bytes(forecast.bandwidth)}/s into and out of each broker. "
+        f"<p>At {in_rate(forecast.bandwidth)} into and out of each broker. "
         f"Limits: {'; '.join(limits) or 'none'}.</p></header><dl>{drawn}</dl>"
     )
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from common.units import in_bytes
+from common.rates import in_rate
 from common.wording import as_json, counted
+from controller.model.configs import THROTTLE
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import Row, by, columns, echo, when
 from reassignd.commands.times import ago
@@ -111,13 +112,16 @@ def _counts(detail: Row) -> Iterator[str]:
 
 
 def _settings(action: str, detail: Row) -> Iterator[str]:
+    """Yield each setting, with the value before the change. Entries of earlier versions have none."""
     if "throttle" in detail:
-        yield f"throttle {in_bytes(detail['throttle'])}/s"
+        yield f"throttle {in_rate(detail['throttle'])}"
     before = detail.get("before", {})
     if "priority" in detail or action == "priority":
-        yield f"priority {_from(before, 'priority')}{detail.get('priority', 0)}"
+        was = f"{before['priority']} -> " if "priority" in before else ""
+        yield f"priority {was}{detail.get('priority', 0)}"
     for name, value in detail.get("configs", {}).items():
-        yield f"{name}={_from(before, name)}{_value(value)}"
+        was = f"{_value(name, before[name])} -> " if name in before else ""
+        yield f"{name}={was}{_value(name, value)}"
 
 
 def _access(detail: Row) -> Iterator[str]:
@@ -130,10 +134,7 @@ def _access(detail: Row) -> Iterator[str]:
         yield f"and {more:,} more"
 
 
-def _from(before: Row, name: str) -> str:
-    """Return the value before the change. Entries of earlier versions have none."""
-    return f"{_value(before[name])} -> " if name in before else ""
-
-
-def _value(value: str | None) -> str:
-    return "none" if value is None else value
+def _value(name: str, value: str | None) -> str:
+    if value is None:
+        return "none"
+    return in_rate(int(value)) if name == THROTTLE and value.isdecimal() else value

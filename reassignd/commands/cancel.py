@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.rates import in_rate
 from common.units import in_bytes
 from common.wording import as_json, counted
 from reassignd.commands.completion import job_numbers
@@ -37,7 +38,7 @@ def _cancelled_lines(answer: dict[str, Any]) -> Iterator[str]:
         yield f"and {answer['cancelled'] - MAX_PRINTED:,} more"
     rate, others = answer["throttle"]["bytes_per_second"], answer["throttle"]["set_by_others"]
     if rate is not None:
-        yield f"The throttle of {rate:,} bytes/s stays until the last step in flight has ended."
+        yield f"The throttle of {in_rate(rate)} stays until the last step in flight has ended."
     if others is None:
         yield "A throttle set by kafka-reassign-partitions stays until its --verify."
     elif others:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.json.text import parse
 from common.plan_errors import PlanError
-from common.units import in_bytes
+from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.plan import read_plan
 from controller.model.replicas import Replicas
@@ -70,7 +70,7 @@ def _print(
             f"sizes: not known for {counted(unknown, 'partition')} to copy, counted as 0 bytes;"
             " a gateway reads sizes once a minute"
         )
-    echo(f"rate: {in_bytes(rate.bytes)}/s to and from each broker, {rate.origin}")
+    echo(f"rate: {in_rate(rate.bytes)} to and from each broker, {rate.origin}")
     for line in circumstance_lines(rate, limits):
         echo(line)
     for line in schedule_lines(scheduled):

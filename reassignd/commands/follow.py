@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from common.backoff import RETRY_LATER_SECONDS
-from common.units import in_bytes
+from common.rates import in_rate
 from common.wording import counted, printable
 from reassignd.client import Client
 from reassignd.commands.output import DONE, Row, copied, duration, echo
@@ -140,7 +140,7 @@ def _text(detail: Row, left: float | None) -> str:
     parts += [f"{job[name]:,} {name}" for name in ("moving", "waiting", "queued") if job[name]]
     if job["copied"] is not None:
         rate = job["copied"]["rate"]
-        parts.append(copied(job["copied"]) + ("" if rate is None else f" copied at {in_bytes(rate)}/s"))
+        parts.append(copied(job["copied"]) + ("" if rate is None else f" copied at {in_rate(rate)}"))
     if detail["reasons"]:
         parts.append(printable(str(detail["reasons"][0]["reason"])))
     if left is not None and job["state"] != "ended":

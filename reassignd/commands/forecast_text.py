@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from common.clock import wall_clock
 from common.lists import grouped
+from common.rates import in_rate
 from common.units import in_bytes, in_time
 from common.wording import counted
 from common.zones import host_zone
@@ -59,7 +60,7 @@ def copy_lines(result: Forecast) -> Iterator[str]:
     copies = f"{counted(result.replica_movements, 'replica')} ({in_bytes(result.bytes)}) to copy"
     yield f"{steps}: {copies}, {counted(result.leader_movements, 'leader movement')}"
     took, least = in_time(result.seconds), in_time(result.least_seconds)
-    yield f"forecast: {took} at {in_bytes(result.bandwidth)}/s per broker, at least {least}"
+    yield f"forecast: {took} at {in_rate(result.bandwidth)} per broker, at least {least}"
 
 
 def forecast_lines(result: Forecast) -> Iterator[str]:
@@ -106,7 +107,7 @@ def rate_of(answer: Mapping[str, Any], throttle: int | None = None) -> Rate:
 def circumstance_lines(rate: Rate, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for what slows or holds the plan now, from an answer of `/v1/limits`."""
     for value, brokers in sorted(_by_rate(rate.of_others).items()):
-        yield f"rate set by others: {in_bytes(value)}/s to and from {_named(brokers)}, in place of that"
+        yield f"rate set by others: {in_rate(value)} to and from {_named(brokers)}, in place of that"
     for obstacle in answer["obstacles"]:
         yield f"now: {obstacle}"
 

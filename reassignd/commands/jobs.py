@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.jobs import PRIORITIES
 from reassignd.commands.completion import job_numbers
@@ -122,7 +123,7 @@ def _lines(answer: dict[str, Any]) -> list[str]:
     if row["rolled_back_by"]:
         lines.append(f"Rolled back by job {row['rolled_back_by']}.")
     if row["throttle"]:
-        lines.append(f"Throttle: {row['throttle']:,} bytes/s")
+        lines.append(f"Throttle: {in_rate(row['throttle'])}")
     if answer["reasons"]:
         lines += ["", "Not moving, by reason:", *reason_lines(answer["reasons"], answer["other_reasons"])]
     if answer["partitions"]:
@@ -184,7 +185,7 @@ def throttle(client: "Client", output_format: str, number: int, throttle: int | 
     The lowest of the throttles of the cluster (`reassignd limits`), the jobs and the schedule is in force.
     """
     answer = client.post(f"/v1/jobs/{number}/throttle", {"throttle": throttle})
-    has = "no throttle of its own" if throttle is None else f"a throttle of {throttle:,} bytes/s"
+    has = "no throttle of its own" if throttle is None else f"a throttle of {in_rate(throttle)}"
     _print(output_format, answer, f"Job {number} has {has}.")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from common.rates import read_rate
+from common.rates import in_rate, read_rate
 from common.wording import as_json, counted
 from controller.model.configs import OWN_PREFIX, PACE
 from reassignd.commands.completion import limit_names
@@ -105,7 +105,8 @@ def _print_preview(preview: dict[str, Any], output_format: str) -> None:
     for row in preview["limits"]:
         if row["before"] != row["after"]:
             excess = f"; steps in flight exceed it by {row['excess']:,} and continue" if row["excess"] else ""
-            echo(f"{row['name']}: {_limit(row['before'])} -> {_limit(row['after'])}{excess}")
+            before, after = (_limit(row["name"], row[each]) for each in ("before", "after"))
+            echo(f"{row['name']}: {before} -> {after}{excess}")
     steps = counted(preview["starts"], "waiting step") + (" or more" if preview["more"] else "")
     echo(f"{steps} would start now" + (f": {preview['stopped']}" if preview["stopped"] else ""))
     if preview["brokers"]:
@@ -124,11 +125,13 @@ def _print_preview(preview: dict[str, Any], output_format: str) -> None:
     echo("Nothing was changed.")
 
 
-def _limit(value: int | None) -> str:
-    return "none" if value is None else f"{value:,}"
+def _limit(name: str, value: int | None) -> str:
+    if value is None:
+        return "none"
+    return in_rate(value) if name == "throttle" else f"{value:,}"
 
 
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
-    limit = _limit(row["limit"])
+    limit = _limit(row["name"], row["limit"])
     used = "" if row["used"] is None else f"{row['used']:,}"
     return row["name"], limit, used, row.get("origin") or "", row.get("meaning", ""), row["config"]

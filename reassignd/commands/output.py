@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from common.rates import in_rate
 from common.units import in_bytes
 from common.wording import counted, printable
 
@@ -214,7 +215,7 @@ def _copy_cells(progress: Row | None) -> Row:
     rate, left = progress["rate"], progress["seconds_left"]
     return {
         "copied": copied(progress),
-        "rate": "" if rate is None else f"{in_bytes(rate)}/s",
+        "rate": "" if rate is None else in_rate(rate),
         "left": "" if left is None else duration(left),
     }
 

@@ -15,6 +15,7 @@ from planner.model.step_table import schedule
 from planner.plan import BANDWIDTH, Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.spark import LOCAL, MAX_INLINE_PARTITIONS, obstacle, running, schedule_of, submitted
 from reassignd.commands.forecast_text import copy_lines
+from reassignd.commands.options import rate
 from reassignd.commands.output import echo
 from reassignd.config.errors import CommandError
 
@@ -106,10 +107,10 @@ def _by_letter(part: str) -> str:
 )
 @click.option(
     "--bandwidth",
-    metavar="BYTES",
-    type=click.IntRange(min=1),
-    default=BANDWIDTH,
-    help="Bytes per second into, and out of, each broker.  [default: 104857600]",
+    metavar="RATE",
+    callback=rate,
+    default=str(BANDWIDTH),
+    help="Bytes per second into, and out of, each broker, such as 50MB.  [default: 100MB]",
 )
 @with_spark("Spark master.  [default: local[*] for large plans]")
 @click.option(

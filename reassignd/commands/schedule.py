@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.rates import in_rate
 from common.wording import as_json
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import columns, echo, when
@@ -64,4 +65,4 @@ def _cells(period: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _rate(rate: int | None) -> str:
-    return "none" if rate is None else f"{rate:,} bytes/s"
+    return "none" if rate is None else in_rate(rate)

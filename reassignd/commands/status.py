@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.rates import in_rate
 from common.units import in_bytes, in_time
 from common.wording import as_json, counted, printable
 from reassignd.commands.options import FORMAT, JSON, with_client
@@ -201,10 +202,10 @@ def _limits(limits: list[dict[str, Any]]) -> str:
 def _throttle(throttle: dict[str, Any]) -> str:
     rate = throttle["bytes_per_second"]
     others = [
-        f"{each['bytes_per_second']:,} bytes/s at {_brokers(each['brokers'])}"
+        f"{in_rate(each['bytes_per_second'])} at {_brokers(each['brokers'])}"
         for each in throttle["set_by_others"]
     ]
-    own = "none" if rate is None else f"{rate:,} bytes/s"
+    own = "none" if rate is None else in_rate(rate)
     if (source := throttle.get("source")) not in {None, "the cluster"}:
         own += f", of {source}"
     if unlisted := throttle.get("unlisted", 0):

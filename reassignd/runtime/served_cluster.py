@@ -16,7 +16,7 @@ from server.progress.rates import Sizes
 GRACE_SECONDS = 1.0
 """How long a stop waits for requests in progress."""
 
-UNTHROTTLED = 50 * 1024 * 1024
+UNTHROTTLED = 50_000_000
 """Bytes per second that a forecast for real brokers assumes without a throttle."""
 
 

@@ -15,6 +15,7 @@ from common.address import Address
 from common.clock import Clock
 from common.error_codes import ErrorCode
 from common.lists import grouped
+from common.rates import in_rate
 from common.wording import counted, some
 from controller.gateway.events import Submitted, Unreachable, UpstreamPolled
 from controller.messages import events, job_events
@@ -236,7 +237,7 @@ def _prioritized(_: State, event: job_events.Prioritize, d: Decision) -> None:
 def _throttled(_: State, event: job_events.ThrottleJob, d: Decision) -> None:
     if d.reply.ok:
         what = {"event": "job_throttle", "fields": {"job": event.job, "throttle": event.throttle}}
-        rate = f"a throttle of {event.throttle:,} bytes/s" if event.throttle else "no throttle"
+        rate = f"a throttle of {in_rate(event.throttle)}" if event.throttle else "no throttle"
         log.info("job %d has %s of its own", event.job, rate, extra=what)
 
 

@@ -25,7 +25,14 @@ export function readRate(text) {
   return value;
 }
 
-export const rate = (number) => (number === null ? "" : `${bytes(number)}/s`);
+// Rates have decimal units, so that what was entered as 50MB is shown as 50 MB/s.
+export function rate(number) {
+  if (number === null) return "";
+  const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+  let unit = 0;
+  for (; Math.round(number) >= 1000 && unit < units.length - 1; unit += 1) number /= 1000;
+  return `${number.toLocaleString("en", { maximumSignificantDigits: 3 })}${SPACE}${units[unit]}/s`;
+}
 
 export function duration(seconds) {
   if (seconds === null) return "";

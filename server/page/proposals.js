@@ -5,7 +5,7 @@ import { RequestError, get, post, remove, withQuery } from "./api.js";
 import { brokerTable, charts } from "./broker_figures.js";
 import { element } from "./dom.js";
 import { rateLine, scheduledLine } from "./forecast.js";
-import { bytes, count, counted, duration, readRate, visible } from "./format.js";
+import { bytes, count, counted, duration, rate, readRate, visible } from "./format.js";
 import { saveJson } from "./save.js";
 import { attempt, begin } from "./session.js";
 
@@ -103,7 +103,7 @@ async function compute(path, body) {
 function lines(figures) {
   const { forecast } = figures;
   const time = forecast && figures.moves
-    ? [`forecast: ${duration(forecast.seconds)} at ${bytes(forecast.bandwidth)}/s per broker, under the limits in force`, rateLine(forecast), scheduledLine(forecast)].filter(Boolean)
+    ? [`forecast: ${duration(forecast.seconds)} at ${rate(forecast.bandwidth)} per broker, under the limits in force`, rateLine(forecast), scheduledLine(forecast)].filter(Boolean)
     : [];
   const more = figures.left_out_partitions ? [`${counted(figures.left_out_partitions, "partition")} left out`] : [];
   return [...figures.summary, ...time, ...more];

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from common.rates import in_rate
 from controller.execution.throttle import rate_of_others, throttle_rate
 from controller.model.cluster import Partition, Replicas, TopicPartition, row_maker
 from controller.reassignment.planning import step_waits
@@ -109,7 +110,10 @@ class StalledSteps:
             rate = rate_of_others(self._state, broker)
             if rate is not None:
                 found.append((rate, f" at broker {broker}, which others have set"))
-        return "" if not found else ", with a throttle of {:,} bytes/s{}".format(*min(found))
+        if not found:
+            return ""
+        rate, where = min(found)
+        return f", with a throttle of {in_rate(rate)}{where}"
 
 
 def _has_progressed(mark: _Mark, missing: float, received: float, now: float) -> bool:

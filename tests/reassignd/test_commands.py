@@ -80,9 +80,7 @@ def test_all_jobs_or_one_job_can_be_paused_and_resumed(slow: Shell) -> None:
     assert f"3  job {second} is paused" in slow.ok("job", str(second))
     slow.ok("resume", str(second))
     slow.ok("priority", str(second), "5")
-    assert (
-        slow.ok("throttle", str(second), "1GB") == f"Job {second} has a throttle of 1,000,000,000 bytes/s.\n"
-    )
+    assert slow.ok("throttle", str(second), "1GB") == f"Job {second} has a throttle of 1 GB/s.\n"
     assert slow.ok("throttle", str(second), "none") == f"Job {second} has no throttle of its own.\n"
     slow.until(lambda: slow.json("job", str(second))["job"]["state"] == "ended")
 
@@ -136,7 +134,7 @@ def test_a_cancel_prints_the_throttles_that_remain(slow: Shell) -> None:
     slow.ok("limits", CRAWL)
     slow.execute(range(2))
     lines = slow.ok("cancel", "--partition", "foo-0").splitlines()
-    assert lines[2:] == ["The throttle of 1,000 bytes/s stays until the last step in flight has ended."]
+    assert lines[2:] == ["The throttle of 1 kB/s stays until the last step in flight has ended."]
 
 
 def test_the_text_output_of_the_commands(slow: Shell) -> None:
@@ -151,7 +149,7 @@ def test_the_text_output_of_the_commands(slow: Shell) -> None:
     assert "Moves     2 partitions: 1 moving, 0 waiting, 1 queued" in status
     assert "1  limit P: 1 of 1 partition movements" in status
     assert "Limits    P 1 (1 used)" in status
-    assert "Throttle  1,000 bytes/s" in status
+    assert "Throttle  1 kB/s" in status
     assert re.search(r"^ +1 +plan +running +\.{20} 0/2 ", slow.ok("jobs"), re.MULTILINE)
     shown = slow.ok("job", "1")
     assert re.search(r"^foo-0 +moving +\[1,2,3\] +\[4,5,6\]$", shown, re.MULTILINE)

@@ -58,7 +58,7 @@ def test_throttles_of_others_are_shown_and_those_of_reassignd_are_not_among_them
         direct.admin.do("set_configs", type="BROKER", name="3", ops=[["SET", rate, "5000000"]])
     slow_move(cluster, shell)
     wait_for(lambda: rates(direct, 1, 2, 3), [str(RATE)] * 4 + ["5000000"] * 2)
-    line = "Throttle  1,000 bytes/s; set by others: 5,000,000 bytes/s at broker 3 (in force there)"
+    line = "Throttle  1 kB/s; set by others: 5 MB/s at broker 3 (in force there)"
     wait_for(lambda: line in shell.ok("status").splitlines(), True)
     shell.ok("limits", f"throttle={FAST}")
     cluster.wait_until_idle()

@@ -58,7 +58,7 @@ def test_an_order_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit"]) == 0
     head, line, more = capsys.readouterr().out.splitlines()
     assert head.split() == ["ID", "TIME", "ACTION", "JOB", "BY", "WHAT"]
-    text = "4 partitions, 1 cancelled, of a b and 2 more topics, throttle 1 MiB/s, priority 2"
+    text = "4 partitions, 1 cancelled, of a b and 2 more topics, throttle 1.05 MB/s, priority 2"
     assert line.endswith(f"order     3  ann (tool)  {text}")
     assert more == "Older entries: --before 7"
 

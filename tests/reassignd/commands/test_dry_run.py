@@ -61,7 +61,7 @@ def test_the_forecast_has_the_moves_the_bytes_and_the_time(capsys: pytest.Captur
     assert lines[0] == "1 partition to move, 0 already at the target"
     assert "1 replica (10 MiB) to copy" in lines[1]
     assert lines[-2:] == [
-        "rate: 1 MiB/s to and from each broker, the given throttle",
+        "rate: 1.05 MB/s to and from each broker, the given throttle",
         "Nothing was submitted.",
     ]
 
@@ -122,10 +122,10 @@ def test_rates_of_others_and_what_holds_steps_are_shown(capsys: pytest.CaptureFi
     forecast(server, throttle=MIB)
     shown = capsys.readouterr().out
     assert "forecast: 20 s" in shown
-    assert "rate set by others: 512 KiB/s to and from broker 2, in place of that" in shown
+    assert "rate set by others: 524 kB/s to and from broker 2, in place of that" in shown
     assert "now: all reassignments are paused" in shown
     forecast(server, form="json")
-    assert json.loads(capsys.readouterr().out)["forecast"]["seconds"] == 0.1
+    assert json.loads(capsys.readouterr().out)["forecast"]["seconds"] == 0.105
 
 
 def test_a_schedule_that_cannot_be_read_here_is_reported() -> None:

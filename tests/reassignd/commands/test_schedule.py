@@ -60,9 +60,9 @@ def test_the_periods_are_a_table(server: Server, capsys: pytest.CaptureFixture[s
     server.answer = {"schedule": "...", "time_zone": "Europe/Berlin", "now": NOW, "periods": [PERIOD, DAILY]}
     assert main(["schedule"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "Now: steps may start, throttle 50,000,000 bytes/s"
+    assert lines[0] == "Now: steps may start, throttle 50 MB/s"
     assert lines[3:] == [
-        "Mon,Tue    22:00  06:00               50,000,000 bytes/s",
+        "Mon,Tue    22:00  06:00               50 MB/s",
         "every day  00:00  24:00               none",
     ]
 
@@ -72,7 +72,7 @@ def test_a_closed_schedule_shows_the_reason(server: Server, capsys: pytest.Captu
     server.answer = {"schedule": "...", "time_zone": "UTC", "now": now, "periods": []}
     assert main(["schedule", "22:00-23:00", "--dry-run"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "Now: outside of the schedule until 22:00 (UTC), throttle 50,000,000 bytes/s",
+        "Now: outside of the schedule until 22:00 (UTC), throttle 50 MB/s",
         "Nothing was changed.",
     ]
 

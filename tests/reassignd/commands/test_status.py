@@ -95,7 +95,7 @@ def test_a_small_screen_shows_limits_and_throttle_and_the_progress_of_jobs() -> 
     text = "\n".join(shown)
     assert (len(shown), shown[-1]) == (15, "19 more lines")
     assert max(map(len, shown)) <= 80
-    for word in ("P 10 (10", "50,000,000 bytes/s", "LEFT", "MOVING", "QUEUED", "2 h 5 min"):
+    for word in ("P 10 (10", "50 MB/s", "LEFT", "MOVING", "QUEUED", "2 h 5 min"):
         assert word in text
 
 
@@ -159,19 +159,19 @@ def test_spark_is_shown_only_where_it_is_used() -> None:
 def test_a_throttle_of_others_is_shown_beside_that_of_reassignd(brokers: list[int], said: str) -> None:
     others = [{"bytes_per_second": 10_000_000, "brokers": brokers}]
     shown = lines(status() | {"throttle": {"bytes_per_second": None, "set_by_others": others}})
-    assert f"Throttle  none; set by others: 10,000,000 bytes/s {said}" in shown
+    assert f"Throttle  none; set by others: 10 MB/s {said}" in shown
 
 
 def test_the_rate_that_is_in_force_is_named() -> None:
     others = [{"bytes_per_second": 7, "brokers": [3]}]
     throttle = {"bytes_per_second": 5, "source": "job 3", "set_by_others": others}
-    said = "Throttle  5 bytes/s, of job 3; set by others: 7 bytes/s at broker 3 (in force there)"
+    said = "Throttle  5 B/s, of job 3; set by others: 7 B/s at broker 3 (in force there)"
     assert said in lines(status() | {"throttle": throttle})
 
 
 def test_replicas_that_are_not_throttled_are_counted() -> None:
     throttle = {"bytes_per_second": 5, "set_by_others": [], "unlisted": 907}
-    said = "Throttle  5 bytes/s; not of 907 replicas: the throttle list of their topic is full"
+    said = "Throttle  5 B/s; not of 907 replicas: the throttle list of their topic is full"
     assert said in lines(status() | {"throttle": throttle})
 
 
@@ -182,7 +182,7 @@ def test_a_healthy_cluster_has_no_line_about_health() -> None:
 def test_the_schedule_is_one_line() -> None:
     reason = "outside of the schedule until 22:00 (UTC)"
     now = {"open": False, "throttle": 5_000_000, "until_ms": 1, "reason": reason}
-    assert f"Schedule  {reason}, throttle 5,000,000 bytes/s" in lines(status() | {"schedule": now})
+    assert f"Schedule  {reason}, throttle 5 MB/s" in lines(status() | {"schedule": now})
 
 
 def paced(**values: Any) -> list[str]:

@@ -105,7 +105,7 @@ def test_a_job_of_an_earlier_run_is_not_logged_as_accepted(
     journal.lines(journal.order((3, 4), 0))
     again = JournalRig(journal.controller, caplog)
     assert again.lines(Prioritize(1, 5)) == ["job 1 has priority 5"]
-    assert again.lines(ThrottleJob(1, 5_000)) == ["job 1 has a throttle of 5,000 bytes/s of its own"]
+    assert again.lines(ThrottleJob(1, 5_000)) == ["job 1 has a throttle of 5 kB/s of its own"]
     assert again.lines(ThrottleJob(1, 0)) == ["job 1 has no throttle of its own"]
 
 

@@ -48,7 +48,7 @@ def test_each_entry_says_who_did_what_in_numbers(site: Site) -> None:
         "pause||everything, 30 partitions left",
         "resume|1|job 1, 30 partitions left",
         "priority|1|job 1: priority 0 → 7",
-        "order|1|30 partitions of foo; throttle 48.8\xa0KiB/s; submitted paused",
+        "order|1|30 partitions of foo; throttle 50\xa0kB/s; submitted paused",
         "limits||limit P none → 1",
     ]
     user = site.api.get("whoami").json()["principal"]

@@ -98,7 +98,7 @@ def test_a_plan_is_started_with_its_own_throttle_and_priority(site: Site) -> Non
     page.type("7")
     said = confirm(page, "Start…")
     assert "24 partitions will move. 72 replicas (6.87 MiB) will be copied" in said
-    assert "Throttle of the job: 48.8 KiB/s. Priority: 7." in said
+    assert "Throttle of the job: 50 kB/s. Priority: 7." in said
     page.wait("!document.getElementById('submitted').hidden")
     assert page.text("#answer") == "Job 1: 24 partitions accepted."
     job = site.job(1)

@@ -66,7 +66,7 @@ async def test_a_throttle_so_low_that_nothing_arrives_is_named() -> None:
     slow = await Slow().begin()
     slow.controller.default("reassignment.throttle.bytes.per.second", "5000")
     await slow.pass_minute()
-    assert await slow.why() == {"the adding replicas receive no data, with a throttle of 5,000 bytes/s"}
+    assert await slow.why() == {"the adding replicas receive no data, with a throttle of 5 kB/s"}
 
 
 async def test_time_without_measurements_does_not_count() -> None:
@@ -82,7 +82,7 @@ async def test_a_throttle_below_the_produce_rate_is_named() -> None:
     assert await slow.why() == {"data is produced as fast as it is copied"}
     slow.controller.default("reassignment.throttle.bytes.per.second", "5000")
     await slow.pass_minute(more=5, grown=5)
-    assert await slow.why() == {"data is produced as fast as it is copied, with a throttle of 5,000 bytes/s"}
+    assert await slow.why() == {"data is produced as fast as it is copied, with a throttle of 5 kB/s"}
 
 
 async def test_a_throttle_of_others_below_that_of_reassignd_is_named() -> None:
@@ -91,7 +91,7 @@ async def test_a_throttle_of_others_below_that_of_reassignd_is_named() -> None:
         slow.controller.put(Config(ResourceType.BROKER, broker, LEADER_RATE, rate))
     slow.controller.default("reassignment.throttle.bytes.per.second", "5000")
     await slow.pass_minute(more=5, grown=5)
-    throttle = "4,000 bytes/s at broker 5, which others have set"
+    throttle = "4 kB/s at broker 5, which others have set"
     assert await slow.why() == {f"data is produced as fast as it is copied, with a throttle of {throttle}"}
 
 
