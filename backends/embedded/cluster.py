@@ -42,6 +42,7 @@ from controller.messages.events import (
 )
 from controller.model.cluster import ResourceType, TopicPartition
 from controller.model.configs import PARTITION_BYTES, PRODUCE_RATE
+from controller.model.replicas import NOTHING_STORED, StoredReplica, StoredReplicas
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
@@ -251,6 +252,17 @@ class EmbeddedBrokers:
     def size(self, key: TopicPartition) -> int:
         """Return the bytes of a complete replica, which are the same for all partitions of a topic."""
         return int(self._volume(key.topic).end(self._clock.now()))
+
+    def stored(self, key: TopicPartition) -> StoredReplicas | None:
+        """Return what the running brokers have of the partition."""
+        partition = self._state.cluster.partition(*key)
+        found = []
+        for broker in () if partition is None else partition.replicas:
+            size = self.arrived(key, broker)
+            path = None if size is None else self.brokers[broker].log_dirs.find(key)
+            if size is not None and path is not None:
+                found.append(StoredReplica(broker, size, path))
+        return NOTHING_STORED.updated(found, tuple(each.broker for each in found)) if found else None
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         """Return the bytes that the broker has of the partition.

@@ -21,7 +21,7 @@ from controller.gateway.events import Measured
 from controller.messages.events import Stalled
 from controller.model.cluster import ResourceType
 from controller.model.configs import STEP_TIMEOUT
-from controller.model.replicas import TopicPartition
+from controller.model.replicas import StoredReplica, StoredReplicas, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.cluster import Disk
 from controller.state.settings import CLUSTER_DEFAULT
@@ -133,6 +133,10 @@ class ReplicaSizes:
         known = self._arrived.get((key, broker))
         return None if known is None else int(known.size)
 
+    def stored(self, key: TopicPartition) -> StoredReplicas | None:
+        """Return what the brokers report of their own replicas, or None if nothing is known."""
+        return self._state.cluster.stored.get(key)
+
     def measured(self) -> float | None:
         """Return when the last measurement was complete; None before the first one."""
         return self._measured_at
@@ -182,18 +186,16 @@ class ReplicaSizes:
             self._measured_at = now
             return
         self._prune_arrived()
-        requests = self._requests(everything)
-        sizes: dict[TopicPartition, int] = {}
-        disks: dict[int, list[Disk]] = {}
+        requests, found = self._requests(everything), _Found()
         moving = self._moving_to()
         await asyncio.gather(
             *(
-                self._ask(each, request, moving.get(each, ()), sizes, disks)
+                self._ask(each, request, moving.get(each, ()), found)
                 for each, request in sorted(requests.items())
             )
         )
         # Directories are only complete, with their number of replicas, if all partitions are asked for.
-        await self._submit(Measured(sizes, disks if everything else {}))
+        await self._submit(Measured(found.sizes, found.disks if everything else {}, found.stored))
         self._measured_at = self._clock.now()
 
     async def _ask(
@@ -201,8 +203,7 @@ class ReplicaSizes:
         broker: int,
         request: DescribeLogDirsRequest,
         moving: Iterable[TopicPartition],
-        sizes: dict[TopicPartition, int],
-        disks: dict[int, list[Disk]],
+        found: "_Found",
     ) -> None:
         """Measure one broker.
 
@@ -223,9 +224,9 @@ class ReplicaSizes:
         self._longest = max(self._longest, now - began)
         if self._has_sizes(broker, response):
             self._arrived.update({(key, broker): Received(0, now) for key in moving})
-            self._record_answer(broker, request, response, sizes, disks)
+            self._record_answer(broker, request, response, found)
         else:
-            disks[broker] = []
+            found.disks[broker] = []
 
     def _has_sizes(self, broker: int, response: DescribeLogDirsResponse) -> bool:
         """Whether the answer contains sizes.
@@ -257,16 +258,15 @@ class ReplicaSizes:
 
     async def learn(self, topics: Iterable[str]) -> None:
         """Measure partitions of unknown size in the topics, at their leaders, for LEARN_SECONDS at most."""
-        asked = self._unknown(topics)
-        sizes: dict[TopicPartition, int] = {}
-        answers = (self._learn(broker, named, sizes) for broker, named in asked.items())
+        asked, found = self._unknown(topics), _Found()
+        answers = (self._learn(broker, named, found) for broker, named in asked.items())
         try:
             async with asyncio.timeout(LEARN_SECONDS):
                 await asyncio.gather(*answers)
         except TimeoutError:
             log.info("a request is decided without some sizes: brokers take longer than %g s", LEARN_SECONDS)
-        if sizes:
-            await self._submit(Measured(sizes, {}))
+        if found.sizes:
+            await self._submit(Measured(found.sizes, {}, found.stored))
 
     def _unknown(self, topics: Iterable[str]) -> dict[int, dict[str, list[int]]]:
         """Return the numbers of the partitions of unknown size, by leader and topic."""
@@ -278,11 +278,9 @@ class ReplicaSizes:
                     found.setdefault(partition.leader, {}).setdefault(topic, []).append(partition.partition)
         return found
 
-    async def _learn(
-        self, broker: int, named: Mapping[str, Sequence[int]], sizes: dict[TopicPartition, int]
-    ) -> None:
+    async def _learn(self, broker: int, named: Mapping[str, Sequence[int]], found: "_Found") -> None:
         request = DescribeLogDirsRequest([DescribableLogDirTopic(t, tuple(p)) for t, p in named.items()])
-        await self._ask(broker, request, (), sizes, {})
+        await self._ask(broker, request, (), found)
 
     def _requests(self, everything: bool) -> dict[int, DescribeLogDirsRequest]:
         """Return the requests by live broker: for its replicas of the partitions in flight.
@@ -338,10 +336,9 @@ class ReplicaSizes:
         broker: int,
         request: DescribeLogDirsRequest,
         response: DescribeLogDirsResponse,
-        sizes: dict[TopicPartition, int],
-        disks: dict[int, list[Disk]],
+        found: "_Found",
     ) -> None:
-        found = []
+        dirs = []
         for row in response.results:
             if row.error_code != ErrorCode.NONE:
                 continue
@@ -350,23 +347,27 @@ class ReplicaSizes:
                 replicas += len(topic.partitions)
                 for part in topic.partitions:
                     if not part.is_future_key:
-                        self._record_size(
-                            broker,
-                            TopicPartition(topic.name, part.partition_index),
-                            part.partition_size,
-                            sizes,
-                        )
+                        key = TopicPartition(topic.name, part.partition_index)
+                        self._record_size(key, StoredReplica(broker, part.partition_size, row.log_dir), found)
             number = replicas if request.topics is None else 0
-            found.append(Disk(row.log_dir, row.total_bytes, row.usable_bytes, number, row.is_cordoned))
-        disks[broker] = found
+            dirs.append(Disk(row.log_dir, row.total_bytes, row.usable_bytes, number, row.is_cordoned))
+        found.disks[broker] = dirs
 
-    def _record_size(
-        self, broker: int, key: TopicPartition, size: int, sizes: dict[TopicPartition, int]
-    ) -> None:
+    def _record_size(self, key: TopicPartition, replica: StoredReplica, found: "_Found") -> None:
         partition = self._state.cluster.partition(*key)
         if partition is None:
             return
-        if broker == partition.leader:
-            sizes[key] = size
-        if broker in partition.adding:
-            self._arrived[key, broker] = Received(size, self._clock.now())
+        found.stored.setdefault(key, []).append(replica)
+        if replica.broker == partition.leader:
+            found.sizes[key] = replica.bytes
+        if replica.broker in partition.adding:
+            self._arrived[key, replica.broker] = Received(replica.bytes, self._clock.now())
+
+
+class _Found:
+    """What one measurement has found, for `Measured`. All brokers add to it."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[TopicPartition, int] = {}
+        self.disks: dict[int, list[Disk]] = {}
+        self.stored: dict[TopicPartition, list[StoredReplica]] = {}

@@ -11,7 +11,7 @@ from common.error_codes import ErrorCode, error_name
 from common.wording import counted, some
 from controller.cluster.config_keys import TOPIC_KEYS
 from controller.gateway.events import TopicConfigsSeen
-from controller.model.configs import MIN_ISR, UNCLEAN_ELECTION, ConfigSource, ResourceType
+from controller.model.configs import MIN_ISR, TIERED, UNCLEAN_ELECTION, ConfigSource, ResourceType
 from controller.ports import SubmitEvent
 from controller.schedule.periods import no_zones
 from controller.state.state import State
@@ -19,7 +19,7 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 
 log = logging.getLogger(__name__)
 
-CONFIGS = (MIN_ISR, UNCLEAN_ELECTION)
+CONFIGS = (MIN_ISR, UNCLEAN_ELECTION, TIERED)
 OFTEN_SECONDS = 1.0
 """Pause between two searches for topics that have become relevant."""
 SELDOM_SECONDS = 60.0

@@ -33,6 +33,7 @@ from controller.model.configs import (
     SCHEDULE,
     STEP_TIMEOUT,
     THROTTLE,
+    TIERED,
     UNCLEAN_ELECTION,
     list_items,
 )
@@ -258,7 +259,7 @@ _TOPIC = [
     ),
     _long("min.compaction.lag.ms", 0, "Minimum milliseconds that a message stays uncompacted."),
     _boolean("preallocate", "false", "Allocate the space of new segments in advance."),
-    _boolean("remote.storage.enable", "false", "Enable tiered storage."),
+    _boolean(TIERED, "false", "Enable tiered storage."),
     _long("retention.bytes", -1, "Maximum size of a partition; -1 for unlimited.", -1),
     _long("retention.ms", 604_800_000, "Milliseconds that data is kept; -1 for unlimited.", -1),
     _int("segment.bytes", 1_073_741_824, "Size of a segment.", 14),

@@ -1,13 +1,13 @@
 """What an upstream Kafka shows and answers. They belong to `controller.messages.events.Event`."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from controller.messages.event import Event
 from controller.model.configs import ConfigChange, Resource, ThrottleLease
 from controller.model.errors import Outcome
-from controller.model.replicas import Replicas, TopicPartition
+from controller.model.replicas import Replicas, StoredReplica, TopicPartition
 from controller.state.cluster import Disk
 
 
@@ -89,7 +89,10 @@ class Measured(Event[None]):
     """Sizes and disks, from DescribeLogDirs; what is not named keeps its last values."""
 
     sizes: Mapping[TopicPartition, int]
+    """Of leaders' replicas."""
     disks: Mapping[int, Sequence[Disk]]
+    stored: Mapping[TopicPartition, Sequence[StoredReplica]] = field(default_factory=dict)
+    """All replicas that the brokers have named."""
 
 
 @dataclass(frozen=True, slots=True)

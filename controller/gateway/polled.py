@@ -100,7 +100,7 @@ def measured(d: Decision, event: Measured) -> None:
     """Store sizes and disks for steps that are planned later, and count steps in flight by their sizes."""
     state, awaited = d.state, d.state.awaits_sizes
     new = [key for key in state.backlog.costs if key in event.sizes and key not in state.cluster.sizes]
-    state.cluster.measure(event.sizes, event.disks)
+    state.cluster.measure(event.sizes, event.disks, event.stored)
     for key in new:
         state.backlog.resize(key, counted_size(state, key))
     if awaited:

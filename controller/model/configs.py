@@ -114,6 +114,7 @@ class ConfigSource(IntEnum):
 # Kafka's own keys (TopicConfig, QuotaConfig)
 MIN_ISR = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
+TIERED = "remote.storage.enable"
 NUM_PARTITIONS = "num.partitions"
 REPLICATION_FACTOR = "default.replication.factor"
 LEADER_REPLICAS = "leader.replication.throttled.replicas"

@@ -1,6 +1,7 @@
 """Names of partitions and replica lists."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -47,6 +48,49 @@ SHOWN = 250
 def display_name(text: str) -> str:
     """Return a name or value from a request, shortened for a message."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+
+
+class StoredReplica(NamedTuple):
+    """What a broker reports of its own replica: its bytes, and the log directory that has it."""
+
+    broker: int
+    bytes: int
+    log_dir: str
+
+
+class StoredReplicas(NamedTuple):
+    """What brokers report of the replicas of one partition, as columns, which take less memory."""
+
+    brokers: Replicas
+    sizes: tuple[int, ...]
+    log_dirs: tuple[str, ...]
+
+    def on(self, broker: int) -> StoredReplica | None:
+        """Return the replica of the broker; None if it is not known."""
+        if broker not in self.brokers:
+            return None
+        at = self.brokers.index(broker)
+        return StoredReplica(broker, self.sizes[at], self.log_dirs[at])
+
+    def updated(self, newer: Iterable[StoredReplica], replicas: Replicas) -> "StoredReplicas":
+        """Return them with newer reports, in the order of `replicas`, and without any other broker."""
+        known = {each.broker: each for each in newer}
+        if len(known) < len(replicas):
+            known = {row[0]: StoredReplica(*row) for row in zip(*self, strict=True)} | known
+        rows = [known[broker] for broker in replicas if broker in known]
+        if not rows:
+            return NOTHING_STORED
+        brokers, sizes, log_dirs = zip(*rows, strict=True)
+        return StoredReplicas(replicas if brokers == replicas else brokers, sizes, _shared(log_dirs))
+
+
+@lru_cache(maxsize=65_536)
+def _shared(log_dirs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return an equal tuple, the same for equal arguments, to save memory."""
+    return log_dirs
+
+
+NOTHING_STORED = StoredReplicas((), (), ())
 
 
 @lru_cache(maxsize=65_536)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from common.error_codes import ErrorCode
 from controller.model.cluster import NO_ID, NO_LEADER, Broker, Partition, Replicas, Topic, TopicPartition
 from controller.model.errors import DONE, Outcome
-from controller.model.replicas import MAX_REPLICAS
+from controller.model.replicas import MAX_REPLICAS, NOTHING_STORED, StoredReplica, StoredReplicas
 
 KNOWN_LISTS = 65_536
 """Valid lists that are remembered: a plan has few distinct ones."""
@@ -66,7 +66,9 @@ class ClusterState:
     dropping: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     """Topics whose replicas are being deleted: partition and broker of those that are not deleted yet."""
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
-    """Size of a replica in bytes."""
+    """Size of the leader's replica in bytes, which is what a copy has."""
+    stored: dict[TopicPartition, StoredReplicas] = field(default_factory=dict)
+    """What the brokers report of their own replicas, which differ in size."""
     measured: bool = False
     """Sizes have been measured since the start."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
@@ -160,10 +162,19 @@ class ClusterState:
         """Replace the offline brokers on which nothing depends."""
         self.idle_brokers = brokers
 
-    def measure(self, sizes: Mapping[TopicPartition, int], disks: Mapping[int, Sequence[Disk]]) -> None:
+    def measure(
+        self,
+        sizes: Mapping[TopicPartition, int],
+        disks: Mapping[int, Sequence[Disk]],
+        stored: Mapping[TopicPartition, Sequence[StoredReplica]],
+    ) -> None:
         """Update sizes and disks. A topic may have been deleted since it was measured."""
         self.sizes.update({key: size for key, size in sizes.items() if key[0] in self.topics})
         self.disks.update(disks)
+        for key, found in stored.items():
+            if (partition := self.partition(*key)) is not None:
+                known = self.stored.get(key, NOTHING_STORED)
+                self.stored[key] = known.updated(found, partition.replicas)
         self.measured = True
 
     # ---- topics and partitions -----------------------------------------------------------------------------
@@ -241,6 +252,7 @@ class ClusterState:
         self.offline.discard(key)
         self.under_replicated.discard(key)
         self.sizes.pop(key, None)
+        self.stored.pop(key, None)
         self.metadata_revision += 1
 
     # ---- deletions -----------------------------------------------------------------------------------------

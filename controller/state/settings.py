@@ -13,6 +13,7 @@ from controller.model.configs import (
     MIN_ISR,
     RATES,
     SCHEDULE,
+    TIERED,
     UNCLEAN_ELECTION,
     ConfigName,
     list_items,
@@ -108,6 +109,10 @@ class SettingsState:
     def unclean_allowed(self, topic: str) -> bool:
         """Return `unclean.leader.election.enable` of the topic."""
         return self.topic_config(topic, UNCLEAN_ELECTION) == "true"
+
+    def is_tiered(self, topic: str) -> bool:
+        """Return `remote.storage.enable` of the topic: a part of its logs is in remote storage (KIP-405)."""
+        return self.config(ResourceType.TOPIC, topic, TIERED) == "true"
 
     @property
     def cancel_stops(self) -> bool:

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+from msgspec.json import decode, encode
+
 from common.plan_errors import PlanError
 from controller.model.replicas import Replicas
 
@@ -17,12 +19,25 @@ TableRow = Mapping[str, Any]
 
 PARQUET_MAGIC = b"PAR1"
 TOPIC_PARTITION = tuple[str, int]
+DIRS = "dirs"
+
+
+class LogDir(NamedTuple):
+    """A log directory of a broker: the bytes of its volume and those that are free.
+
+    Both are None if the broker does not report them. A `cordoned` one gets no new replica (KIP-1066).
+    """
+
+    total: int | None = None
+    usable: int | None = None
+    cordoned: bool = False
 
 
 class Broker(NamedTuple):
     """A broker.
 
-    `rack` is None if it is not configured, `disk_bytes` if the size of its disks is not known.
+    `rack` is None if it is not configured, `disk_bytes` if the size of its disks is not known, `dirs` if its
+    log directories are not known.
     """
 
     id: int
@@ -31,12 +46,17 @@ class Broker(NamedTuple):
     host: str | None = None
     port: int | None = None
     disk_bytes: int | None = None
+    dirs: Mapping[str, LogDir] | None = None
+    """By path."""
 
 
 class Partition(NamedTuple):
     """A partition.
 
-    `bytes` is the size of one replica, None if it is not known; `leader` is -1 if there is none.
+    `bytes` is the size of the leader's replica, which is what a copy has; None if it is not known. `sizes`
+    and `log_dirs` have what the broker of each replica reports for its own one, None where it is not known.
+    Replicas differ in size: each broker deletes old segments on its own. A `tiered` partition has a part of
+    its log in remote storage, which no size counts. `leader` is -1 if there is none.
 
     While it is being reassigned, or is queued, `target` has its replicas afterwards, and `replicas` does not
     contain those that are being added. It is empty if the topic waits for its deletion. Otherwise `target` is
@@ -51,6 +71,11 @@ class Partition(NamedTuple):
     bytes: int | None = None
     min_isr: int = 1
     target: Replicas | None = None
+    sizes: tuple[int | None, ...] | None = None
+    """Bytes of each of `replicas`; None if none of them is known."""
+    log_dirs: tuple[str | None, ...] | None = None
+    """The log directory of each of `replicas`; None if none of them is known."""
+    tiered: bool = False
 
     @property
     def deleting(self) -> bool:
@@ -61,6 +86,13 @@ class Partition(NamedTuple):
     def size(self) -> int:
         """The bytes to count with: 0 if they are not known."""
         return self.bytes or 0
+
+    def size_on(self, broker: int) -> int:
+        """Return the bytes to count with on a broker: those of its replica, else what a copy has."""
+        if self.sizes is None or broker not in self.replicas:
+            return self.size
+        known = self.sizes[self.replicas.index(broker)]
+        return self.size if known is None else known
 
 
 class Snapshot(NamedTuple):
@@ -137,7 +169,7 @@ def write_snapshot(snapshot: Snapshot, path: Path) -> None:
 
 def lines(snapshot: Snapshot) -> Iterator[bytes]:
     """Yield the snapshot as JSON lines."""
-    return (json.dumps(row).encode() + b"\n" for row in _rows_of(snapshot))
+    return (encode(row) + b"\n" for row in _rows_of(snapshot))
 
 
 def is_integer(value: object, least: int = 0) -> TypeGuard[int]:
@@ -158,6 +190,34 @@ def _text_or_none(value: object) -> bool:
     return value is None or isinstance(value, str)
 
 
+def _count_or_none(value: object) -> bool:
+    return value is None or is_integer(value)
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, list) and all(
+        each is None or (type(each) is int and 0 <= each < 2**63) for each in value
+    )
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_text_or_none, value))
+
+
+def _are_dirs(value: object) -> bool:
+    """Whether the value is an object of log directories by path."""
+    return value is None or (
+        isinstance(value, dict)
+        and all(
+            isinstance(each, dict)
+            and _count_or_none(each.get("total"))
+            and _count_or_none(each.get("usable"))
+            and isinstance(each.get("cordoned", False), bool)
+            for each in value.values()
+        )
+    )
+
+
 Check = tuple[Callable[[object], bool], str]
 
 _ID: Check = (lambda value: is_integer(value) and value < 2**31, "a number from 0 to 2147483647")
@@ -169,8 +229,9 @@ BROKER_FIELDS: Mapping[str, Check] = {
     "rack": _TEXT,
     "live": (lambda value: isinstance(value, bool), "true or false"),
     "host": _TEXT,
-    "port": (lambda value: value is None or is_integer(value), "a number"),
-    "disk_bytes": (lambda value: value is None or is_integer(value), "a number from 0"),
+    "port": (_count_or_none, "a number"),
+    "disk_bytes": (_count_or_none, "a number from 0"),
+    "dirs": (_are_dirs, "an object of log directories with total, usable and cordoned"),
 }
 PARTITION_FIELDS: Mapping[str, Check] = {
     "topic": (lambda value: isinstance(value, str) and value != "", "a topic's name"),
@@ -178,9 +239,12 @@ PARTITION_FIELDS: Mapping[str, Check] = {
     "replicas": (lambda value: is_replicas(value) and value != [], "a list of different broker ids"),
     "isr": _REPLICAS,
     "leader": (lambda value: is_integer(value, -1), "a broker id, or -1"),
-    "bytes": (lambda value: value is None or is_integer(value), "a number from 0"),
+    "bytes": (_count_or_none, "a number from 0"),
     "min_isr": (lambda value: is_integer(value, 1) and value < 2**31, "a number from 1"),
     "target": (lambda value: value is None or is_replicas(value), "a list of different broker ids"),
+    "sizes": (_are_counts, "a list of numbers from 0, or null"),
+    "log_dirs": (_are_texts, "a list of paths, or null"),
+    "tiered": (lambda value: isinstance(value, bool), "true or false"),
 }
 CLUSTER_FIELDS: Mapping[str, Check] = {
     "cluster_id": (lambda value: isinstance(value, str), "the id of a cluster"),
@@ -189,48 +253,78 @@ KINDS = {"cluster", "broker", "partition"}
 
 
 def _collect(path: Path, rows: Iterator[tuple[int, object]]) -> Snapshot:
-    snapshot = Snapshot({}, {})
+    reading = _Reading()
     for number, row in rows:
         try:
-            snapshot = _added(snapshot, row)
+            reading.add(row)
         except (ValueError, RecursionError) as error:
             raise PlanError(f"{path}:{number}: {error}") from error
-    if not snapshot.brokers:
+    if not reading.brokers:
         raise PlanError(f"{path} names no broker: not a snapshot of a cluster")
-    return snapshot
+    return Snapshot(reading.brokers, reading.partitions, reading.cluster_id)
 
 
-def _added(snapshot: Snapshot, row: object) -> Snapshot:
-    """Return the snapshot with the row. Raises ValueError for a row that is not right."""
-    kind = row.get("kind") if isinstance(row, dict) else None
-    if not isinstance(row, dict) or not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError("expected an object of kind 'cluster', 'broker' or 'partition'")
-    if kind == "cluster":
-        if snapshot.cluster_id is not None:
+class _Reading:
+    """The rows so far. Equal texts and lists of different rows become one object, which saves memory."""
+
+    def __init__(self) -> None:
+        self.brokers: dict[int, Broker] = {}
+        self.partitions: dict[TOPIC_PARTITION, Partition] = {}
+        self.cluster_id: str | None = None
+        self._shared: dict[object, Any] = {}
+
+    def add(self, row: object) -> None:
+        """Raises ValueError for a row that is not right."""
+        kind = row.get("kind") if isinstance(row, dict) else None
+        if not isinstance(row, dict) or not isinstance(kind, str) or kind not in KINDS:
+            raise ValueError("expected an object of kind 'cluster', 'broker' or 'partition'")
+        if kind == "partition":
+            self._add_partition(row)
+        elif kind == "broker":
+            broker = _broker(_checked(row, BROKER_FIELDS, Broker._field_defaults))
+            if self.brokers.setdefault(broker.id, broker) is not broker:
+                raise ValueError(f"broker {broker.id} is there twice")
+        elif self.cluster_id is not None:
             raise ValueError("the cluster is there twice")
-        return snapshot._replace(**_checked(row, CLUSTER_FIELDS, {}))
-    if kind == "broker":
-        broker = Broker(**_checked(row, BROKER_FIELDS, Broker._field_defaults))
-        if snapshot.brokers.setdefault(broker.id, broker) is not broker:
-            raise ValueError(f"broker {broker.id} is there twice")
-        return snapshot
-    values = _checked(row, PARTITION_FIELDS, Partition._field_defaults)
-    for name in ("replicas", "isr", "target"):
-        values[name] = None if values[name] is None else tuple(values[name])
-    partition = Partition(**values)
-    key = (partition.topic, partition.partition)
-    if snapshot.partitions.setdefault(key, partition) is not partition:
-        raise ValueError(f"partition {partition.topic}-{partition.partition} is there twice")
-    return snapshot
+        else:
+            self.cluster_id = _checked(row, CLUSTER_FIELDS, {})["cluster_id"]
+
+    def _add_partition(self, row: TableRow) -> None:
+        values = _checked(row, PARTITION_FIELDS, Partition._field_defaults)
+        shared = self._shared
+        topic = values["topic"] = shared.setdefault(values["topic"], values["topic"])
+        for name in ("replicas", "isr", "target", "log_dirs"):
+            if (value := values[name]) is not None:
+                value = tuple(value)
+                values[name] = shared.setdefault(value, value)
+        for name in ("sizes", "log_dirs"):
+            if (value := values[name]) is not None and len(value) != len(values["replicas"]):
+                raise ValueError(f"'{name}' has {len(value)} entries for {len(values['replicas'])} replicas")
+        if values["sizes"] is not None:
+            values["sizes"] = tuple(values["sizes"])
+        partition = Partition(**values)
+        key = (topic, partition.partition)
+        if self.partitions.setdefault(key, partition) is not partition:
+            raise ValueError(f"partition {topic}-{partition.partition} is there twice")
+
+
+def _broker(values: dict[str, Any]) -> Broker:
+    if (dirs := values["dirs"]) is not None:
+        values["dirs"] = {
+            path: LogDir(each.get("total"), each.get("usable"), each.get("cordoned", False))
+            for path, each in dirs.items()
+        }
+    return Broker(**values)
 
 
 def _checked(row: TableRow, fields: Mapping[str, Check], defaults: TableRow) -> dict[str, Any]:
+    """Return the values of these fields. A null is the default, where there is one."""
     values = {}
     for name, (valid, expected) in fields.items():
         value = row.get(name)
         if value is None and name in defaults:
             value = defaults[name]
-        if not valid(value):
+        elif not valid(value):
             raise ValueError(f"'{name}' is {json.dumps(value, default=str)[:60]}, expected {expected}")
         values[name] = value
     return values
@@ -252,7 +346,8 @@ def _json_rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[int, object]]
 
 def _parse(path: Path, number: int, line: str) -> object:
     try:
-        return json.loads(line)
+        value: object = decode(line)
+        return value
     except ValueError as error:
         raise PlanError(f"{path}:{number}: not JSON: {error}") from error
     except RecursionError as error:
@@ -268,6 +363,9 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, object]]:
     except ArrowException as error:
         raise PlanError(f"cannot read {path}: {error}") from error
     columns = [column.to_pylist() for column in table.columns]
+    if DIRS in table.column_names:  # a map is a list of pairs
+        at = table.column_names.index(DIRS)
+        columns[at] = [None if pairs is None else dict(pairs) for pairs in columns[at]]
     for number, values in enumerate(zip(*columns, strict=True), 1):
         yield number, dict(zip(table.column_names, values, strict=True))
 
@@ -276,7 +374,8 @@ def _rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     if snapshot.cluster_id is not None:
         yield {"kind": "cluster", "cluster_id": snapshot.cluster_id}
     for broker in snapshot.brokers.values():
-        yield {"kind": "broker", **broker._asdict()}
+        dirs = None if broker.dirs is None else {path: each._asdict() for path, each in broker.dirs.items()}
+        yield {"kind": "broker", **broker._asdict(), DIRS: dirs}
     for partition in snapshot.partitions.values():
         yield {"kind": "partition", **partition._asdict()}
 
@@ -286,12 +385,18 @@ def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
     from pyarrow.parquet import write_table
 
     numbers = pa.list_(pa.int32())
+    log_dir = pa.struct([("total", pa.int64()), ("usable", pa.int64()), ("cordoned", pa.bool_())])
     kinds = {
         **dict.fromkeys(("kind", "cluster_id", "rack", "host", "topic"), pa.string()),
         **dict.fromkeys(("id", "port", "partition", "leader", "min_isr"), pa.int32()),
         **dict.fromkeys(("replicas", "isr", "target"), numbers),
-        "live": pa.bool_(),
+        **dict.fromkeys(("live", "tiered"), pa.bool_()),
         **dict.fromkeys(("bytes", "disk_bytes"), pa.int64()),
+        "sizes": pa.list_(pa.int64()),
+        "log_dirs": pa.list_(pa.string()),
     }
     columns = {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds.items()}
+    dirs = (row.get(DIRS) for row in rows)
+    pairs = [None if each is None else list(each.items()) for each in dirs]
+    columns[DIRS] = pa.array(pairs, pa.map_(pa.string(), log_dir))
     write_table(pa.table(columns), path)

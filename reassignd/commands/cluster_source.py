@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
-from planner.model.snapshot import Broker, Partition, Snapshot, lines, parse_snapshot, read_snapshot
+from planner.model.snapshot import Broker, LogDir, Partition, Snapshot, lines, parse_snapshot, read_snapshot
 from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
 from reassignd.commands.output import echo
 from reassignd.config.errors import CommandError
@@ -22,7 +22,7 @@ from reassignd.config.setting_types import SERVERS
 
 if TYPE_CHECKING:
     from backends.client.security import Security
-    from backends.upstream.description import Description
+    from backends.upstream.description import DescribedBroker, DescribedPartition, Description
     from common.address import Address
     from reassignd.client import Client
 
@@ -167,18 +167,32 @@ async def _described(servers: "Sequence[Address]", security: "Security") -> "Des
 
 
 def _snapshot(described: "Description") -> Snapshot:
-    brokers = {
-        broker.id: Broker(broker.id, broker.rack, not broker.fenced, broker.host, broker.port, disk_bytes)
-        for broker, disk_bytes in described.brokers
+    brokers = {each.broker.id: _broker(each) for each in described.brokers}
+    partitions = {(row.topic, row.partition): row for row in map(_partition, described.partitions)}
+    return Snapshot(brokers, partitions, described.cluster_id or None)
+
+
+def _partition(described: "DescribedPartition") -> Partition:
+    key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered = described
+    return Partition(*key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered)
+
+
+def _broker(described: "DescribedBroker") -> Broker:
+    listed, dirs = described
+    known = {
+        each.log_dir: LogDir(each.total_bytes, each.usable_bytes, each.is_cordoned)
+        if each.total_bytes > 0
+        else LogDir(cordoned=each.is_cordoned)
+        for each in dirs
     }
-    partitions = {
-        key: Partition(key.topic, key.partition, replicas, isr, leader, size, min_isr, target)
-        for key, replicas, isr, leader, size, min_isr, target in described.partitions
-    }
-    return Snapshot(
-        brokers,
-        {(key.topic, key.partition): row for key, row in partitions.items()},
-        described.cluster_id or None,
+    return Broker(
+        listed.id,
+        listed.rack,
+        not listed.fenced,
+        listed.host,
+        listed.port,
+        described.disk_bytes,
+        known or None,
     )
 
 

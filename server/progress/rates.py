@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Set
 from math import ceil
 from typing import NamedTuple, Protocol
 
-from controller.model.replicas import TopicPartition
+from controller.model.replicas import StoredReplicas, TopicPartition
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 from server.counters import TransferTotals
@@ -31,7 +31,11 @@ class Sizes(Protocol):
     """
 
     def size(self, key: TopicPartition) -> int | None:
-        """Return the bytes of a complete replica of the partition; None if unknown."""
+        """Return the bytes of the leader's replica, which a copy has when complete; None if unknown."""
+        ...
+
+    def stored(self, key: TopicPartition) -> StoredReplicas | None:
+        """Return what the brokers report of their own replicas; None if nothing is known."""
         ...
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:

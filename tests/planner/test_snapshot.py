@@ -6,13 +6,28 @@ from pathlib import Path
 import pytest
 
 from common.plan_errors import PlanError
-from planner.model.snapshot import Broker, Partition, Snapshot, has_more_rows, read_snapshot, write_snapshot
+from planner.model.snapshot import (
+    Broker,
+    LogDir,
+    Partition,
+    Snapshot,
+    has_more_rows,
+    read_snapshot,
+    write_snapshot,
+)
 
 CLUSTER = Snapshot(
-    {1: Broker(1, "a", True, "kafka-1", 9092), 2: Broker(2, disk_bytes=10**13), 3: Broker(3, live=False)},
+    {
+        1: Broker(1, "a", True, "kafka-1", 9092, 9, {"/a": LogDir(9, 5, True), "/b": LogDir()}),
+        2: Broker(2, disk_bytes=10**13),
+        3: Broker(3, live=False),
+    },
     {
         ("orders", 0): Partition("orders", 0, (1, 2), (1,), 1, 10**12, 2),
         ("clicks", 7): Partition("clicks", 7, (2, 3), (), -1, target=(3, 1)),
+        ("views", 0): Partition(
+            "views", 0, (1, 2), (1, 2), 1, 9, sizes=(9, None), log_dirs=("/a", None), tiered=True
+        ),
     },
     "cluster-1",
 )
@@ -38,6 +53,12 @@ def test_missing_fields_have_defaults(tmp_path: Path) -> None:
     path.write_text(f"{BROKER}\n\n{json.dumps(PARTITION)}\n")
     partition = read_snapshot(path).partitions["orders", 0]
     assert (partition.bytes, partition.size, partition.min_isr) == (None, 0, 1)
+    assert (partition.sizes, partition.log_dirs, partition.tiered) == (None, None, False)
+
+
+def test_a_replica_of_unknown_size_counts_as_its_leaders() -> None:
+    row = Partition("foo", 0, (1, 2, 3), (1, 2, 3), 1, 10, sizes=(12, None, 0))
+    assert [row.size_on(broker) for broker in (1, 2, 3, 4)] == [12, 10, 0, 10]
 
 
 @pytest.mark.parametrize("name", ["snapshot.jsonl", "snapshot.parquet"])
@@ -71,6 +92,14 @@ def test_a_size_that_is_not_known_differs_from_an_empty_partition(tmp_path: Path
         (f"{CLUSTER_ROW}\n{CLUSTER_ROW}", ":3: the cluster is there twice"),
         (json.dumps(PARTITION | {"bytes": -1}), ":2: 'bytes' is -1, expected a number from 0"),
         (json.dumps(PARTITION | {"min_isr": 0}), ":2: 'min_isr' is 0, expected a number from 1"),
+        (json.dumps(PARTITION | {"sizes": [1, 2]}), ":2: 'sizes' has 2 entries for 1 replica"),
+        (json.dumps(PARTITION | {"sizes": [-1]}), ":2: 'sizes' is [-1], expected a list of numbers from 0"),
+        (json.dumps(PARTITION | {"log_dirs": [1]}), ":2: 'log_dirs' is [1], expected a list of paths"),
+        (json.dumps(PARTITION | {"tiered": 1}), ":2: 'tiered' is 1, expected true or false"),
+        (
+            '{"kind": "broker", "id": 2, "dirs": {"/a": {"total": "much"}}}',
+            ':2: \'dirs\' is {"/a": {"total": "much"}}, expected an object of log directories',
+        ),
         (json.dumps(PARTITION | {"leader": 1.5}), ":2: 'leader' is 1.5, expected a broker id, or -1"),
         (f"{json.dumps(PARTITION)}\n{json.dumps(PARTITION)}", ":3: partition orders-0 is there twice"),
     ],

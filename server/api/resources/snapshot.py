@@ -1,12 +1,14 @@
 """`/v1/snapshot`: the brokers and partitions as `reassignd plan` reads them (docs/planner.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from controller.model.cluster import Partition
+from controller.model.replicas import StoredReplicas, TopicPartition
+from controller.state.cluster import Disk
 from controller.state.state import State
 from server.api.shared.answers import json_lines
 from server.api.shared.call import Call, Endpoint
@@ -20,6 +22,14 @@ class SnapshotCluster(Struct, tag_field="kind", tag="cluster"):
     cluster_id: str
 
 
+class SnapshotLogDir(Struct):
+    """A log directory of a broker. Sizes are null if the broker does not report them."""
+
+    total: Annotated[int | None, Meta(description="Bytes of its volume.")]
+    usable: Annotated[int | None, Meta(description="Free bytes of its volume.")]
+    cordoned: Annotated[bool, Meta(description="It gets no new replica (KIP-1066).")]
+
+
 class SnapshotBroker(Struct, tag_field="kind", tag="broker"):
     """A broker."""
 
@@ -29,6 +39,10 @@ class SnapshotBroker(Struct, tag_field="kind", tag="broker"):
     host: str
     port: int
     disk_bytes: Annotated[int | None, Meta(description="Size of its disks; null if it is not known.")]
+    dirs: Annotated[
+        dict[str, SnapshotLogDir] | None,
+        Meta(description="Its log directories by path; null if they are not known."),
+    ]
 
 
 class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
@@ -37,9 +51,12 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
     topic: str
     partition: int
     replicas: Replicas
-    isr: Annotated[list[int], Meta(description="In-sync replicas.")]
+    isr: Annotated[Replicas, Meta(description="In-sync replicas.")]
     leader: int
-    bytes: Annotated[int | None, Meta(description="Size of one replica; null if it is not known.")]
+    bytes: Annotated[
+        int | None,
+        Meta(description="Size of the leader's replica, which a copy has; null if it is not known."),
+    ]
     min_isr: int
     target: Annotated[
         Replicas | None,
@@ -48,6 +65,17 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
             "for its"
             " deletion; null if the replicas stay."
         ),
+    ]
+    sizes: Annotated[
+        tuple[int | None, ...] | None,
+        Meta(description="What the broker of each replica reports for it; null where it is not known."),
+    ]
+    log_dirs: Annotated[
+        tuple[str | None, ...] | None,
+        Meta(description="The log directory of each replica; null where it is not known."),
+    ]
+    tiered: Annotated[
+        bool, Meta(description="A part of its log is in remote storage, which no size counts (KIP-405).")
     ]
 
 
@@ -71,39 +99,70 @@ def rows(
     """Yield the rows. The state may change in between."""
     yield SnapshotCluster(cluster_id)
     for number, broker in sorted(state.cluster.brokers.items()):
-        live = number in state.cluster.live
-        yield SnapshotBroker(number, broker.rack, live, broker.host, broker.port, _disk_bytes(state, number))
+        live, disks = number in state.cluster.live, state.cluster.disks.get(number, ())
+        where = broker.host, broker.port
+        yield SnapshotBroker(number, broker.rack, live, *where, _disk_bytes(disks), _dirs(disks))
     for topic, partitions in list(state.cluster.partitions.items()):
+        min_isr, tiered = state.settings.min_isr(topic), state.settings.is_tiered(topic)
         for partition in list(partitions):
             if topic in state.cluster.topics:
-                yield _row(state, partition, sizes.size(partition.key))
+                yield _row(state, partition, sizes, min_isr, tiered=tiered)
 
 
-def _disk_bytes(state: State, broker: int) -> int | None:
-    """Return the size of the broker's disks, or None if one is not known.
+def _disk_bytes(disks: Sequence[Disk]) -> int | None:
+    """Return the size of a broker's disks, or None if one is not known.
 
     Brokers report them since Kafka 3.3 (KIP-827).
     """
-    disks = state.cluster.disks.get(broker, ())
     return sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
 
 
-def _row(state: State, partition: Partition, size: int | None) -> SnapshotPartition:
-    current = partition.current
+def _dirs(disks: Sequence[Disk]) -> dict[str, SnapshotLogDir] | None:
+    """Return the directories of a broker, or None if none is known."""
+    known = [(disk, disk.total > 0) for disk in disks]
+    return {
+        disk.path: SnapshotLogDir(
+            disk.total if sized else None, disk.usable if sized else None, disk.cordoned
+        )
+        for disk, sized in known
+    } or None
+
+
+def _row(
+    state: State, partition: Partition, sizes: Sizes, min_isr: int, *, tiered: bool
+) -> SnapshotPartition:
+    current, isr, key = partition.current, partition.isr, partition.key
+    own, log_dirs = _stored(sizes.stored(key), current)
     return SnapshotPartition(
         topic=partition.topic,
         partition=partition.partition,
         replicas=current,
-        isr=[broker for broker in partition.isr if broker in current],
+        isr=isr if isr == current else tuple(broker for broker in isr if broker in current),
         leader=partition.leader,
-        bytes=size,
-        min_isr=state.settings.min_isr(partition.topic),
-        target=_target(state, partition),
+        bytes=sizes.size(key),
+        min_isr=min_isr,
+        target=_target(state, partition, key),
+        sizes=own,
+        log_dirs=log_dirs,
+        tiered=tiered,
     )
 
 
-def _target(state: State, partition: Partition) -> Replicas | None:
-    key = partition.key
+def _stored(
+    stored: StoredReplicas | None, current: Replicas
+) -> tuple[tuple[int | None, ...] | None, tuple[str | None, ...] | None]:
+    """Return the sizes and the log directories of these replicas, None in place of what is not known."""
+    if stored is None or not stored.brokers:
+        return None, None
+    if stored.brokers == current:
+        return stored.sizes, stored.log_dirs
+    own = [stored.on(broker) for broker in current]
+    if not any(own):
+        return None, None
+    return tuple(each and each.bytes for each in own), tuple(each and each.log_dir for each in own)
+
+
+def _target(state: State, partition: Partition, key: TopicPartition) -> Replicas | None:
     if state.cluster.topics[partition.topic].deleting:
         return ()
     if (pending := state.orders.pending.get(key)) is not None:

@@ -30,6 +30,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.configs import STEP_TIMEOUT
+from controller.model.replicas import StoredReplica, StoredReplicas
 from controller.modes import EMBEDDED
 from controller.state.cluster import Disk
 from controller.state.state import State
@@ -111,12 +112,25 @@ async def test_sizes_are_from_leaders_and_disks_have_their_number_of_replicas(ri
     rig.held.update({(1, "foo-0"): 50, (3, "foo-0"): 20})
     await rig.sizes.measure()
     disks = {1: [Disk("/a", 100, 40, 1)], 2: [Disk("/a", 100, 40, 0)], 3: [Disk("/a", 100, 40, 1)]}
-    assert rig.events == [Measured({key("foo-0"): 50}, disks)]
+    stored = {key("foo-0"): [StoredReplica(1, 50, "/a"), StoredReplica(3, 20, "/a")]}
+    assert rig.events == [Measured({key("foo-0"): 50}, disks, stored)]
     assert rig.sizes.arrived(key("foo-0"), 3) == 20
     assert rig.sizes.received(key("foo-0")) == Received(20, 0)
     rig.state.cluster.sizes.update(rig.events[0].sizes)
     assert rig.sizes.size(key("foo-0")) == 50
     assert rig.sizes.size(key("foo-1")) is None
+
+
+async def test_a_replica_keeps_its_last_size_while_its_broker_does_not_answer(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.held.update({(1, "foo-0"): 50, (3, "foo-0"): 70})
+    await rig.sizes.measure()
+    rig.state.cluster.measure({}, {}, rig.events[-1].stored)
+    rig.dead.add(3)
+    rig.held[1, "foo-0"] = 60
+    await rig.sizes.measure()
+    rig.state.cluster.measure({}, {}, rig.events[-1].stored)
+    assert rig.sizes.stored(key("foo-0")) == StoredReplicas((1, 3), (60, 70), ("/a", "/a"))
 
 
 async def test_cordoned_directories_are_marked(rig: Rig) -> None:
@@ -284,7 +298,7 @@ async def test_unknown_sizes_are_requested_from_leaders(rig: Rig) -> None:
     rig.state.cluster.sizes[key("foo-0")] = 50
     await rig.sizes.learn(["foo", "never"])
     assert rig.asked() == [{"foo": (1,)}]
-    assert rig.events == [Measured({key("foo-1"): 60}, {})]
+    assert rig.events == [Measured({key("foo-1"): 60}, {}, {key("foo-1"): [StoredReplica(1, 60, "/a")]})]
 
 
 async def test_known_sizes_are_not_requested_again(rig: Rig) -> None:

@@ -35,6 +35,7 @@ class Cluster(Scripted):
         ]
         self.topic_error = self.list_error = self.dirs_error = 0
         self.lists = [[ADDING], [ADDING]]
+        self.configs = {"min.insync.replicas": "2"}
         self.answers = {
             MetadataRequest: self._topics,
             ListPartitionReassignmentsRequest: self._moves,
@@ -58,8 +59,8 @@ class Cluster(Scripted):
         return log_dirs.DescribeLogDirsResponse(results=rows)
 
     def _configs(self, *_: Any) -> Any:
-        config = DescribeConfigsResourceResult("min.insync.replicas", "2")
-        return DescribeConfigsResponse(results=[DescribeConfigsResult(resource_name="foo", configs=[config])])
+        configs = [DescribeConfigsResourceResult(*each) for each in self.configs.items()]
+        return DescribeConfigsResponse(results=[DescribeConfigsResult(resource_name="foo", configs=configs)])
 
 
 @pytest.fixture
@@ -73,9 +74,17 @@ def partition(found: Description, number: int) -> DescribedPartition:
 
 async def test_a_partition_has_the_size_at_its_leader(cluster: Cluster) -> None:
     found = await describe(cluster)
-    expected = DescribedPartition(TopicPartition("foo", 0), (1, 2), (1,), 1, 1000, 2, None)
+    expected = DescribedPartition(
+        TopicPartition("foo", 0), (1, 2), (1,), 1, 1000, 2, None, (1000, 2000), ("/a", "/a"), False
+    )
     assert (partition(found, 0), found.cluster_id, found.gaps) == (expected, "cluster-1", [])
     assert [each.disk_bytes for each in found.brokers] == [10**6, 10**6]
+    assert [(each.log_dir, each.usable_bytes) for each in found.brokers[0].dirs] == [("/a", 5)]
+
+
+async def test_a_topic_in_remote_storage_is_tiered(cluster: Cluster) -> None:
+    cluster.configs["remote.storage.enable"] = "true"
+    assert [each.tiered for each in (await describe(cluster)).partitions] == [True, True]
 
 
 async def test_replicas_that_are_being_added_are_left_out(cluster: Cluster) -> None:
@@ -103,6 +112,7 @@ async def test_a_broker_that_does_not_answer_is_a_gap(cluster: Cluster) -> None:
     found = await describe(cluster)
     assert found.gaps == ["sizes of broker 1: slow"]
     assert [row.bytes for row in found.partitions] == [None, 2000]
+    assert [row.sizes for row in found.partitions] == [(None, 2000), (None, 2000)]
 
 
 async def test_configs_that_cannot_be_read_are_a_gap(cluster: Cluster) -> None:

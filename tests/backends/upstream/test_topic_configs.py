@@ -12,6 +12,7 @@ from tests.backends.upstream.configured import Configured
 from tests.backends.upstream.scripted import Events
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+TIERED = "remote.storage.enable"
 
 
 class Rig:
@@ -48,7 +49,7 @@ async def test_topics_with_reassignments_are_read_from_time_to_time(rig: Rig) ->
     await rig.configs.read()
     await rig.configs.read()
     assert rig.asked() == [["foo"]]
-    assert rig.events == [TopicConfigsSeen({"foo": {MIN_ISR: "2", UNCLEAN: None}})]
+    assert rig.events == [TopicConfigsSeen({"foo": {MIN_ISR: "2", UNCLEAN: None, TIERED: None}})]
     await rig.clock.advance(SELDOM_SECONDS)
     await rig.configs.read()
     assert rig.asked() == [["foo"], ["foo"]]

@@ -14,8 +14,10 @@ from tests.reassignd.shell import Shell
 
 
 def measured(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot without the sizes of disks, which the server measures later."""
-    brokers = {number: broker._replace(disk_bytes=None) for number, broker in snapshot.brokers.items()}
+    """Return the snapshot without log directories, which the server measures later."""
+    brokers = {
+        number: broker._replace(disk_bytes=None, dirs=None) for number, broker in snapshot.brokers.items()
+    }
     return snapshot._replace(brokers=brokers)
 
 

@@ -13,6 +13,7 @@ from common.off_loop import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterReassignments
 from controller.model.cluster import TopicPartition
+from controller.model.replicas import StoredReplicas
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import (
     DescribeLogDirsPartition,
@@ -60,6 +61,7 @@ class Sizes:
     def __init__(self, clock: ManualClock | None = None) -> None:
         self.measured: Callable[[], float | None] = (clock or ManualClock()).now
         self.received_bytes: dict[tuple[str, int], int] = {}
+        self.stored_replicas: dict[str, StoredReplicas] = {}
         self.measured_at = 0.0
         """Time of that measurement, in seconds."""
         self.log_dirs: dict[int, dict[str, list[str]]] = {}
@@ -73,6 +75,9 @@ class Sizes:
 
     def size(self, key: TopicPartition) -> int | None:
         return None if key.topic == "unknown" else 100 + self.produced + key.partition
+
+    def stored(self, key: TopicPartition) -> StoredReplicas | None:
+        return self.stored_replicas.get(str(key))
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         return self.received_bytes.get((str(key), broker))

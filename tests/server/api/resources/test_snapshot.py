@@ -2,6 +2,8 @@
 
 import json
 
+from controller.model.cluster import Config, ResourceType
+from controller.model.replicas import StoredReplicas
 from controller.state.cluster import Disk
 from server.api.resources.snapshot import SnapshotPartition, rows
 from tests.builders import InMemoryController, partition
@@ -24,6 +26,9 @@ async def test_brokers_are_listed_before_partitions_with_their_size() -> None:
         "bytes": 102,
         "min_isr": 1,
         "target": None,
+        "sizes": None,
+        "log_dirs": None,
+        "tiered": False,
     }
 
 
@@ -35,11 +40,27 @@ async def test_a_size_that_is_not_known_is_null() -> None:
 
 async def test_the_cluster_has_an_id_and_disks_have_sizes() -> None:
     client = ApiClient()
-    client.controller.state.cluster.disks[1] = [Disk("/a", 100, 50, 1), Disk("/b", 200, 50, 1)]
+    client.controller.state.cluster.disks[1] = [Disk("/a", 100, 50, 1), Disk("/b", 200, 50, 1, cordoned=True)]
     client.controller.state.cluster.disks[2] = [Disk("/a", -1, -1, 1)]
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
     assert json.loads(lines[0]) == {"kind": "cluster", "cluster_id": "cluster-1"}
-    assert [json.loads(line)["disk_bytes"] for line in lines[1:3]] == [300, None]
+    brokers = [json.loads(line) for line in lines[1:4]]
+    assert [each["disk_bytes"] for each in brokers] == [300, None, None]
+    second = {"total": 200, "usable": 50, "cordoned": True}
+    assert brokers[0]["dirs"] == {"/a": {"total": 100, "usable": 50, "cordoned": False}, "/b": second}
+    assert brokers[1]["dirs"] == {"/a": {"total": None, "usable": None, "cordoned": False}}
+    assert brokers[2]["dirs"] is None
+
+
+async def test_each_replica_has_the_size_that_its_broker_reports() -> None:
+    client = ApiClient()
+    client.sizes.stored_replicas["foo-0"] = StoredReplicas((1, 3), (100, 90), ("/a", "/b"))
+    client.sizes.stored_replicas["foo-1"] = StoredReplicas((1, 2, 3), (1, 2, 3), ("/a", "/a", "/a"))
+    client.controller.put(Config(ResourceType.TOPIC, "foo", "remote.storage.enable", "true"))
+    lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
+    first, second, third = (json.loads(line) for line in lines[-3:])
+    assert (first["sizes"], first["log_dirs"]) == ([100, None, 90], ["/a", None, "/b"])
+    assert (second["sizes"], third["sizes"], third["tiered"]) == ([1, 2, 3], None, True)
 
 
 async def test_a_moving_partition_has_the_replicas_of_its_last_completed_step() -> None:
@@ -48,7 +69,7 @@ async def test_a_moving_partition_has_the_replicas_of_its_last_completed_step() 
     row = next(
         row for row in rows("", client.controller.state, client.sizes) if isinstance(row, SnapshotPartition)
     )
-    assert (row.replicas, row.isr) == ((1, 2, 3), [1, 2, 3])
+    assert (row.replicas, row.isr) == ((1, 2, 3), (1, 2, 3))
     assert row.target == (4, 5, 6)
 
 
