@@ -18,7 +18,7 @@ from campaigns.partition_model import (
     ValueModel,
 )
 
-LIMITS = ("R", "P", "L", "C", "B", "throttle")
+LIMITS = ("R", "P", "L", "C", "B", "bytes", "throttle")
 PENDING = "rolling back first"
 NO_JOB = 0
 

@@ -185,8 +185,9 @@ class RandomRequests:
         """Change one or two limits, or the throttle."""
         changes: dict[str, object] = {}
         for name in self._rng.sample(LIMITS, self._rng.choice([1, 1, 2])):
-            rate = self._rng.choice([300_000, 3_000_000])
-            value = rate if name == "throttle" else self._rng.randint(1, 3 if name == "R" else 12)
+            in_bytes = self._rng.choice([300_000, 3_000_000])
+            in_replicas = self._rng.randint(1, 3 if name == "R" else 12)
+            value = in_bytes if name in ("bytes", "throttle") else in_replicas
             changes[name] = self._rng.choice([None, value])
         self._set(changes, lambda: self.client.http("PUT", "/v1/limits", changes))
 

@@ -32,6 +32,7 @@ NOT_RUN = {
     ("README", "make run SPARK=1"): STARTS_SPARK,
     ("README", "reassignd limits R=1 B=4"): STARTS_SPARK,
     ("CONTRIBUTING", "make run  "): "runs these tests",
+    ("CONTRIBUTING", ".venv/bin/python -m pytest"): "runs these tests",
     ("CONTRIBUTING", "apt-get install"): INSTALLS,
     ("dependencies", "lock() {"): "asks a package index",
     ("gateway", ".venv/bin/python -m tools.kafka_cluster"): HAS_KAFKA,

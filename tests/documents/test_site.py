@@ -60,7 +60,8 @@ def test_style_sheets_load_nothing_from_elsewhere(site: Path) -> None:
 def test_diagrams_of_states_are_tables(site: Path) -> None:
     page = (site / "docs" / "how-it-works.html").read_text("utf-8")
     assert "stateDiagram" not in page
-    assert "accept (a target is requested)" in page
+    [(label, after)] = re.findall(r"<td><p>idle</p></td>\s*<td><p>(.+)</p></td>\s*<td><p>(.+)</p></td>", page)
+    assert (label, after) == ("accept", "queued")
 
 
 def test_pages_fit_a_phone(site: Path, browser: Browser) -> None:

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from protocol.codec.schema import Message
+from protocol.codec.schema import ZERO_UUID, Message
 from protocol.generate import KAFKA_PYTHON, kafka_python, snake_case
 
 with warnings.catch_warnings():
@@ -50,10 +50,18 @@ def peer_bytes(schema: Message, version: int, message: Any) -> bytes:
 def _peer_struct(data_class: Any, struct: Any, version: int, row: Any) -> Any:
     values = {}
     for field in struct.fields.values():
+        if not field.for_version_q(version):
+            continue
         name = snake_case(field._name).replace("type_of", "type")
-        if field.for_version_q(version):
-            values[field.name] = _peer_value(field, version, getattr(row, _ours(name, row)))
+        value = getattr(row, _ours(name, row))
+        if not _is_zero_uuid_tag(field, value):
+            values[field.name] = _peer_value(field, version, value)
     return data_class(version=version, **values)
+
+
+def _is_zero_uuid_tag(field: Any, value: Any) -> bool:
+    """Whether a tagged UUID has its default. kafka-python writes it if it is given; Kafka leaves it out."""
+    return field.tag is not None and field._type_str == "uuid" and value == ZERO_UUID
 
 
 def _ours(name: str, row: Any) -> str:

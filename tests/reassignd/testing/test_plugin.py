@@ -47,7 +47,8 @@ def test_a_blocking_client_moves_a_partition(run: Run) -> None:
             reassignd_cluster.create_topic("orders", [[1, 2]])
             move(reassignd_cluster.bootstrap_servers, "orders", [3, 2])
             reassignd_cluster.wait_until_done("orders")
-            assert reassignd_cluster.read(lambda state: state.partition("orders", 0).replicas) == (3, 2)
+            moved = reassignd_cluster.read(lambda state: state.cluster.partition("orders", 0))
+            assert moved.replicas == (3, 2)
     """,
         "reassignd_partition_bytes = 1000",
     )
@@ -65,7 +66,7 @@ def test_an_async_test_has_the_cluster_on_its_loop(run: Run) -> None:
             await reassignd_cluster_async.create_topic("orders", [[1, 2]])
             await asyncio.to_thread(move, reassignd_cluster_async.bootstrap_servers, "orders", [4, 2])
             await reassignd_cluster_async.wait_until_done()
-            assert reassignd_cluster_async.state.partition("orders", 0).replicas == (4, 2)
+            assert reassignd_cluster_async.state.cluster.partition("orders", 0).replicas == (4, 2)
     """)
     result.assert_outcomes(passed=1)
 
@@ -235,7 +236,7 @@ def test_options_describe_the_clusters_of_all_tests(run: Run) -> None:
         def test_it(reassignd_cluster, reassignd_shared_cluster):
             for cluster in (reassignd_cluster, reassignd_shared_cluster):
                 cluster.advance(1)
-                racks = cluster.read(lambda state: {each.rack for each in state.brokers.values()})
+                racks = cluster.read(lambda state: {each.rack for each in state.cluster.brokers.values()})
                 assert racks == {"rack-a"}
     """,
         "reassignd_clock = manual\nreassignd_racks = 1",
