@@ -66,6 +66,9 @@ export async function get(path, query = {}) {
   return content;
 }
 
+// The answer of this moment: those that other pages share may be two seconds old.
+export const getNow = async (path) => received((await answered("GET", path)).json());
+
 // The content at the path, to be saved as a file.
 export const download = async (path) => received((await answered("GET", path)).blob());
 

@@ -1,11 +1,11 @@
 // The limits, the throttle and pace: their use, and a change with what it would start.
 "use strict";
 
-import { post, put } from "./api.js";
+import { getNow, post, put } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { Table, buttons, progress } from "./dom.js";
 import { count, counted, rate, readRate } from "./format.js";
-import { PACE, changePace, paceValue } from "./pace_limit.js";
+import { PACE, changePace, paceRow, paceValue } from "./pace_limit.js";
 
 const BROKERS = 3; // brokers that a preview names
 
@@ -22,7 +22,7 @@ export function limitTable(context) {
     text: used(limit),
     label: `${used(limit)} of ${count(limit.limit)} used of limit ${limit.name}`,
   }));
-  const change = (limit) => ["Change…", `Change limit ${limit.name}`, () => (limit.name === PACE ? changePace : changeLimit)(limit, context)];
+  const change = ({ name }) => ["Change…", `Change limit ${name}`, () => changeAsItIs(name, context)];
   return new Table("limits", [
     { label: "limit", text: (limit) => limit.name },
     { label: "what", wide: true, text: (limit) => limit.meaning },
@@ -31,6 +31,14 @@ export function limitTable(context) {
     { label: "config", wide: true, text: (limit) => limit.config },
     { label: "change", ...buttons((limit) => (context.mayChange ? [change(limit)] : [])) },
   ], (limit) => limit.name);
+}
+
+// The rows on the page may be older than the last change: the dialog says the value of this moment.
+async function changeAsItIs(name, context) {
+  const read = await context.attempt(() => getNow("v1/limits"));
+  if (!read) return;
+  if (name === PACE) await changePace(paceRow(read.pace), context);
+  else await changeLimit(read.limits.find((limit) => limit.name === name), context);
 }
 
 async function changeLimit(limit, context) {

@@ -1,7 +1,7 @@
 // The page: reads /v1 periodically, changes the document in place, and sends the user's actions.
 "use strict";
 
-import { RequestError, UnreachableError, get, post, setToken } from "./api.js";
+import { RequestError, UnreachableError, get, getNow, post, setToken } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
 import { count, counted, rate, readRate } from "./format.js";
@@ -27,6 +27,7 @@ const context = {
   mayChange: false,
   run: {},
   act,
+  attempt,
   refresh,
 };
 let jobsOffset = 0;
@@ -185,6 +186,14 @@ async function act(text, send) {
   await refresh();
 }
 
+// Returns what `read` reads for a dialog; null when that fails, which is said.
+function attempt(read) {
+  return read().catch((error) => act("", () => Promise.reject(error)).then(() => null));
+}
+
+// The job of this moment: that of the page may be older than the last change.
+const jobNow = async ({ id }) => (await attempt(() => getNow(`v1/jobs/${id}?limit=0`)))?.job;
+
 context.run = {
   async pause(job) {
     if (await ask(`Pause job ${job.id}?`, pauseLines(job), "Pause")) {
@@ -192,7 +201,9 @@ context.run = {
     }
   },
   resume: (job) => act(`Job ${job.id} is resumed.`, () => post(`v1/jobs/${job.id}/resume`)),
-  async prioritize(job) {
+  async prioritize(row) {
+    const job = await jobNow(row);
+    if (!job) return;
     const lines = [`It is ${job.priority}. Steps of jobs with a higher priority start first.`];
     const field = { label: "Priority, from -1000 to 1000", value: job.priority, read: wholeNumber(-1000, 1000) };
     const answer = await ask(`Priority of job ${job.id}`, lines, "Change", field);
@@ -200,7 +211,9 @@ context.run = {
       await act(`Priority of job ${job.id}: ${job.priority} → ${answer.value}.`, () => post(`v1/jobs/${job.id}/priority`, { priority: answer.value }));
     }
   },
-  async throttle(job) {
+  async throttle(row) {
+    const job = await jobNow(row);
+    if (!job) return;
     const own = job.throttle === null ? "none" : rate(job.throttle);
     const lines = [`Its own is ${own}. The lowest of the throttles of the cluster, the jobs and the schedule is in force.`];
     const field = { label: "Rate, such as 50MB; nothing for none", value: job.throttle ?? "", read: readRate };
@@ -224,7 +237,7 @@ context.run = {
     }
   },
   async rollback(job) {
-    const preview = await get(`v1/jobs/${job.id}/rollback`).catch((error) => act("", () => Promise.reject(error)));
+    const preview = await attempt(() => get(`v1/jobs/${job.id}/rollback`));
     if (preview && (await ask(`Roll back job ${job.id}?`, rollbackLines(job, preview), "Roll back"))) {
       await act(({ job: number, skipped }) => {
         const started = number === null ? `Job ${job.id} has nothing to roll back.` : `Job ${number} rolls back job ${job.id}.`;

@@ -1,7 +1,7 @@
 // The schedule: the periods in which steps may start, what it permits now, and a change that is checked first.
 "use strict";
 
-import { get, post, put } from "./api.js";
+import { get, getNow, post, put } from "./api.js";
 import { ask } from "./confirm.js";
 import { Table, element, setHidden, setText } from "./dom.js";
 import { rate, time } from "./format.js";
@@ -39,13 +39,15 @@ function nowLine({ now, time_zone: zone }) {
 }
 
 export async function changeSchedule(context) {
+  const present = await context.attempt(() => getNow("v1/schedule"));
+  if (!present) return;
   const lines = ["Steps in flight continue. Days and times, separated by semicolons; nothing for no schedule."];
   const read = (text) => text || null;
   const preview = async (text) => {
     const checked = await post("v1/schedule/preview", { schedule: text });
     return [text === null ? "Without a schedule steps may start at any time." : nowLine(checked)];
   };
-  const field = { label: `Schedule, such as ${EXAMPLE}`, value: shown.schedule ?? "", read, preview };
+  const field = { label: `Schedule, such as ${EXAMPLE}`, value: present.schedule ?? "", read, preview };
   const answer = await ask("Change the schedule", lines, "Change", field);
   if (!answer) return;
   due = 0;

@@ -44,6 +44,29 @@ def test_the_dialog_of_a_limit_says_what_would_start(site: Site) -> None:
     page.wait("document.getElementById('said').innerText === 'Limit P: 1 → 3.'")
 
 
+STILL = """
+const later = window.setTimeout.bind(window);
+window.setTimeout = (call, delay) => (delay > 1000 ? 0 : later(call, delay));
+"""
+"""Never refreshes by itself."""
+
+
+def test_a_dialog_says_the_value_of_this_moment_on_a_page_that_is_older(site: Site) -> None:
+    job = site.submit(range(40))
+    page = site.open("", STILL)
+    assert site.api.put("limits", json={"P": 2, "pace": "auto", "pace.ms": 12.5}).status_code == 200
+    site.post(f"jobs/{job}/priority", {"priority": 7})
+    for label, now in (
+        ("Change limit P", "It is 2."),
+        ("Change limit pace", "Produces take at most 12.5 ms now."),
+        (f"Change the priority of job {job}", "It is 7."),
+    ):
+        page.tab_to(label)
+        page.press("Enter")
+        said(page, now)
+        page.press("Escape")
+
+
 def test_no_line_breaks_between_a_number_and_its_unit(site: Site) -> None:
     site.submit(range(40))
     page = site.open("", FAST)
