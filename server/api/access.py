@@ -11,7 +11,7 @@ from functools import lru_cache
 from starlette.requests import Request
 
 from server.api.shared.errors import HttpError
-from server.api.shared.roles import CurrentGrants, Grants, Identity, Role
+from server.api.shared.roles import CurrentGrants, Granted, Grants, Identity, Role
 from server.http.connection import KEY, HttpConnection
 from server.security.subjects import distinguished_name
 
@@ -52,6 +52,23 @@ class Access:
                 403, f"not allowed: http.access.file has no line for the certificate {subject[:200]}"
             )
         raise HttpError(401, f"not allowed: show {' or '.join(self._credentials())}")
+
+    def granted(self) -> Granted:
+        """Return who may use the API now."""
+        if self._grants is None and not self._certificates:
+            if self.users is None:
+                return Granted("all users of this machine")
+            return Granted(f"of this machine: {', '.join(sorted(map(_user_name, self.users)))}")
+        grants = Grants() if self._grants is None else self._grants()
+        by_certificate = (grants.certificates or {}).values() if self._certificates else ()
+        return Granted(
+            "",
+            [
+                *((identity, "token") for _, identity in grants.tokens),
+                *((identity, "certificate") for identity in by_certificate),
+            ],
+            self._certificates and grants.certificates is None,
+        )
 
     def _subject(self, connection: HttpConnection | None) -> str:
         """Return the subject of the client's certificate; empty without one."""

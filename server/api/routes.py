@@ -16,6 +16,7 @@ from server.api.access import Access, require_role
 from server.api.openapi import document
 from server.api.other_instances import HEADER, OtherInstances
 from server.api.resources import (
+    access,
     audit,
     brokers,
     embedded_brokers,
@@ -102,6 +103,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *events.ENDPOINTS,
     *instances.ENDPOINTS,
     *whoami.ENDPOINTS,
+    *access.ENDPOINTS,
     Endpoint("GET", "/v1/openapi.json", "Get the OpenAPI description of this API.", openapi, OpenApi),
 )
 
@@ -114,6 +116,8 @@ class Api:
         self.others: OtherInstances | None = None
         """The other instances; None if there is only this one."""
         self._health, self._access = health, access
+        self.granted = access.granted
+        """Returns who may use the API."""
 
     def routes(self) -> list[BaseRoute]:
         """Return one route for each path."""
@@ -169,7 +173,13 @@ class Api:
         client = request.headers.get("user-agent", "")[:LONGEST_CLIENT_ID]
         query = _query(endpoint.query, request.query_params.multi_items())
         call = Call(
-            self.services, identity, client, request.path_params, request, partial(self._refusal_of, request)
+            self.services,
+            identity,
+            client,
+            request.path_params,
+            request,
+            partial(self._refusal_of, request),
+            self.granted,
         )
         max_age = accepted_age(request.headers.get("cache-control", "")) if endpoint.shared else 0
         if max_age:

@@ -23,7 +23,7 @@ from server.api.shared.forecasts import Reviews
 from server.api.shared.inventory import Inventories
 from server.api.shared.process import AuditLog, Instances, OwnedBrokers
 from server.api.shared.proposals import ProposalStore
-from server.api.shared.roles import Identity, Role
+from server.api.shared.roles import Granted, Identity, Role
 from server.api.shared.spark import Spark
 from server.dispatch.context import LARGE_ROWS
 from server.events.hub import EventHub
@@ -113,6 +113,8 @@ class Call(NamedTuple):
     refusal: Callable[[], str] = str
     """Returns why the client is no longer permitted; an empty text while it is. For answers that do not
     end."""
+    granted: Callable[[], Granted] = lambda: Granted("")
+    """Returns who may use the API."""
 
     @property
     def state(self) -> State:

@@ -54,7 +54,15 @@ class PartitionRow(Struct):
     isr: Annotated[tuple[int, ...], Meta(description="The replicas in sync, with those being added.")]
     leader: Annotated[int | None, Meta(description="Null without a leader.")]
     min_isr: Annotated[int, Meta(description="`min.insync.replicas`, at most the number of replicas.")]
-    size: Annotated[int | None, Meta(description="Bytes of one replica; null if they are not known.")]
+    size: Annotated[int | None, Meta(description="Bytes of the leader's replica; null if not known.")]
+    sizes: Annotated[
+        tuple[int | None, ...],
+        Meta(description="What the broker of each replica reports for it; null where it is not known."),
+    ]
+    log_dirs: Annotated[
+        tuple[str | None, ...],
+        Meta(description="The log directory of each replica; null where it is not known."),
+    ]
     target: Annotated[Replicas | None, Meta(description="Null if its replicas stay.")]
     original: Annotated[
         Replicas | None, Meta(description="The replicas that a cancel restores; null if nothing is ordered.")
@@ -121,7 +129,8 @@ def partition_row(call: Call, partition: Partition) -> PartitionRow:
     state, key = call.state, partition.key
     part, job = views.part_of_partition(state, key), views.job_of_partition(state, key)
     now = state_of(state, key)
-    size = call.services.sizes.size(key)
+    size, stored = call.services.sizes.size(key), call.services.sizes.stored(key)
+    own = [None if stored is None else stored.on(broker) for broker in partition.current]
     target, step, reason = None, None, ""
     if part is not None:
         target, step, reason = part.target, part.step, part.reason
@@ -139,6 +148,8 @@ def partition_row(call: Call, partition: Partition) -> PartitionRow:
         leader=None if partition.leader == NO_LEADER else partition.leader,
         min_isr=effective_min_isr(state, partition),
         size=size,
+        sizes=tuple(None if each is None else each.bytes for each in own),
+        log_dirs=tuple(None if each is None else each.log_dir for each in own),
         target=target,
         original=None if part is None else part.original,
         step=step,

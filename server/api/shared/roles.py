@@ -38,5 +38,16 @@ class Grants(NamedTuple):
     operator."""
 
 
+class Granted(NamedTuple):
+    """Who may use the API, without what they show."""
+
+    users: str
+    """The users of this machine who need nothing else, in words; empty if there are none."""
+    grants: Sequence[tuple[Identity, str]] = ()
+    """Identities, each with what it shows: `token` or `certificate`."""
+    any_certificate: bool = False
+    """Whoever has a certificate that the authority has signed is an operator."""
+
+
 CurrentGrants = Callable[[], Grants]
 """Returns the grants at this moment. Called for each request: it must be fast."""

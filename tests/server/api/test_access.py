@@ -129,3 +129,41 @@ async def test_health_and_metrics_need_no_token() -> None:
 async def test_a_client_without_a_required_certificate_is_refused() -> None:
     client = ApiClient(access=Access(certificates=True), url=OUTSIDE)
     assert await client.refusal("GET", "/v1/status") == (401, "not allowed: show a client certificate")
+
+
+@pytest.mark.parametrize(
+    ("access", "users", "names", "any_certificate"),
+    [
+        (Access(), "all users of this machine", [], False),
+        (Access(users={0}), "of this machine: root", [], False),
+        (
+            TOKEN,
+            "",
+            [("User:ann", "operator", "token"), ("User:bob", "viewer", "token")],
+            False,
+        ),
+        (Access(certificates=True), "", [], True),
+        (
+            Access(lambda: Grants(certificates={"CN=bob": BOB}), certificates=True),
+            "",
+            [("User:bob", "viewer", "certificate")],
+            False,
+        ),
+    ],
+)
+async def test_who_may_use_the_api_is_listed_without_secrets(
+    access: Access, users: str, names: list[tuple[str, str, str]], any_certificate: bool
+) -> None:
+    client = ApiClient()
+    client.api.granted = access.granted
+    answer = await client.get("/v1/access")
+    assert answer["users"] == users
+    assert [(each["principal"], each["role"], each["shows"]) for each in answer["names"]] == names
+    assert (answer["more"], answer["any_certificate"]) == (0, any_certificate)
+
+
+async def test_a_viewer_may_read_who_may_use_the_api() -> None:
+    client = ApiClient(access=TOKEN, url=OUTSIDE)
+    answer = await client.get("/v1/access", headers={"authorization": "Bearer look"})
+    assert len(answer["names"]) == 2
+    assert "look" not in str(answer)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from controller.model.replicas import StoredReplicas
 from controller.modes import GATEWAY
 from controller.state.cluster import Disk
 from tests.builders import InMemoryController, partition
@@ -24,6 +25,14 @@ async def test_a_broker_has_its_replicas_leaders_and_bytes() -> None:
     held = [(each["replicas"], each["leaders"], each["bytes"], each["empty"]) for each in found.values()]
     assert held == [(3, 3, 303, False)] + [(3, 0, 303, False)] * 2 + [(0, 0, 0, True)] * 3
     assert (found[1]["rack"], found[1]["state"], found[1]["preferred"]) == ("rack-1", "live", 3)
+
+
+async def test_a_broker_has_the_bytes_of_its_own_replicas() -> None:
+    client = ApiClient()
+    client.sizes.stored_replicas["foo-0"] = StoredReplicas((1, 2), (100, 40), ("/a", "/a"))
+    found = await rows(client)
+    assert [found[broker]["bytes"] for broker in (1, 2, 3)] == [303, 243, 303]
+    assert (await client.get("/v1/topics"))["topics"][0]["replica_bytes"] == 849
 
 
 async def test_moves_are_counted_in_flight_and_in_total() -> None:

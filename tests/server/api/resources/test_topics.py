@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from controller.model.cluster import Topic
+from controller.model.replicas import StoredReplicas
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
@@ -106,6 +107,13 @@ async def test_a_partition_at_rest_has_no_target() -> None:
         101,
         None,
     )
+
+
+async def test_a_partition_has_the_size_and_directory_of_each_replica() -> None:
+    client = topics()
+    client.sizes.stored_replicas["foo-1"] = StoredReplicas((1, 3), (101, 90), ("/a", "/b"))
+    row = (await client.get("/v1/topics/foo/partitions/1"))["partition"]
+    assert (row["sizes"], row["log_dirs"]) == ([101, None, 90], ["/a", None, "/b"])
 
 
 async def test_a_moving_partition_has_its_step_and_one_that_waits_a_reason() -> None:
