@@ -4,16 +4,17 @@ They are durable already: they change the state but are not written again. Chang
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, tzinfo
 
 from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
 from controller.cluster.configs import DECIDES_STEPS, retry
 from controller.messages.effects import BrokerJoined, ConfigsChanged, Publish
 from controller.messages.events import BrokerChanged, ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import Broker, Config, Deleted, ResourceType, Topic
+from controller.model.configs import SCHEDULE
 from controller.model.election import after_loss
 from controller.model.errors import DONE
 from controller.reassignment.phases import Trigger, fire
+from controller.schedule.periods import no_zones
 from controller.scheduling.limits import ALIASES
 from controller.state.state import Decision
 
@@ -84,14 +85,15 @@ def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
 def understood(resource: ResourceType, values: Mapping[str, str]) -> dict[str, str]:
     """Return the valid values by canonical name. The values are unchecked, because others stored them.
 
-    A schedule may name a zone that this host does not know: it stays, and is closed with that reason.
+    A schedule that is not valid stays. It has no periods, so that no step starts, and is the reason that is
+    shown: without it, steps would start at any time.
     """
     keys = TOPIC_KEYS if resource is ResourceType.TOPIC else BROKER_KEYS
     named = {ALIASES.get(name, name): value for name, value in values.items()}
     return {
         name: value
         for name, value in named.items()
-        if name not in keys or keys[name].check(value, _any_zone) is None
+        if name not in keys or name == SCHEDULE or keys[name].check(value, no_zones) is None
     }
 
 
@@ -108,7 +110,3 @@ def halt(d: Decision, event: Halt) -> None:
     """Start no steps, or start them again."""
     d.state.backlog.halt(event.halted)
     d.answer(event, DONE)
-
-
-def _any_zone(_: str) -> tzinfo:
-    return UTC

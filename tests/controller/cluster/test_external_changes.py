@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from controller.machine import decide
 from controller.messages.effects import BrokerJoined, ConfigsChanged, Publish
 from controller.messages.event import AnyEvent
@@ -104,12 +106,16 @@ def test_invalid_values_count_as_not_set() -> None:
     }
 
 
-def test_a_schedule_in_a_zone_that_the_host_does_not_know_stays_and_is_closed() -> None:
+@pytest.mark.parametrize(
+    ("text", "problem"), [("00:00-24:00; tz=Mars", "'tz=Mars'"), ("at night", "'at night'")]
+)
+def test_a_schedule_that_is_not_valid_stays_and_is_closed(text: str, problem: str) -> None:
     controller = InMemoryController()
-    do(controller, ConfigsStored(ResourceType.BROKER, "", {SCHEDULE: "00:00-24:00; tz=Mars"}))
+    do(controller, ConfigsStored(ResourceType.BROKER, "", {SCHEDULE: text}))
     schedule = controller.state.settings.schedule
     assert schedule is not None
-    assert schedule.problem.startswith("'tz=Mars'")
+    assert not schedule.periods
+    assert schedule.problem.startswith(problem)
 
 
 def test_deleted_values_are_removed() -> None:
