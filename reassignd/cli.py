@@ -34,35 +34,51 @@ def _settings_options(command: CommandFunction) -> CommandFunction:
     return command
 
 
-SUBCOMMANDS = {
-    "audit": "audit",
-    "broker": "brokers",
-    "cancel": "cancel",
-    "drained": "drained",
-    "execute": "execute",
-    "instances": "status",
-    "job": "jobs",
-    "jobs": "jobs",
-    "limits": "limits",
-    "list": "jobs",
-    "pause": "jobs",
-    "placement": "placement",
-    "plan": "plan",
-    "priority": "jobs",
-    "propose": "propose",
-    "queue": "queue",
-    "resume": "jobs",
-    "rollback": "cancel",
-    "schedule": "schedule",
-    "snapshot": "cluster_source",
-    "state": "state",
-    "status": "status",
-    "throttle": "jobs",
-    "zk": "zk",
+GROUPS = {
+    "See what happens": {
+        "status": "status",
+        "jobs": "jobs",
+        "job": "jobs",
+        "list": "jobs",
+        "audit": "audit",
+        "instances": "status",
+    },
+    "Make a plan": {
+        "propose": "propose",
+        "plan": "plan",
+        "snapshot": "cluster_source",
+    },
+    "Move partitions": {
+        "execute": "execute",
+        "queue": "queue",
+        "cancel": "cancel",
+        "rollback": "cancel",
+        "drained": "drained",
+    },
+    "Steer what moves": {
+        "limits": "limits",
+        "schedule": "schedule",
+        "pause": "jobs",
+        "resume": "jobs",
+        "priority": "jobs",
+        "throttle": "jobs",
+        "placement": "placement",
+    },
+    "Run a server": {
+        "serve": "",
+        "state": "state",
+        "zk": "zk",
+        "broker": "brokers",
+    },
 }
-"""Subcommand -> module in `reassignd.commands` that defines a click command of that name (`list_` for
-`list`)."""
+"""Groups of the help: command -> module in `reassignd.commands` that defines a click command of that name
+(`list_` for `list`). `serve` is in this module."""
 
+SUBCOMMANDS = {name: module for group in GROUPS.values() for name, module in group.items() if module}
+
+
+LINE = 200
+"""Length of a description that is not cut."""
 
 MOST_FAULTS = 20
 """Wrong entries of a plan that are printed besides the first one."""
@@ -73,6 +89,14 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *SUBCOMMANDS])
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in groups; descriptions are not cut."""
+        width = max(len(name) for group in GROUPS.values() for name in group)
+        for title, group in GROUPS.items():
+            found = [(name.ljust(width), self.get_command(ctx, name)) for name in group]
+            with formatter.section(title):
+                formatter.write_dl([(name, each.get_short_help_str(LINE)) for name, each in found if each])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -95,7 +119,14 @@ class LazyGroup(click.Group):
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    epilog="\b\nExamples:\n"
+    "  reassignd status\n"
+    "  reassignd propose drain 3 --dry-run\n"
+    "  reassignd execute plan.json --throttle 50MB --wait\n"
+    "  reassignd COMMAND --help",
 )
 @click.version_option(__version__, prog_name="reassignd", message="%(prog)s %(version)s")
 @click.pass_context
@@ -105,7 +136,12 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@cli.command()
+@cli.command(
+    epilog="\b\nExamples:\n"
+    "  reassignd serve --backend embedded --demo-topics\n"
+    "  reassignd serve --backend upstream --config /etc/reassignd/server.properties\n"
+    "  reassignd serve --config server.properties --check-config"
+)
 @_settings_options
 @click.option(
     "--config", metavar="FILE", type=click.Path(path_type=Path), help="A .properties file with settings."

@@ -8,15 +8,23 @@ import click
 from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.configs import THROTTLE
-from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.output import Row, by, columns, echo, when
+from reassignd.commands.help import examples
+from reassignd.commands.options import JSON, with_client
+from reassignd.commands.output import by, echo, when
+from reassignd.commands.table import Row, columns, with_table
 from reassignd.commands.times import ago
 
 if TYPE_CHECKING:
     from reassignd.client import Client
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "reassignd audit --since 2h",
+        "reassignd audit --job 3 --action pause,resume",
+        "reassignd audit --export > audit.jsonl",
+    )
+)
 @click.option(
     "--action",
     metavar="ACTION,...",
@@ -45,7 +53,7 @@ if TYPE_CHECKING:
     "--before", metavar="ID", type=click.IntRange(0), help="Only entries with a smaller id: the next page."
 )
 @click.option("--export", "exported", is_flag=True, help="Print all entries as JSON lines, oldest first.")
-@FORMAT
+@with_table
 @with_client
 def audit(
     client: "Client",

@@ -6,8 +6,10 @@ import click
 
 from common.address import Address
 from common.wording import as_json
+from reassignd.commands.help import examples
 from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.output import columns, echo
+from reassignd.commands.output import echo
+from reassignd.commands.table import columns, with_table
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -18,13 +20,13 @@ MOST = 10_000
 BROKER = click.argument("number", metavar="BROKER", type=click.IntRange(0))
 
 
-@click.group()
+@click.group(epilog=examples("reassignd broker stop 3 --crash", "reassignd broker slow 3 0.1"))
 def broker() -> None:
     """Stop, start, slow down and break brokers of the embedded cluster."""
 
 
-@broker.command("list")
-@FORMAT
+@broker.command("list", epilog=examples("reassignd broker list"))
+@with_table
 @with_client
 def list_(client: "Client", output_format: str) -> None:
     """List the brokers and their log directories."""
@@ -36,7 +38,7 @@ def list_(client: "Client", output_format: str) -> None:
         echo(line)
 
 
-@broker.command()
+@broker.command(epilog=examples("reassignd broker stop 3", "reassignd broker stop 3 --crash"))
 @BROKER
 @click.option(
     "--crash", is_flag=True, help="Stop without a controlled shutdown: leaders are not moved first."
@@ -49,7 +51,7 @@ def stop(client: "Client", output_format: str, number: int, crash: bool) -> None
     _print(output_format, answer, f"Broker {number} has stopped.")
 
 
-@broker.command()
+@broker.command(epilog=examples("reassignd broker start 3"))
 @BROKER
 @FORMAT
 @with_client
@@ -58,18 +60,18 @@ def start(client: "Client", output_format: str, number: int) -> None:
     _print(output_format, client.post(f"/v1/brokers/{number}/start"), f"Broker {number} has started.")
 
 
-@broker.command()
+@broker.command(epilog=examples("reassignd broker slow 3 0.1"))
 @BROKER
 @click.argument("factor", metavar="FACTOR", type=click.FloatRange(0, 1000))
 @FORMAT
 @with_client
 def slow(client: "Client", output_format: str, number: int, factor: float) -> None:
-    """Multiply a broker's network rate by FACTOR: 0 stops all copying, 1 restores the rate."""
+    """Multiply a broker's network rate by a factor. 0 stops all copying, 1 restores the rate."""
     answer = client.post(f"/v1/brokers/{number}/slow", {"factor": factor})
     _print(output_format, answer, f"Broker {number} has {factor:g} times its network rate.")
 
 
-@broker.command("fail-log-dir")
+@broker.command("fail-log-dir", epilog=examples("reassignd broker fail-log-dir 3 /data/1"))
 @BROKER
 @click.argument("path", metavar="PATH")
 @FORMAT

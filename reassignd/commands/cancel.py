@@ -9,6 +9,7 @@ from common.rates import in_rate
 from common.units import in_bytes
 from common.wording import as_json, counted
 from reassignd.commands.completion import job_numbers
+from reassignd.commands.help import examples
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, with_client
 from reassignd.commands.output import echo, left_out_lines, listed, waiting_lines
 
@@ -49,7 +50,13 @@ def _cancelled_lines(answer: dict[str, Any]) -> Iterator[str]:
         )
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "reassignd cancel --job 3",
+        "reassignd cancel --partition clicks-22 --partition clicks-23",
+        "reassignd cancel --all",
+    )
+)
 @click.option("--all", "everything", is_flag=True, help="All ongoing reassignments.")
 @click.option("--topic", metavar="TOPIC", help="Ongoing reassignments of this topic.")
 @click.option(
@@ -124,7 +131,7 @@ def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
         yield f"skipped: {preview['skipped'] - len(preview['examples']):,} more"
 
 
-@click.command()
+@click.command(epilog=examples("reassignd rollback 3 --dry-run", "reassignd rollback 3 --wait"))
 @click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
 @click.option("--dry-run", is_flag=True, help="Print what the rollback would do; change nothing.")
 @WAIT

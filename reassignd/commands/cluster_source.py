@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import click
 
 from planner.model.snapshot import Broker, LogDir, Partition, Snapshot, lines, parse_snapshot, read_snapshot
+from reassignd.commands.help import examples
 from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
 from reassignd.commands.output import echo
 from reassignd.config.errors import CommandError
@@ -199,7 +200,12 @@ def _broker(described: "DescribedBroker") -> Broker:
 PARQUET = ".parquet"
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "reassignd snapshot --output cluster.jsonl",
+        "reassignd snapshot --bootstrap-server kafka:9092 --output cluster.parquet",
+    )
+)
 @click.option(
     "--output",
     metavar="FILE",

@@ -12,6 +12,7 @@ from planner.model.snapshot import TOPIC_PARTITION, Snapshot
 from planner.proposals.problem.goal import ProposalError
 from planner.proposing import chosen_topics
 from reassignd.commands.cluster_source import Source, with_source
+from reassignd.commands.help import examples
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import echo
 from reassignd.config.errors import CommandError
@@ -114,7 +115,12 @@ class Check(click.Command):
             raise CheckFailed(str(error)) from error
 
 
-@click.command(cls=Check)
+@click.command(
+    cls=Check,
+    epilog=examples(
+        "reassignd drained 3 && systemctl stop kafka", "reassignd drained 3 4 --exclude-topics '__.*'"
+    ),
+)
 @click.argument("brokers", metavar="BROKER...", nargs=-1, required=True, type=click.IntRange(0, 2**31 - 1))
 @click.option("--topics", metavar="REGEX", help="Only replicas of topics whose whole name matches count.")
 @click.option(

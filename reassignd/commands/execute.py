@@ -9,6 +9,7 @@ import click
 
 from common.wording import as_json, counted
 from controller.model.jobs import PRIORITIES
+from reassignd.commands.help import examples
 from reassignd.commands.options import (
     FILE,
     FORMAT,
@@ -39,7 +40,13 @@ ROLLBACK_FILE = click.option(
 )
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "reassignd execute plan.json --dry-run",
+        "reassignd execute plan.json --throttle 50MB --wait",
+        "reassignd execute plan.json --queue --rollback-file back.json",
+    )
+)
 @with_plan
 @click.option(
     "--dry-run",

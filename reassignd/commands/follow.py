@@ -10,7 +10,8 @@ from common.backoff import RETRY_LATER_SECONDS
 from common.rates import in_rate
 from common.wording import counted, printable
 from reassignd.client import Client
-from reassignd.commands.output import DONE, Row, copied, duration, echo
+from reassignd.commands.output import DONE, copied, duration, echo
+from reassignd.commands.table import Row
 from reassignd.config.errors import UnreachableError
 
 POLL_SECONDS = 0.5

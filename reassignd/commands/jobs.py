@@ -11,8 +11,10 @@ from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.jobs import PRIORITIES
 from reassignd.commands.completion import job_numbers
+from reassignd.commands.help import examples
 from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, rate_or_none, with_client
 from reassignd.commands.output import DONE, duration, echo, job_lines, part_lines, reason_lines, when
+from reassignd.commands.table import look, with_table
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -33,7 +35,7 @@ STATES = (
 )
 
 
-@click.command("list")
+@click.command("list", epilog=examples("reassignd list > ongoing.json"))
 @FORMAT_IGNORED
 @with_client
 def list_(client: "Client") -> None:
@@ -45,14 +47,14 @@ def list_(client: "Client") -> None:
         click.echo(chunk, nl=False)
 
 
-@click.command()
+@click.command(epilog=examples("reassignd jobs", "reassignd jobs --limit 100 -o wide"))
 @click.option(
     "--limit", metavar="N", type=COUNT, default=20, help="Maximum number of jobs to print.  [default: 20]"
 )
 @click.option(
     "--offset", metavar="N", type=click.IntRange(0), default=0, help="Number of rows to skip.  [default: 0]"
 )
-@FORMAT
+@with_table
 @with_client
 def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
     """List the jobs, newest first."""
@@ -63,14 +65,20 @@ def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
     if not answer["total"]:
         echo("No jobs yet.")
         return
-    for line in job_lines(answer["jobs"]):
+    for line in job_lines(answer["jobs"], look().width):
         echo(line)
     older = answer["total"] - offset - len(answer["jobs"])
     if older > 0:
         echo(f"{counted(older, 'older job')}: --offset {offset + limit}")
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "reassignd job 3",
+        "reassignd job 3 --state waiting",
+        "reassignd job 3 --topic clicks --sort bytes --descending",
+    )
+)
 @click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
 @click.option(
     "--limit",
@@ -96,7 +104,7 @@ def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
     help="The order of the partitions.  [default: progress: moving ones first, ended ones last]",
 )
 @click.option("--descending", is_flag=True, help="Reverse the order.")
-@FORMAT
+@with_table
 @with_client
 def job(
     client: "Client", output_format: str, number: int, descending: bool, **query: str | int | None
@@ -113,7 +121,7 @@ def job(
 
 def _lines(answer: dict[str, Any]) -> list[str]:
     row = answer["job"]
-    lines = list(job_lines([row]))
+    lines = list(job_lines([row], look().width))
     if row["ended_ms"]:
         counts = ", ".join(f"{times:,} {ending}" for ending, times in row["endings"].items())
         took = duration((row["ended_ms"] - row["created_ms"]) / 1000)
@@ -140,7 +148,7 @@ JOB = click.argument(
 )
 
 
-@click.command()
+@click.command(epilog=examples("reassignd pause", "reassignd pause 3"))
 @JOB
 @FORMAT
 @with_client
@@ -149,7 +157,7 @@ def pause(client: "Client", output_format: str, number: int | None) -> None:
     _print(output_format, _post(client, number, "pause"), f"{_subject(number)} is paused.")
 
 
-@click.command()
+@click.command(epilog=examples("reassignd resume", "reassignd resume 3"))
 @JOB
 @FORMAT
 @with_client
@@ -158,7 +166,7 @@ def resume(client: "Client", output_format: str, number: int | None) -> None:
     _print(output_format, _post(client, number, "resume"), f"{_subject(number)} is resumed.")
 
 
-@click.command()
+@click.command(epilog=examples("reassignd priority 3 5", "reassignd priority 3 -- -1"))
 @click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
 @click.argument("priority", metavar="N", type=click.IntRange(*PRIORITIES))
 @FORMAT
@@ -172,7 +180,7 @@ def priority(client: "Client", output_format: str, number: int, priority: int) -
     _print(output_format, answer, f"Job {number} has priority {priority}.")
 
 
-@click.command()
+@click.command(epilog=examples("reassignd throttle 3 50MB", "reassignd throttle 3 none"))
 @click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
 @click.argument("throttle", metavar="RATE", callback=rate_or_none)
 @FORMAT

@@ -9,8 +9,10 @@ from common.rates import in_rate, read_rate
 from common.wording import as_json, counted
 from controller.model.configs import OWN_PREFIX, PACE
 from reassignd.commands.completion import limit_names
-from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.output import columns, echo
+from reassignd.commands.help import examples
+from reassignd.commands.options import JSON, with_client
+from reassignd.commands.output import echo
+from reassignd.commands.table import columns, with_table
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -62,10 +64,17 @@ def _number(text: str, name: str, value: str) -> int:
         raise click.BadParameter(f"'{text}', {error}") from error
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "reassignd limits",
+        "reassignd limits P=20 B=5 throttle=50MB",
+        "reassignd limits P=none --dry-run",
+        "reassignd limits pace=auto pace.factor=1.5",
+    )
+)
 @click.argument("changes", metavar="[NAME=VALUE]...", nargs=-1, callback=_changes, shell_complete=limit_names)
 @click.option("--dry-run", is_flag=True, help="Only show which steps the change would start now.")
-@FORMAT
+@with_table
 @with_client
 def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_run: bool) -> None:
     """Show the limits, or change some of them. If one value is invalid, none is changed.

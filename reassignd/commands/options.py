@@ -42,6 +42,7 @@ TIMEOUT = click.option(
 )
 
 FORMAT = click.option(
+    "-o",
     "--format",
     "output_format",
     type=click.Choice(["text", JSON]),
@@ -49,6 +50,7 @@ FORMAT = click.option(
     help="Output format: text, or the JSON of the API.  [default: text]",
 )
 FORMAT_IGNORED = click.option(
+    "-o",
     "--format",
     type=click.Choice(["text", JSON]),
     expose_value=False,

@@ -1,5 +1,6 @@
 """Text output: aligned tables, times, and the rows of jobs and partitions."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -9,8 +10,7 @@ import click
 from common.rates import in_rate
 from common.units import in_bytes
 from common.wording import counted, printable
-
-Row = dict[str, Any]
+from reassignd.commands.table import Row, Safe, bar, columns, fitting, look
 
 COPY_COLUMNS = ("copied", "rate", "left")
 JOB_COLUMNS = (
@@ -23,65 +23,35 @@ JOB_COLUMNS = (
     "waiting",
     "queued",
     "created",
+    "took",
     "by",
 )
-SPARE_JOB_COLUMNS = ("by", "created", "kind", "progress", "copied", "rate", "state")
+WIDE_JOB_COLUMNS = ("ended", "throttle")
+MOVING_COLUMNS = ("moving", "waiting", "queued")
+"""Columns that are empty for jobs that have ended."""
+SPARE_JOB_COLUMNS = ("by", "created", "took", "kind", "progress", "copied", "rate", "state")
 """Columns that are left out on a narrow terminal, in this order."""
 SHORT = {"progress": "counts"}
 """Column -> the cell with its short form."""
 DONE = "done"
 """The ending of partitions that have arrived at their target."""
-BAR_WIDTH = 20
-"""Width of a progress bar in characters."""
-
-
-def columns(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Yield the lines of a table; columns of numbers are aligned right."""
-    table = [[printable(str(cell)) for cell in row] for row in rows]
-    numeric = [
-        bool(table) and all(row[i].replace(",", "").isdecimal() for row in table) for i in range(len(head))
-    ]
-    widths = [max(len(row[i]) for row in [head, *table]) for i in range(len(head))]
-    for row in [[title.upper() for title in head], *table]:
-        cells = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        )
-        yield "  ".join(cells).rstrip()
 
 
 def job_lines(jobs: Sequence[Row], width: int | None = None) -> Iterator[str]:
-    """Yield a table of jobs. With a width, it has no bar and fewer columns if they do not fit."""
+    """Yield a table of jobs. With a width, it has fewer columns if they do not fit."""
     rows = [_job_cells(job) for job in jobs]
-    head = [name for name in JOB_COLUMNS if name not in COPY_COLUMNS or any(job["copied"] for job in jobs)]
-    yield from _fitting(head, rows, width, SPARE_JOB_COLUMNS)
+    empty = set() if any(job["copied"] for job in jobs) else set(COPY_COLUMNS)
+    if jobs and all(job["state"] == "ended" for job in jobs):
+        empty |= {*MOVING_COLUMNS, "rate", "left"}
+    wide = WIDE_JOB_COLUMNS if look().wide else ()
+    head = [name for name in (*JOB_COLUMNS, *wide) if name not in empty]
+    yield from fitting(head, rows, width, SPARE_JOB_COLUMNS, SHORT)
 
 
 def broker_lines(incoming: Sequence[Row], width: int | None = None) -> Iterator[str]:
     """Yield a table of the brokers that data is copied to."""
     rows = [{"to broker": row["broker"], **_copy_cells(row)} for row in incoming]
-    yield from _fitting(["to broker", *COPY_COLUMNS], rows, width, ["copied"])
-
-
-def _fitting(
-    head: Sequence[str], rows: Sequence[Row], width: int | None, spare: Sequence[str]
-) -> Iterator[str]:
-    """Yield a table. Columns in `spare` are left out, the first one first, until it fits the width.
-
-    A spare column for which the rows have a short form is shortened instead.
-    """
-    rows = [dict(row) for row in rows]
-    shown = list(head)
-    for name in (*spare, None):
-        lines = list(columns(shown, ([row[column] for column in shown] for row in rows)))
-        if width is None or name is None or max(map(len, lines)) <= width:
-            yield from lines
-            return
-        if rows and name in SHORT:
-            for row in rows:
-                row[name] = row[SHORT[name]]
-        elif name in shown:
-            shown.remove(name)
+    yield from fitting(["to broker", *COPY_COLUMNS], rows, width, ["copied"])
 
 
 def copied(progress: Row) -> str:
@@ -143,12 +113,6 @@ def listed(replicas: Iterable[int]) -> str:
     return "[" + ",".join(map(str, replicas)) + "]"
 
 
-def bar(done: int, total: int) -> str:
-    """Return a progress bar of `#` and `.`."""
-    filled = BAR_WIDTH * done // total if total else BAR_WIDTH
-    return "#" * filled + "." * (BAR_WIDTH - filled)
-
-
 def duration(seconds: float) -> str:
     """Return `42 s`, `3 min 20 s` or `2 h 5 min`."""
     whole = round(seconds)
@@ -167,7 +131,7 @@ def when(milliseconds: int) -> str:
 
 def echo(text: str, *, err: bool = False) -> None:
     """Print the text without control characters, which names from the cluster can contain."""
-    click.echo("\n".join(map(printable, text.split("\n"))), err=err)
+    click.echo(text if isinstance(text, Safe) else "\n".join(map(printable, text.split("\n"))), err=err)
 
 
 def endings(job: Row) -> str:
@@ -200,11 +164,14 @@ def _job_cells(job: Row) -> Row:
         "job": job["id"],
         "kind": f"rollback of {job['undoes']}" if job["undoes"] else job["kind"],
         "state": f"{state}, priority {job['priority']}" if ranked else state,
-        "progress": f"{bar(job['done'], job['total'])} {counts}",
+        "progress": bar(job["done"], job["total"]) + counts,
         "counts": counts,
         **_copy_cells(job["copied"]),
-        **{name: f"{job[name]:,}" for name in ("moving", "waiting", "queued")},
+        **{name: "" if job["state"] == "ended" else f"{job[name]:,}" for name in MOVING_COLUMNS},
         "created": when(job["created_ms"]),
+        "took": duration(max(0, (job["ended_ms"] or time.time() * 1000) - job["created_ms"]) / 1000),
+        "ended": when(job["ended_ms"]) if job["ended_ms"] else "",
+        "throttle": in_rate(job["throttle"]) if job["throttle"] else "",
         "by": by(job),
     }
 

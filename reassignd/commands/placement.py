@@ -7,6 +7,7 @@ import click
 
 from common.wording import as_json
 from planner.proposing import read_broker_ids
+from reassignd.commands.help import examples
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import echo
 
@@ -21,7 +22,7 @@ def _brokers(_: click.Context, __: click.Parameter, text: str | None) -> list[in
         raise click.BadParameter(f"'{text}', {error}") from error
 
 
-@click.command()
+@click.command(epilog=examples("reassignd placement --exclude 3,4", "reassignd placement --allow 3"))
 @click.option("--exclude", metavar="ID,ID,...", callback=_brokers, help="Place no new partitions on these.")
 @click.option("--allow", metavar="ID,ID,...", callback=_brokers, help="Place partitions on these again.")
 @FORMAT

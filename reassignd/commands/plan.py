@@ -15,6 +15,7 @@ from planner.model.step_table import schedule
 from planner.plan import BANDWIDTH, Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.spark import LOCAL, MAX_INLINE_PARTITIONS, obstacle, running, schedule_of, submitted
 from reassignd.commands.forecast_text import copy_lines
+from reassignd.commands.help import examples
 from reassignd.commands.options import rate
 from reassignd.commands.output import echo
 from reassignd.config.errors import CommandError
@@ -81,7 +82,12 @@ def _by_letter(part: str) -> str:
     return letters.get(ALIASES.get(name, name), name).lower() + equals + value
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "reassignd plan --reassignment-json-file plan.json --snapshot cluster.jsonl \\",
+        "    --limits p=20,b=5 --bandwidth 50MB --output forecast",
+    )
+)
 @click.option(
     "--reassignment-json-file",
     "plan_file",

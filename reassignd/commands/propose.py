@@ -28,10 +28,12 @@ from reassignd.commands.forecast_text import (
     schedule_lines,
     within_schedule,
 )
-from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, rate, with_client
-from reassignd.commands.output import columns, echo
+from reassignd.commands.help import examples
+from reassignd.commands.options import FILE, JSON, TIMEOUT, rate, with_client
+from reassignd.commands.output import echo
 from reassignd.commands.plan import Where, with_spark
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
+from reassignd.commands.table import columns, with_table
 from reassignd.commands.times import ahead
 from reassignd.config.errors import CommandError
 
@@ -193,12 +195,20 @@ def _with_options(command: Callable[..., R]) -> Callable[..., R]:
     return run
 
 
-@click.command(help=HELP)
+@click.command(
+    help=HELP,
+    epilog=examples(
+        "reassignd propose drain 3,4 --dry-run",
+        "reassignd propose add 7 --execute --throttle 50MB --wait",
+        "reassignd propose rf 3 --topics 'clicks|orders' --output plan.json",
+        "reassignd propose balance --max-bytes 500GiB",
+    ),
+)
 @click.argument("goals", metavar="GOAL...", nargs=-1, required=True)
 @with_source
 @_with_options
 @with_spark("Read more than 50,000 partitions with Spark at this master, such as local[*].")
-@FORMAT
+@with_table
 @with_client
 def propose(
     client: "Client",

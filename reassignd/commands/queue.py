@@ -16,6 +16,7 @@ from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalErr
 from planner.proposing import propose, read_broker_ids
 from reassignd.commands.cluster_source import read_server
 from reassignd.commands.execute import ROLLBACK_FILE, Shown, WaitOptions, submit
+from reassignd.commands.help import examples
 from reassignd.commands.options import (
     FILE,
     FORMAT,
@@ -27,7 +28,8 @@ from reassignd.commands.options import (
     with_client,
     with_plan,
 )
-from reassignd.commands.output import Row, echo, part_lines
+from reassignd.commands.output import echo, part_lines
+from reassignd.commands.table import Row, with_table
 from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 Lists = dict[TOPIC_PARTITION, Replicas]
 
 
-@click.group()
+@click.group(epilog=examples("reassignd queue execute plan.json", "reassignd queue verify"))
 def queue() -> None:
     """Queue plans behind existing jobs (KIP-236)."""
 
@@ -48,7 +50,11 @@ def _brokers(_: click.Context, __: click.Parameter, text: str) -> list[int]:
         raise click.BadParameter(f"'{text}', {error}") from error
 
 
-@queue.command()
+@queue.command(
+    epilog=examples(
+        "reassignd queue generate --topics-to-move-json-file topics.json --broker-list 1,2,3 > plan.json"
+    )
+)
 @click.option(
     "--topics-to-move-json-file",
     "topics_file",
@@ -93,7 +99,7 @@ def generate(
         echo(as_json(_plan(proposed)))
 
 
-@queue.command()
+@queue.command(epilog=examples("reassignd queue verify"))
 @click.option(
     "--limit",
     metavar="N",
@@ -101,7 +107,7 @@ def generate(
     default=20,
     help="Maximum number of entries to print.  [default: 20]",
 )
-@FORMAT
+@with_table
 @with_client
 def verify(client: "Client", output_format: str, limit: int) -> int:
     """List the queued entries that have not started. Exits with 1 while there are any."""
@@ -117,7 +123,7 @@ def verify(client: "Client", output_format: str, limit: int) -> int:
     return 1 if answer["total"] else 0
 
 
-@queue.command()
+@queue.command(epilog=examples("reassignd queue execute plan.json --append"))
 @with_plan
 @click.option(
     "--append",

@@ -7,8 +7,10 @@ import click
 
 from common.rates import in_rate
 from common.wording import as_json
-from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.output import columns, echo, when
+from reassignd.commands.help import examples
+from reassignd.commands.options import JSON, with_client
+from reassignd.commands.output import echo, when
+from reassignd.commands.table import columns, with_table
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -16,10 +18,16 @@ if TYPE_CHECKING:
 NONE = "none"
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "reassignd schedule",
+        "reassignd schedule 'Mon-Fri 22:00-06:00 throttle=50MB; Sat,Sun 00:00-24:00'",
+        "reassignd schedule none",
+    )
+)
 @click.argument("text", metavar="[SCHEDULE|none]", required=False)
 @click.option("--dry-run", is_flag=True, help="Only check SCHEDULE, and show what it would permit now.")
-@FORMAT
+@with_table
 @with_client
 def schedule(client: "Client", output_format: str, text: str | None, dry_run: bool) -> None:
     """Show the periods in which steps may start, replace them, or remove them with `none`.
@@ -36,7 +44,8 @@ def schedule(client: "Client", output_format: str, text: str | None, dry_run: bo
     if output_format == JSON:
         echo(as_json(answer))
         return
-    echo("\n".join(_lines(answer)))
+    for line in _lines(answer):
+        echo(line)
     if dry_run:
         echo("Nothing was changed.")
 

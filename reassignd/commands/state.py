@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from reassignd.commands.help import examples
 from reassignd.commands.options import FILE, STDIN
 from reassignd.commands.output import echo
 from reassignd.config.errors import CommandError
@@ -47,7 +48,7 @@ KEYS = {
 }
 
 
-@click.group()
+@click.group(epilog=examples("reassignd state export --bootstrap-server kafka:9092 > state.jsonl"))
 def state() -> None:
     """Export, move and restore the records in the state topic. `reassignd serve --state topic` uses it."""
 
@@ -71,7 +72,12 @@ def with_settings(command: Callable[..., R]) -> Callable[..., R]:
     return run
 
 
-@state.command()
+@state.command(
+    epilog=examples(
+        "reassignd state export --bootstrap-server kafka:9092 > state.jsonl",
+        "reassignd state export --config server.properties --data-dir /var/lib/reassignd",
+    )
+)
 @with_settings
 @click.option(
     "--data-dir",
@@ -99,7 +105,10 @@ def export(settings: Settings | None, data_dir: Path | None, from_data_dir: Path
     sys.stdout.buffer.flush()
 
 
-@state.command("import")
+@state.command(
+    "import",
+    epilog=examples("reassignd state import --config server.properties --data-dir /var/lib/reassignd"),
+)
 @with_settings
 @click.option(
     "--data-dir",
@@ -115,7 +124,7 @@ def import_(settings: Settings | None, data_dir: Path) -> None:
     echo(_run(settings, lambda topic: moves.import_directory(topic, data_dir), create=True))
 
 
-@state.command()
+@state.command(epilog=examples("reassignd state recreate --config server.properties state.jsonl"))
 @with_settings
 @click.argument("rows_file", metavar="FILE", type=FILE)
 def recreate(settings: Settings | None, rows_file: Path) -> None:

@@ -1,6 +1,6 @@
 """The commands `status` and `instances`: the cluster with all jobs, and the instances before it."""
 
-import shutil
+import re
 import sys
 import time
 from itertools import islice
@@ -12,16 +12,23 @@ import click
 from common.rates import in_rate
 from common.units import in_bytes, in_time
 from common.wording import as_json, counted, printable
-from reassignd.commands.options import FORMAT, JSON, with_client
-from reassignd.commands.output import broker_lines, columns, echo, job_lines, reason_lines, when
+from reassignd.commands.help import examples
+from reassignd.commands.options import JSON, with_client
+from reassignd.commands.output import broker_lines, duration, echo, endings, job_lines, reason_lines, when
 from reassignd.commands.schedule import in_words
+from reassignd.commands.table import Safe, columns, look, safe, with_table
 from reassignd.config.errors import UnreachableError
 
 if TYPE_CHECKING:
     from reassignd.client import Client
 
 
-@click.command()
+ALARMS = re.compile("UNHEALTHY|UNREACHABLE|NOT SEEN")
+
+
+@click.command(
+    epilog=examples("reassignd status", "reassignd status --watch --interval 5", "reassignd status -o json")
+)
 @click.option("--watch", is_flag=True, help="Refresh the output until interrupted.")
 @click.option(
     "--interval",
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     default=1.0,
     help="With --watch: interval of refreshes.  [default: 1]",
 )
-@FORMAT
+@with_table
 @with_client
 def status(client: "Client", output_format: str, watch: bool, interval: float) -> None:
     """Show the cluster, the jobs, the reasons of partitions that do not move, and the limits."""
@@ -54,24 +61,40 @@ def _watch(client: "Client", output_format: str, interval: float) -> None:
     with Live(auto_refresh=False, screen=True) as live:
         while True:
             try:
-                page = "\n".join(screen(client.get("/v1/status"), *live.console.size))
+                page = "\n".join(screen(_answer(client), *live.console.size))
             except UnreachableError as error:
                 page = printable(str(error))
-            live.update(Text(page, no_wrap=True, overflow="ellipsis"), refresh=True)
+            text = Text.from_ansi(page, no_wrap=True, overflow="ellipsis")
+            live.update(text, refresh=True)
             time.sleep(interval)
 
 
 def _page(client: "Client", output_format: str) -> str:
-    answer = client.get("/v1/status")
     if output_format == JSON:
-        return as_json(answer)
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return "\n".join(map(printable, lines(answer, width)))
+        return as_json(client.get("/v1/status"))
+    return Safe("\n".join(map(_tinted, lines(_answer(client), look().width))))
+
+
+def _answer(client: "Client") -> dict[str, Any]:
+    """Return the status, and under `last` the newest job if none moves."""
+    answer = client.get("/v1/status")
+    if answer["jobs"]:
+        return answer
+    return answer | {"last": [job for job in client.get("/v1/jobs", limit=1)["jobs"] if job["ended_ms"]]}
+
+
+def _tinted(line: str) -> Safe:
+    """Return the line without control characters, and in color what is wrong or paused."""
+    text = safe(line)
+    if isinstance(text, Safe) or not look().color:
+        return Safe(text)
+    text = ALARMS.sub(lambda found: click.style(found[0], fg="red", bold=True), text)
+    return Safe(text.replace("PAUSED", click.style("PAUSED", fg="yellow", bold=True)))
 
 
 def screen(status: dict[str, Any], width: int, height: int) -> list[str]:
     """Return the lines that fit a screen. The last line gives the number of lines that do not."""
-    found = list(map(printable, lines(status, width)))
+    found: list[str] = list(map(_tinted, lines(status, width)))
     if len(found) <= height:
         return found
     return [*found[: height - 1], f"{len(found) - height + 1} more lines"]
@@ -86,6 +109,7 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
         _cluster(status),
         *_health(status["health"]),
         _moves(status),
+        *map(_last, status.get("last", ())),
         _limits(status["limits"]),
         _throttle(status["throttle"]),
         *_pace(status["pace"]),
@@ -190,6 +214,14 @@ def _moves(status: dict[str, Any]) -> str:
     return f"Moves     {paused}{counted(totals['ongoing'], 'partition')}: {', '.join(parts)}{others}"
 
 
+def _last(job: dict[str, Any]) -> str:
+    """Return how the newest job ended, and when."""
+    took = duration((job["ended_ms"] - job["created_ms"]) / 1000)
+    ago = duration(max(0.0, time.time() - job["ended_ms"] / 1000))
+    partitions = counted(job["total"], "partition")
+    return f"Last      job {job['id']}: {endings(job)}, {partitions} in {took}, {ago} ago"
+
+
 def _limits(limits: list[dict[str, Any]]) -> str:
     set_ = [
         f"{each['name']} {each['limit']:,}" + ("" if each["used"] is None else f" ({each['used']:,} used)")
@@ -272,9 +304,9 @@ def begun_line(steps: dict[str, int]) -> str:
 HAND_OVER = "hand-over"
 
 
-@click.command()
+@click.command(epilog=examples("reassignd instances", "reassignd instances hand-over"))
 @click.argument("action", metavar="[hand-over]", type=click.Choice([HAND_OVER]), required=False)
-@FORMAT
+@with_table
 @with_client
 def instances(client: "Client", output_format: str, action: str | None) -> None:
     """Show the instances of reassignd that share a state topic: who is active, since when, and who follows.
@@ -292,7 +324,8 @@ def instances(client: "Client", output_format: str, action: str | None) -> None:
         return
     echo(f"term {answer['term']}, active since {when(answer['active_since_ms'])}")
     head = ("instance", "role", "version", "started", "lag", "URL")
-    echo("\n".join(columns(head, map(_cells, answer["instances"]))))
+    for line in columns(head, map(_cells, answer["instances"])):
+        echo(line)
 
 
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:

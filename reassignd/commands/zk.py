@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 import click
 
 from common.wording import counted
+from reassignd.commands.help import examples
 from reassignd.commands.options import FILE, PLAN_FILE, read_plan_file
 from reassignd.commands.output import echo
 from reassignd.config.errors import CommandError
@@ -29,7 +30,7 @@ P = ParamSpec("P")
 SESSION_SECONDS = 6.0
 
 
-@click.group()
+@click.group(epilog=examples("reassignd zk show --zookeeper zk1:2181"))
 def zk() -> None:
     """Submit, cancel, queue and show plans by znode, in a cluster in ZooKeeper mode."""
 
@@ -63,7 +64,7 @@ def with_zookeeper(
     return run
 
 
-@zk.command()
+@zk.command(epilog=examples("reassignd zk submit --zookeeper zk1:2181 --reassignment-json-file plan.json"))
 @with_zookeeper
 @PLAN_FILE
 async def submit(tree: "Tree", plan_file: Path) -> None:
@@ -78,7 +79,7 @@ async def submit(tree: "Tree", plan_file: Path) -> None:
     echo(f"submitted: {counted(len(plan), 'partition')}, in {paths.REASSIGN}")
 
 
-@zk.command()
+@zk.command(epilog=examples("reassignd zk queue --zookeeper zk1:2181 --reassignment-json-file plan.json"))
 @with_zookeeper
 @PLAN_FILE
 async def queue(tree: "Tree", plan_file: Path) -> None:
@@ -92,7 +93,7 @@ async def queue(tree: "Tree", plan_file: Path) -> None:
     echo(f"queued: {counted(len(plan), 'partition')}, in {paths.QUEUE}")
 
 
-@zk.command()
+@zk.command(epilog=examples("reassignd zk cancel --zookeeper zk1:2181"))
 @with_zookeeper
 async def cancel(tree: "Tree") -> None:
     """Cancel the pending reassignments of the plan in ZooKeeper, and withdraw the queued plan."""
@@ -106,7 +107,7 @@ async def cancel(tree: "Tree") -> None:
     echo("submitted the cancellation of all pending reassignments")
 
 
-@zk.command()
+@zk.command(epilog=examples("reassignd zk show --zookeeper zk1:2181"))
 @with_zookeeper
 async def show(tree: "Tree") -> None:
     """Show the controller, the plans in ZooKeeper, and the partitions that move."""

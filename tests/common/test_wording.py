@@ -7,7 +7,8 @@ import pytest
 
 from common.wording import as_json, counted, missing, printable, some
 from reassignd.cli import main
-from reassignd.commands.output import columns, echo, left_out_lines, reason_lines
+from reassignd.commands.output import echo, left_out_lines, reason_lines
+from reassignd.commands.table import columns
 from reassignd.runtime.process import JsonFormatter, PlainFormatter
 
 

@@ -1,5 +1,9 @@
+import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from reassignd import __version__, cli, serve
@@ -121,8 +125,43 @@ def test_an_interrupt_before_the_signal_handlers_are_set_exits_with_1(
 
 def test_the_help_lists_each_command_once(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["--help"])
-    listed = [line.split()[0] for line in capsys.readouterr().out.partition("Commands:")[2].splitlines()[1:]]
-    assert listed == sorted({*cli.SUBCOMMANDS, "serve"})
+    shown = capsys.readouterr().out.partition("See what happens:")[2].partition("Examples:")[0]
+    listed = re.findall(r"^  (\w+)  ", shown, re.MULTILINE)
+    assert sorted(listed) == sorted({*cli.SUBCOMMANDS, "serve"})
+
+
+def commands_below(command: click.Command, parent: click.Context | None = None) -> Iterator[click.Command]:
+    """Yield the command and its subcommands."""
+    yield command
+    if isinstance(command, click.Group):
+        context = click.Context(command, parent)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from commands_below(found, context)
+
+
+def check_arguments(words: list[str]) -> None:
+    """Parse the arguments of a command as `reassignd` does; nothing runs."""
+    context = click.Context(cli.cli)
+    command: click.Command = cli.cli
+    while isinstance(command, click.Group):
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None
+        given = [] if isinstance(found, click.Group) else list(words)
+        context = found.make_context(name, given, context, resilient_parsing=not given)
+        command = found
+
+
+def test_every_command_has_examples_with_valid_arguments() -> None:
+    for command in commands_below(cli.cli):
+        lines = (command.epilog or "").replace("\\\n", "").splitlines()
+        examples = [line.strip() for line in lines if line.startswith("  reassignd ")]
+        assert examples, command.name
+        for line in examples:
+            words = shlex.split(re.split(r" (?:>|&&) ", line)[0])[1:]
+            if "COMMAND" not in words:
+                check_arguments(words)
 
 
 def test_the_zookeeper_connection_is_configured_by_an_option_or_a_file(

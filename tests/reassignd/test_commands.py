@@ -150,7 +150,7 @@ def test_the_text_output_of_the_commands(slow: Shell) -> None:
     assert "1  limit P: 1 of 1 partition movements" in status
     assert "Limits    P 1 (1 used)" in status
     assert "Throttle  1 kB/s" in status
-    assert re.search(r"^ +1 +plan +running +\.{20} 0/2 ", slow.ok("jobs"), re.MULTILINE)
+    assert re.search(r"^ +1 +plan +running +0/2 ", slow.ok("jobs"), re.MULTILINE)
     shown = slow.ok("job", "1")
     assert re.search(r"^foo-0 +moving +\[1,2,3\] +\[4,5,6\]$", shown, re.MULTILINE)
     assert re.search(r"^P +1 +1 +dynamic +partitions that move at once", slow.ok("limits"), re.MULTILINE)

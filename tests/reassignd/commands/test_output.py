@@ -7,28 +7,14 @@ import pytest
 
 from common.wording import counted
 from reassignd.commands.output import (
-    bar,
     broker_lines,
     by,
-    columns,
     duration,
     job_lines,
     left_out_lines,
     reason_lines,
     when,
 )
-
-
-def test_columns_are_aligned_and_numbers_stand_to_the_right() -> None:
-    assert list(columns(("name", "n"), [("a", 5), ("long", "1,000")])) == [
-        "NAME      N",
-        "a         5",
-        "long  1,000",
-    ]
-
-
-def test_a_table_without_rows_is_its_head() -> None:
-    assert list(columns(("a", "b"), [])) == ["A  B"]
 
 
 @pytest.mark.parametrize(
@@ -52,15 +38,6 @@ def test_counts() -> None:
     ]
 
 
-def test_a_bar_is_full_at_the_end_and_when_there_is_nothing_to_do() -> None:
-    assert [bar(0, 4).count("#"), bar(1, 4).count("#"), bar(4, 4).count("#"), bar(0, 0).count("#")] == [
-        0,
-        5,
-        20,
-        20,
-    ]
-
-
 def test_the_table_of_brokers_shows_the_copied_bytes() -> None:
     known = {"broker": 4, "bytes": 1024, "total": 4096, "rate": 512, "seconds_left": 6}
     unknown = {**known, "broker": 5, "rate": None, "seconds_left": None}
@@ -72,7 +49,7 @@ def test_the_table_of_brokers_shows_the_copied_bytes() -> None:
 
 
 def job(**more: Any) -> dict[str, Any]:
-    fields: dict[str, Any] = dict.fromkeys(("undoes", "priority", "copied"))
+    fields: dict[str, Any] = dict.fromkeys(("undoes", "priority", "copied", "ended_ms", "throttle"))
     fields |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "moving": 1_000}
     fields |= {"waiting": 0, "queued": 91_500, "created_ms": 0, "principal": "User:ann", "client_id": None}
     return fields | {"endings": {"done": 7_500}} | more
@@ -105,8 +82,14 @@ def test_brokers_fit_a_narrow_terminal() -> None:
 def test_a_job_that_has_ended_shows_its_outcome() -> None:
     ended = job(state="ended", total=4, moving=0, queued=0, done=1, endings={"rolled back": 3, "done": 1})
     line = list(job_lines([ended]))[1]
-    assert "3 rolled back, 1 done  #####............... 1/4" in line
+    assert "3 rolled back, 1 done  1/4" in line
     assert "  done  " in list(job_lines([job(state="ended", endings={"done": 4})]))[1]
+
+
+def test_a_job_that_has_ended_shows_how_long_it_took_and_nothing_that_moves() -> None:
+    head, line = job_lines([job(state="ended", ended_ms=90_000, copied=COPIED, endings={"done": 4})])
+    assert head.split()[3:7] == ["PROGRESS", "COPIED", "CREATED", "TOOK"]
+    assert "1 min 30 s  ann" in line
 
 
 def test_a_job_that_was_taken_back_or_is_held_is_not_called_done_or_running() -> None:

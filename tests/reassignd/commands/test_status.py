@@ -67,7 +67,7 @@ def test_a_plan_in_progress_shows_its_start() -> None:
 
 def status(**health: Any) -> dict[str, Any]:
     """Return the status of a large job that is under way, under all limits."""
-    job: dict[str, Any] = dict.fromkeys(("undoes", "priority", "client_id"))
+    job: dict[str, Any] = dict.fromkeys(("undoes", "priority", "client_id", "ended_ms", "throttle"))
     job |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "created_ms": 0}
     job |= {"moving": 10, "waiting": 0, "queued": 92_490, "principal": "User:ann", "endings": {}}
     copied = {"bytes": 10**12, "total": 10**13, "rate": 10**8, "seconds_left": 7_500}
@@ -97,6 +97,19 @@ def test_a_small_screen_shows_limits_and_throttle_and_the_progress_of_jobs() -> 
     assert max(map(len, shown)) <= 80
     for word in ("P 10 (10", "50 MB/s", "LEFT", "MOVING", "QUEUED", "2 h 5 min"):
         assert word in text
+
+
+def test_the_last_job_is_shown_when_nothing_moves() -> None:
+    ended = {
+        **status()["jobs"][0],
+        "state": "ended",
+        "ended_ms": 90_000,
+        "endings": {"done": 24},
+        "total": 24,
+    }
+    [line] = [line for line in lines(status() | {"last": [ended]}) if line.startswith("Last")]
+    assert line.startswith("Last      job 1: done, 24 partitions in 1 min 30 s, ")
+    assert line.endswith(" ago")
 
 
 def test_a_large_screen_shows_everything() -> None:
