@@ -218,7 +218,10 @@ class Inventories:
                 else:
                     by_broker[broker] += known
                     numbers.replica_bytes += known
-        lengths = set(map(len, lists)) | ({numbers.least_replicas, numbers.most_replicas} - {0})
+        # Without the replicas that a step adds: those that it drops are there until it ends.
+        lengths = {len(row[2]) - len(row[7]) for row in rows} | (
+            {numbers.least_replicas, numbers.most_replicas} - {0}
+        )
         numbers.partitions += len(rows)
         numbers.least_replicas, numbers.most_replicas = min(lengths, default=0), max(lengths, default=0)
 

@@ -45,6 +45,7 @@ async def test_moving_and_unhealthy_partitions_are_counted() -> None:
     client.controller.stop(4)
     found = {row["topic"]: row for row in (await client.get("/v1/topics"))["topics"]}
     assert (found["foo"]["moving"], found["foo"]["reassigning"]) == (1, 2)
+    assert (found["foo"]["least_replicas"], found["foo"]["most_replicas"]) == (3, 3)
     assert (found["Foobar"]["under_replicated"], found["bar"]["offline"]) == (1, 1)
 
 
