@@ -39,6 +39,8 @@ GROUPS = {
         "status": "status",
         "jobs": "jobs",
         "job": "jobs",
+        "brokers": "brokers",
+        "topics": "topics",
         "list": "jobs",
         "audit": "audit",
         "instances": "status",
@@ -68,7 +70,10 @@ GROUPS = {
         "serve": "",
         "state": "state",
         "zk": "zk",
-        "broker": "brokers",
+        "broker": "broker",
+    },
+    "Set up this command": {
+        "context": "context",
     },
 }
 """Groups of the help: command -> module in `reassignd.commands` that defines a click command of that name

@@ -125,7 +125,7 @@ class Client:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnreachableError(
                 f"cannot reach {self._url} ({error}); is `reassignd serve` running?"
-                " set its address with REASSIGND_URL, or --url after the command"
+                " set its address with --url after the command, REASSIGND_URL or `reassignd context`"
             ) from error
         except httpx.TimeoutException as error:
             raise UnreachableError(f"{self._url} did not respond in time{suffix}") from error

@@ -154,8 +154,13 @@ CLI = """\
 settings are invalid, and with 3 if `--wait` has timed out. A failure prints one line on stderr. Log lines are
 written to stderr too. The [guide](guide.md#complete-commands-with-the-tab-key) shows completion in shells.
 
-All commands except `serve`, `plan` and `zk` use the [JSON API](api.md) of a running server: at the URL of
-`--url`, else of `REASSIGND_URL`, else http://127.0.0.1:9080. The [guide](guide.md) shows how to use them.
+All commands except `serve`, `plan`, `context` and `zk` use the [JSON API](api.md) of a running server: at
+the URL of `--url`, else of `REASSIGND_URL`, else of the [context](guide.md#name-your-servers) in use, else
+http://127.0.0.1:9080. The [guide](guide.md) shows how to use them.
+
+Tables have colors and bars on a terminal, unless `NO_COLOR` is set, and leave out columns that do not fit;
+elsewhere they are plain text with all columns that have something to show. `-o wide` adds columns, `-o json`
+is the JSON of the API, and `--no-headers` is for scripts.
 
 `reassignd serve` prints one line on stdout when it serves requests; the line begins with `ready: `. With
 `--ready-format json` the line is an object with the fields `kind`, `bootstrap_servers`, `addresses`, `http`

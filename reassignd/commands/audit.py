@@ -8,8 +8,9 @@ import click
 from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.configs import THROTTLE
+from reassignd.commands.completion import job_numbers, topic_names
 from reassignd.commands.help import examples
-from reassignd.commands.options import JSON, with_client
+from reassignd.commands.options import JSON, Integer, with_client
 from reassignd.commands.output import by, echo, when
 from reassignd.commands.table import Row, columns, with_table
 from reassignd.commands.times import ago
@@ -35,9 +36,18 @@ if TYPE_CHECKING:
 )
 @click.option("--client", "client_id", metavar="ID", help="Only requests with this client id or user agent.")
 @click.option(
-    "--job", metavar="JOB", type=click.IntRange(1), help="Only requests that created or changed this job."
+    "--job",
+    metavar="JOB",
+    type=Integer(1),
+    shell_complete=job_numbers,
+    help="Only requests that created or changed this job.",
 )
-@click.option("--topic", metavar="TOPIC", help="Only requests that name this topic, among their first ten.")
+@click.option(
+    "--topic",
+    metavar="TOPIC",
+    shell_complete=topic_names,
+    help="Only requests that name this topic, among their first ten.",
+)
 @click.option(
     "--since", metavar="TIME", callback=ago, help="Only from this time: an age (2h, 7d) or a local time."
 )
@@ -45,12 +55,12 @@ if TYPE_CHECKING:
 @click.option(
     "--limit",
     metavar="N",
-    type=click.IntRange(1, 1_000),
+    type=Integer(1, 1_000),
     default=20,
     help="Maximum number of entries.  [default: 20]",
 )
 @click.option(
-    "--before", metavar="ID", type=click.IntRange(0), help="Only entries with a smaller id: the next page."
+    "--before", metavar="ID", type=Integer(0), help="Only entries with a smaller id: the next page."
 )
 @click.option("--export", "exported", is_flag=True, help="Print all entries as JSON lines, oldest first.")
 @with_table

@@ -1,92 +1,121 @@
-"""The command `broker`: stop, start, slow and break brokers of the embedded cluster."""
+"""The command `brokers`: what each broker holds and moves, in every mode."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from common.address import Address
-from common.wording import as_json
+from common.rates import in_rate
+from common.units import in_bytes
+from common.wording import as_json, counted
+from reassignd.commands.completion import broker_numbers
 from reassignd.commands.help import examples
-from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.options import JSON, Integer, with_client
 from reassignd.commands.output import echo
-from reassignd.commands.table import columns, with_table
+from reassignd.commands.table import Row, bar, columns, filled, look, with_table
 
 if TYPE_CHECKING:
     from reassignd.client import Client
 
-MOST = 10_000
-"""Brokers in one answer."""
+HEAD = ("broker", "state", "rack", "address", "replicas", "leaders", "bytes", "disk", "in", "out", "rate in")
+WIDE_HEAD = (*HEAD, "rate out", "preferred", "lagging", "coming", "going", "placement", "note")
+SPARE = ("address", "rate in", "rack", "bytes", "disk", "leaders")
+"""Columns that are left out on a narrow terminal, in this order."""
+OPTIONAL = frozenset({"rack", "disk", "in", "out", "rate in", "rate out", "placement", "note"})
+"""Columns that are left out if no row has something there."""
 
-BROKER = click.argument("number", metavar="BROKER", type=click.IntRange(0))
+SORTS = ("id", "rack", "replicas", "leaders", "bytes", "disk", "moving", "rate")
+STATES = ("live", "shutting down", "offline", "offline and empty")
 
 
-@click.group(epilog=examples("reassignd broker stop 3 --crash", "reassignd broker slow 3 0.1"))
-def broker() -> None:
-    """Stop, start, slow down and break brokers of the embedded cluster."""
-
-
-@broker.command("list", epilog=examples("reassignd broker list"))
+@click.command(
+    epilog=examples(
+        "reassignd brokers", "reassignd brokers 3", "reassignd brokers --rack a --sort disk --descending"
+    )
+)
+@click.argument("number", metavar="[BROKER]", type=Integer(0), required=False, shell_complete=broker_numbers)
+@click.option("--search", metavar="TEXT", help="Only brokers whose id, host or rack contains this text.")
+@click.option("--rack", metavar="RACK", help="Only brokers of this rack.")
+@click.option("--state", type=click.Choice(STATES), help="Only brokers in this state.")
+@click.option("--sort", type=click.Choice(SORTS), help="The order of the brokers.  [default: id]")
+@click.option("--descending", is_flag=True, help="Reverse the order.")
+@click.option(
+    "--limit", metavar="N", type=Integer(0, 10_000), default=50, help="Maximum number.  [default: 50]"
+)
+@click.option(
+    "--offset", metavar="N", type=Integer(0), default=0, help="Number of rows to skip.  [default: 0]"
+)
 @with_table
 @with_client
-def list_(client: "Client", output_format: str) -> None:
-    """List the brokers and their log directories."""
-    answer = client.get("/v1/brokers", limit=MOST)
+def brokers(
+    client: "Client",
+    output_format: str,
+    number: int | None,
+    search: str | None,
+    descending: bool,
+    **query: str | int | None,
+) -> None:
+    """List the brokers, or show one: what it holds and moves, and its log directories."""
+    if number is not None:
+        _show(client.get(f"/v1/brokers/{number}"), output_format)
+        return
+    answer = client.get("/v1/brokers", q=search, descending=True if descending else None, **query)
     if output_format == JSON:
         echo(as_json(answer))
         return
-    for line in columns(("broker", "state", "address", "rack", "log dirs"), map(_cells, answer["brokers"])):
+    for line in _table(answer["brokers"]):
         echo(line)
+    if answer["next"] is not None:
+        echo(f"More of {counted(answer['total'], 'broker')}: --offset {answer['next']}")
 
 
-@broker.command(epilog=examples("reassignd broker stop 3", "reassignd broker stop 3 --crash"))
-@BROKER
-@click.option(
-    "--crash", is_flag=True, help="Stop without a controlled shutdown: leaders are not moved first."
-)
-@FORMAT
-@with_client
-def stop(client: "Client", output_format: str, number: int, crash: bool) -> None:
-    """Stop a broker."""
-    answer = client.post(f"/v1/brokers/{number}/stop", controlled=not crash)
-    _print(output_format, answer, f"Broker {number} has stopped.")
+def _show(answer: Row, output_format: str) -> None:
+    if output_format == JSON:
+        echo(as_json(answer))
+        return
+    row = answer["broker"]
+    for line in _table([row]):
+        echo(line)
+    if row["log_dirs"]:
+        echo("")
+        for line in columns(("log dir", "state", "disk"), map(_log_dir, row["log_dirs"])):
+            echo(line)
+    if row["empty"]:
+        echo(f"\nIt holds nothing. Ask `reassignd drained {row['id']}` before you stop it.")
 
 
-@broker.command(epilog=examples("reassignd broker start 3"))
-@BROKER
-@FORMAT
-@with_client
-def start(client: "Client", output_format: str, number: int) -> None:
-    """Start a stopped broker. It has its data; failed log directories are replaced with empty ones."""
-    _print(output_format, client.post(f"/v1/brokers/{number}/start"), f"Broker {number} has started.")
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    return filled(WIDE_HEAD if look().wide else HEAD, [_cells(row) for row in rows], SPARE, OPTIONAL)
 
 
-@broker.command(epilog=examples("reassignd broker slow 3 0.1"))
-@BROKER
-@click.argument("factor", metavar="FACTOR", type=click.FloatRange(0, 1000))
-@FORMAT
-@with_client
-def slow(client: "Client", output_format: str, number: int, factor: float) -> None:
-    """Multiply a broker's network rate by a factor. 0 stops all copying, 1 restores the rate."""
-    answer = client.post(f"/v1/brokers/{number}/slow", {"factor": factor})
-    _print(output_format, answer, f"Broker {number} has {factor:g} times its network rate.")
+def _cells(row: Row) -> Row:
+    notes = {"cordoned": row["cordoned"], "hidden from clients": row["hidden"]}
+    return {
+        "broker": row["id"],
+        "state": row["state"],
+        "rack": row["rack"] or "",
+        "address": Address(row["host"], row["port"]) if row["host"] else "",
+        **{name: f"{row[name]:,}" for name in ("replicas", "leaders", "preferred", "lagging")},
+        **{name: f"{row[name]:,}" for name in ("coming", "going")},
+        "bytes": in_bytes(row["bytes"]) + ("+" if row["unsized"] else ""),
+        "disk": _disk(row["disk_used"], row["disk_total"]),
+        "in": f"{row['moving_in']:,}" if row["moving_in"] else "",
+        "out": f"{row['moving_out']:,}" if row["moving_out"] else "",
+        "rate in": in_rate(row["rate_in"]) if row["rate_in"] else "",
+        "rate out": in_rate(row["rate_out"]) if row["rate_out"] else "",
+        "placement": "excluded" if row["excluded"] else "",
+        "note": ", ".join(name for name, is_so in notes.items() if is_so),
+    }
 
 
-@broker.command("fail-log-dir", epilog=examples("reassignd broker fail-log-dir 3 /data/1"))
-@BROKER
-@click.argument("path", metavar="PATH")
-@FORMAT
-@with_client
-def fail_log_dir(client: "Client", output_format: str, number: int, path: str) -> None:
-    """Fail a log directory. `reassignd broker list` shows the paths."""
-    answer = client.post(f"/v1/brokers/{number}/fail-log-dir", {"path": path})
-    _print(output_format, answer, f"Log directory {path} of broker {number} has failed.")
+def _disk(used: int | None, total: int | None) -> str:
+    """Return the used share of a disk; nothing if it is not known."""
+    if used is None or not total:
+        return ""
+    return f"{bar(used, total, 10)}{100 * used // total}% of {in_bytes(total)}"
 
 
-def _cells(row: dict[str, Any]) -> tuple[object, ...]:
-    dirs = (each["path"] + ("" if each["works"] else " (failed)") for each in row["log_dirs"])
-    state = "runs" if row["live"] else "stopped"
-    return row["id"], state, Address(row["host"], row["port"]), row["rack"] or "", ", ".join(dirs)
-
-
-def _print(output_format: str, answer: object, text: str) -> None:
-    echo(as_json(answer) if output_format == JSON else text)
+def _log_dir(row: Row) -> tuple[str, str, str]:
+    state = "cordoned" if row["cordoned"] else "live" if row["works"] else "failed"
+    return row["path"], state, _disk(row["used"], row["total"])

@@ -8,9 +8,9 @@ import click
 from common.rates import in_rate
 from common.units import in_bytes
 from common.wording import as_json, counted
-from reassignd.commands.completion import job_numbers
+from reassignd.commands.completion import job_numbers, topic_names
 from reassignd.commands.help import examples
-from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, with_client
+from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, Integer, with_client
 from reassignd.commands.output import echo, left_out_lines, listed, waiting_lines
 
 if TYPE_CHECKING:
@@ -58,11 +58,13 @@ def _cancelled_lines(answer: dict[str, Any]) -> Iterator[str]:
     )
 )
 @click.option("--all", "everything", is_flag=True, help="All ongoing reassignments.")
-@click.option("--topic", metavar="TOPIC", help="Ongoing reassignments of this topic.")
+@click.option(
+    "--topic", metavar="TOPIC", shell_complete=topic_names, help="Ongoing reassignments of this topic."
+)
 @click.option(
     "--job",
     metavar="JOB",
-    type=click.IntRange(1),
+    type=Integer(1),
     shell_complete=job_numbers,
     help="Ongoing reassignments of this job.",
 )
@@ -132,7 +134,7 @@ def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
 
 
 @click.command(epilog=examples("reassignd rollback 3 --dry-run", "reassignd rollback 3 --wait"))
-@click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
+@click.argument("number", metavar="JOB", type=Integer(1), shell_complete=job_numbers)
 @click.option("--dry-run", is_flag=True, help="Print what the rollback would do; change nothing.")
 @WAIT
 @TIMEOUT

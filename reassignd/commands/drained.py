@@ -12,8 +12,9 @@ from planner.model.snapshot import TOPIC_PARTITION, Snapshot
 from planner.proposals.problem.goal import ProposalError
 from planner.proposing import chosen_topics
 from reassignd.commands.cluster_source import Source, with_source
+from reassignd.commands.completion import broker_numbers, topic_names
 from reassignd.commands.help import examples
-from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.options import FORMAT, JSON, Integer, with_client
 from reassignd.commands.output import echo
 from reassignd.config.errors import CommandError
 
@@ -121,8 +122,20 @@ class Check(click.Command):
         "reassignd drained 3 && systemctl stop kafka", "reassignd drained 3 4 --exclude-topics '__.*'"
     ),
 )
-@click.argument("brokers", metavar="BROKER...", nargs=-1, required=True, type=click.IntRange(0, 2**31 - 1))
-@click.option("--topics", metavar="REGEX", help="Only replicas of topics whose whole name matches count.")
+@click.argument(
+    "brokers",
+    metavar="BROKER...",
+    nargs=-1,
+    required=True,
+    type=Integer(0, 2**31 - 1),
+    shell_complete=broker_numbers,
+)
+@click.option(
+    "--topics",
+    metavar="REGEX",
+    shell_complete=topic_names,
+    help="Only replicas of topics whose whole name matches count.",
+)
 @click.option(
     "--exclude-topics", metavar="REGEX", help="Replicas of topics whose whole name matches do not count."
 )

@@ -18,6 +18,7 @@ from reassignd.commands.options import (
     TIMEOUT,
     VERBOSE,
     WAIT,
+    Integer,
     rate,
     read_plan_file,
     with_client,
@@ -74,7 +75,7 @@ ROLLBACK_FILE = click.option(
 @click.option(
     "--priority",
     metavar="N",
-    type=click.IntRange(*PRIORITIES),
+    type=Integer(*PRIORITIES),
     help="Steps of jobs with a higher priority start first.  [default: 0, or -1 with --queue]",
 )
 @click.option("--paused", is_flag=True, help="Start no step until the job is resumed.")

@@ -10,9 +10,9 @@ import click
 from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.jobs import PRIORITIES
-from reassignd.commands.completion import job_numbers
+from reassignd.commands.completion import broker_numbers, job_numbers, topic_names
 from reassignd.commands.help import examples
-from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, rate_or_none, with_client
+from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, Integer, rate_or_none, with_client
 from reassignd.commands.output import DONE, duration, echo, job_lines, part_lines, reason_lines, when
 from reassignd.commands.table import look, with_table
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reassignd.client import Client
 
 
-COUNT = click.IntRange(0, 10_000)
+COUNT = Integer(0, 10_000)
 
 STATES = (
     "moving",
@@ -52,7 +52,7 @@ def list_(client: "Client") -> None:
     "--limit", metavar="N", type=COUNT, default=20, help="Maximum number of jobs to print.  [default: 20]"
 )
 @click.option(
-    "--offset", metavar="N", type=click.IntRange(0), default=0, help="Number of rows to skip.  [default: 0]"
+    "--offset", metavar="N", type=Integer(0), default=0, help="Number of rows to skip.  [default: 0]"
 )
 @with_table
 @with_client
@@ -79,7 +79,7 @@ def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
         "reassignd job 3 --topic clicks --sort bytes --descending",
     )
 )
-@click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
+@click.argument("number", metavar="JOB", type=Integer(1), shell_complete=job_numbers)
 @click.option(
     "--limit",
     metavar="N",
@@ -88,14 +88,20 @@ def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
     help="Maximum number of partitions to print.  [default: 20]",
 )
 @click.option(
-    "--offset", metavar="N", type=click.IntRange(0), default=0, help="Number of rows to skip.  [default: 0]"
+    "--offset", metavar="N", type=Integer(0), default=0, help="Number of rows to skip.  [default: 0]"
 )
 @click.option("--state", type=click.Choice(STATES), help="Only partitions in this state.")
-@click.option("--topic", metavar="TEXT", help="Only partitions of topics whose name contains this text.")
+@click.option(
+    "--topic",
+    metavar="TEXT",
+    shell_complete=topic_names,
+    help="Only partitions of topics whose name contains this text.",
+)
 @click.option(
     "--broker",
     metavar="ID",
-    type=click.IntRange(0),
+    type=Integer(0),
+    shell_complete=broker_numbers,
     help="Only partitions with a replica on this broker, now, originally or in the target.",
 )
 @click.option(
@@ -143,9 +149,7 @@ def _lines(answer: dict[str, Any]) -> list[str]:
     return lines
 
 
-JOB = click.argument(
-    "number", metavar="[JOB]", type=click.IntRange(1), required=False, shell_complete=job_numbers
-)
+JOB = click.argument("number", metavar="[JOB]", type=Integer(1), required=False, shell_complete=job_numbers)
 
 
 @click.command(epilog=examples("reassignd pause", "reassignd pause 3"))
@@ -167,8 +171,8 @@ def resume(client: "Client", output_format: str, number: int | None) -> None:
 
 
 @click.command(epilog=examples("reassignd priority 3 5", "reassignd priority 3 -- -1"))
-@click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
-@click.argument("priority", metavar="N", type=click.IntRange(*PRIORITIES))
+@click.argument("number", metavar="JOB", type=Integer(1), shell_complete=job_numbers)
+@click.argument("priority", metavar="N", type=Integer(*PRIORITIES))
 @FORMAT
 @with_client
 def priority(client: "Client", output_format: str, number: int, priority: int) -> None:
@@ -181,7 +185,7 @@ def priority(client: "Client", output_format: str, number: int, priority: int) -
 
 
 @click.command(epilog=examples("reassignd throttle 3 50MB", "reassignd throttle 3 none"))
-@click.argument("number", metavar="JOB", type=click.IntRange(1), shell_complete=job_numbers)
+@click.argument("number", metavar="JOB", type=Integer(1), shell_complete=job_numbers)
 @click.argument("throttle", metavar="RATE", callback=rate_or_none)
 @FORMAT
 @with_client

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
+from click.core import ParameterSource
 
 from common.rates import read_rate
+from reassignd.commands.completion import context_names
+from reassignd.commands.target import DEFAULT_URL, target_of
 from reassignd.config.errors import CommandError
 
 R = TypeVar("R")
 
-DEFAULT_URL = "http://127.0.0.1:9080"
 FILE = click.Path(path_type=Path)
 STDIN = Path("-")
 JSON = "json"
@@ -26,6 +28,13 @@ PLAN_FILE = click.option(
     required=True,
     help="The plan, in the format of kafka-reassign-partitions; - for stdin.",
 )
+
+
+class Integer(click.IntRange):
+    """An integer in a range. The error for another text says `is not a valid integer`."""
+
+    name = "integer"
+
 
 VERBOSE = click.option(
     "--verbose", is_flag=True, help="Print a line for each partition that was refused or skipped."
@@ -62,9 +71,16 @@ _CONNECTION_OPTIONS = (
         "--url",
         metavar="URL",
         envvar="REASSIGND_URL",
-        default=DEFAULT_URL,
-        help="URL of the server's HTTP listener, or unix:PATH.  [env: REASSIGND_URL, default:"
-        f" {DEFAULT_URL}]",
+        help="URL of the server's HTTP listener, or unix:PATH.  [env: REASSIGND_URL, default: that of the"
+        f" context, else {DEFAULT_URL}]",
+    ),
+    click.option(
+        "--context",
+        "context_name",
+        metavar="NAME",
+        envvar="REASSIGND_CONTEXT",
+        shell_complete=context_names,
+        help="Use this context, see `reassignd context`.  [env: REASSIGND_CONTEXT]",
     ),
     click.option(
         "--token-file",
@@ -93,15 +109,22 @@ def with_client(command: Callable[..., R]) -> Callable[..., R]:
 
     @wraps(command)
     def run(
-        url: str,
+        url: str | None,
+        context_name: str | None,
         token_file: Path | None,
         ca_file: Path | None,
         certificate_file: Path | None,
         **parameters: object,
     ) -> R:
-        from reassignd.client import Client, Target
+        from reassignd.client import Client
 
-        with Client(Target(url, token_file, ca_file, certificate_file)) as client:
+        given = click.get_current_context().get_parameter_source("context_name")
+        if given is ParameterSource.COMMANDLINE:
+            source = click.get_current_context().get_parameter_source("url")
+            if source is ParameterSource.COMMANDLINE:
+                raise click.UsageError("--url and --context cannot be used together")
+            url = None
+        with Client(target_of(url, context_name, token_file, ca_file, certificate_file)) as client:
             return command(client, **parameters)
 
     for option in reversed(_CONNECTION_OPTIONS):

@@ -7,6 +7,7 @@ import click
 
 from common.wording import as_json
 from planner.proposing import read_broker_ids
+from reassignd.commands.completion import broker_numbers
 from reassignd.commands.help import examples
 from reassignd.commands.options import FORMAT, JSON, with_client
 from reassignd.commands.output import echo
@@ -23,8 +24,20 @@ def _brokers(_: click.Context, __: click.Parameter, text: str | None) -> list[in
 
 
 @click.command(epilog=examples("reassignd placement --exclude 3,4", "reassignd placement --allow 3"))
-@click.option("--exclude", metavar="ID,ID,...", callback=_brokers, help="Place no new partitions on these.")
-@click.option("--allow", metavar="ID,ID,...", callback=_brokers, help="Place partitions on these again.")
+@click.option(
+    "--exclude",
+    metavar="ID,ID,...",
+    callback=_brokers,
+    shell_complete=broker_numbers,
+    help="Place no new partitions on these.",
+)
+@click.option(
+    "--allow",
+    metavar="ID,ID,...",
+    callback=_brokers,
+    shell_complete=broker_numbers,
+    help="Place partitions on these again.",
+)
 @FORMAT
 @with_client
 def placement(client: "Client", output_format: str, exclude: Sequence[int], allow: Sequence[int]) -> None:

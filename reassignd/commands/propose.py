@@ -18,6 +18,7 @@ from planner.proposals.result import Proposal
 from planner.proposing import GoalOptions, propose_for, propose_on, read_goal_options
 from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.cluster_source import Source, read_server, with_source
+from reassignd.commands.completion import broker_numbers, goal_words, topic_names
 from reassignd.commands.forecast_text import (
     Rate,
     Scheduled,
@@ -29,7 +30,7 @@ from reassignd.commands.forecast_text import (
     within_schedule,
 )
 from reassignd.commands.help import examples
-from reassignd.commands.options import FILE, JSON, TIMEOUT, rate, with_client
+from reassignd.commands.options import FILE, JSON, TIMEOUT, Integer, rate, with_client
 from reassignd.commands.output import echo
 from reassignd.commands.plan import Where, with_spark
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
@@ -59,11 +60,22 @@ MOST_REASONS = 20
 """Most reasons that a failed proposal prints."""
 
 _GOAL_OPTIONS = (
-    click.option("--topics", metavar="REGEX", help="Change only topics whose whole name matches."),
-    click.option("--exclude-topics", metavar="REGEX", help="Do not change topics whose whole name matches."),
+    click.option(
+        "--topics",
+        metavar="REGEX",
+        shell_complete=topic_names,
+        help="Change only topics whose whole name matches.",
+    ),
+    click.option(
+        "--exclude-topics",
+        metavar="REGEX",
+        shell_complete=topic_names,
+        help="Do not change topics whose whole name matches.",
+    ),
     click.option(
         "--exclude-brokers",
         metavar="ID,ID,...",
+        shell_complete=broker_numbers,
         help="Brokers that keep their replicas and get no new ones.",
     ),
     click.option("--tolerance", metavar="PERCENT", help="Allowed deviation from even counts.  [default: 5%]"),
@@ -92,7 +104,7 @@ _GOAL_OPTIONS = (
         help="With add and balance: topic also moves replicas so that each topic is spread evenly."
         "  [default: cluster]",
     ),
-    click.option("--max-moves", metavar="N", type=click.IntRange(0), help="Most replicas to move."),
+    click.option("--max-moves", metavar="N", type=Integer(0), help="Most replicas to move."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes to copy, such as 500GiB."),
     click.option(
         "--headroom",
@@ -204,7 +216,7 @@ def _with_options(command: Callable[..., R]) -> Callable[..., R]:
         "reassignd propose balance --max-bytes 500GiB",
     ),
 )
-@click.argument("goals", metavar="GOAL...", nargs=-1, required=True)
+@click.argument("goals", metavar="GOAL...", nargs=-1, required=True, shell_complete=goal_words)
 @with_source
 @_with_options
 @with_spark("Read more than 50,000 partitions with Spark at this master, such as local[*].")

@@ -15,6 +15,7 @@ from planner.model.snapshot import TOPIC_PARTITION, Partition, Snapshot
 from planner.proposals.problem.goal import Goal, MissingSolverError, ProposalError, problem_of
 from planner.proposing import propose, read_broker_ids
 from reassignd.commands.cluster_source import read_server
+from reassignd.commands.completion import broker_numbers
 from reassignd.commands.execute import ROLLBACK_FILE, Shown, WaitOptions, submit
 from reassignd.commands.help import examples
 from reassignd.commands.options import (
@@ -24,6 +25,7 @@ from reassignd.commands.options import (
     TIMEOUT,
     VERBOSE,
     WAIT,
+    Integer,
     read_plan_file,
     with_client,
     with_plan,
@@ -66,6 +68,7 @@ def _brokers(_: click.Context, __: click.Parameter, text: str) -> list[int]:
 @click.option(
     "--broker-list",
     metavar="ID,ID,...",
+    shell_complete=broker_numbers,
     required=True,
     callback=_brokers,
     help="The brokers to spread the topics over.",
@@ -103,7 +106,7 @@ def generate(
 @click.option(
     "--limit",
     metavar="N",
-    type=click.IntRange(0, 10_000),
+    type=Integer(0, 10_000),
     default=20,
     help="Maximum number of entries to print.  [default: 20]",
 )

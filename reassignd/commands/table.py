@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,7 +30,7 @@ LINES, ASCII = "━─", "#."
 HUES = {
     "green": ("active", "done", "live", "moving", "running", "starting", "yes"),
     "yellow": ("held", "paused", "queued", "roll", "shutting down", "standby", "taken over", "waiting"),
-    "red": ("failed", "offline", "stopped", "topic deleted", "under min"),
+    "red": ("failed", "offline", "stopped", "topic deleted", "under"),
 }
 """Color -> how the words begin that have it in a column of states."""
 
@@ -151,12 +151,20 @@ def fitting(
             shown.remove(name)
 
 
-def bar(done: int, total: int) -> str:
+def filled(
+    head: Sequence[str], rows: Sequence[Row], spare: Sequence[str], optional: Collection[str]
+) -> Iterator[str]:
+    """Yield a table as `fitting` does, without the optional columns that are empty in all rows."""
+    shown = [name for name in head if name not in optional or any(row[name] for row in rows)]
+    yield from fitting(shown, rows, look().width, spare)
+
+
+def bar(done: int, total: int, width: int = BAR_WIDTH) -> str:
     """Return a progress bar and a blank; nothing where there are no bars."""
     if not (style := look().bar):
         return ""
-    filled = BAR_WIDTH * done // total if total else BAR_WIDTH
-    return style[0] * filled + style[1] * (BAR_WIDTH - filled) + " "
+    full = width * done // total if total else width
+    return style[0] * full + style[1] * (width - full) + " "
 
 
 def hue(text: str) -> str | None:

@@ -119,7 +119,7 @@ def test_an_unreachable_server_is_reported_with_a_remedy() -> None:
     line = refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError)
     assert line.startswith(f"cannot reach http://127.0.0.1:{port} (")
     assert line.endswith(
-        "is `reassignd serve` running? set its address with REASSIGND_URL, or --url after the command"
+        "running? set its address with --url after the command, REASSIGND_URL or `reassignd context`"
     )
 
 

@@ -133,7 +133,7 @@ def _owned(call: Call) -> OwnedBrokers:
 def _number(call: Call) -> int:
     number, owned = call.number("broker"), _owned(call)
     if number not in owned.brokers:
-        raise HttpError(404, f"There is no broker {number}; `reassignd broker list` lists them.")
+        raise HttpError(404, f"There is no broker {number}; `reassignd brokers` lists them.")
     return number
 
 

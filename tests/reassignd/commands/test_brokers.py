@@ -1,4 +1,4 @@
-"""The command `broker`."""
+"""The commands `brokers` and `topics`."""
 
 from typing import Any
 
@@ -8,77 +8,134 @@ from reassignd import client
 from reassignd.cli import main
 from tests.reassignd.commands.stub_client import StubClient
 
-ROW = {
+BROKER = {
     "id": 2,
-    "live": False,
-    "host": "localhost",
-    "port": 9093,
-    "rack": None,
-    "log_dirs": [{"path": "/a", "works": True}, {"path": "/b", "works": False}],
+    "host": "kafka-2",
+    "port": 9092,
+    "rack": "a",
+    "state": "offline",
+    "replicas": 1_200,
+    "leaders": 0,
+    "preferred": 400,
+    "bytes": 1024**3,
+    "unsized": 2,
+    "lagging": 1_200,
+    "moving_in": 3,
+    "moving_out": 0,
+    "coming": 5,
+    "going": 0,
+    "rate_in": 50_000_000,
+    "rate_out": None,
+    "hidden": False,
+    "disk_total": 4 * 1024**3,
+    "disk_used": 1024**3,
+    "cordoned": True,
+    "excluded": None,
+    "empty": False,
+    "log_dirs": [{"path": "/a", "works": False, "total": None, "used": None, "cordoned": False}],
+}
+TOPIC = {
+    "topic": "orders",
+    "partitions": 12,
+    "least_replicas": 2,
+    "most_replicas": 3,
+    "bytes": 1024,
+    "replica_bytes": 3072,
+    "unsized": 0,
+    "moving": 1,
+    "reassigning": 3,
+    "under_replicated": 0,
+    "offline": 0,
+    "deleting": False,
+}
+PARTITION = {
+    "topic": "orders",
+    "partition": 7,
+    "state": "moving",
+    "health": "in sync",
+    "replicas": [1, 2],
+    "isr": [1, 2],
+    "leader": None,
+    "min_isr": 1,
+    "size": 1024,
+    "target": [2, 3],
+    "job": 4,
+    "reason": "",
 }
 
 
-class Recorder(StubClient):
-    """Test double of the client that records the requests."""
+class Server(StubClient):
+    """Answers with one broker, topic and partition, and records what was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, object, dict[str, object]]] = []
+        self.asked: list[tuple[str, dict[str, object]]] = []
 
     def get(self, path: str, **query: object) -> Any:
-        self.asked.append((path, None, query))
-        return {"brokers": [ROW]}
-
-    def post(self, path: str, body: object = None, **query: object) -> Any:
-        self.asked.append((path, body, query))
-        return ROW
+        given = {name: value for name, value in query.items() if value is not None}
+        self.asked.append((path, given))
+        page = {"total": 1, "next": None}
+        match path:
+            case "/v1/brokers":
+                return {"total": 60, "next": 50, "brokers": [BROKER]}
+            case "/v1/brokers/2":
+                return {"broker": BROKER | {"empty": True}}
+            case "/v1/topics":
+                return page | {"topics": [TOPIC]}
+        return page | {"topic": TOPIC, "partitions": [PARTITION]}
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, object, dict[str, object]]]:
-    recorder = Recorder()
-    monkeypatch.setattr(client, "Client", recorder)
-    return recorder.asked
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    server = Server()
+    monkeypatch.setattr(client, "Client", server)
+    return server
 
 
-@pytest.mark.usefixtures("asked")
-def test_the_list_shows_state_and_disks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["broker", "list"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "BROKER  STATE    ADDRESS         RACK  LOG DIRS",
-        "     2  stopped  localhost:9093        /a, /b (failed)",
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(arguments) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_brokers_show_what_they_hold_and_move(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--rack", "a", "--sort", "disk", "--descending", "--search", "kafka"]
+    head, row, more = shown(capsys, "brokers", *options)
+    assert head.endswith("REPLICAS  LEADERS  BYTES   DISK          IN  RATE IN")
+    assert row.split("  ")[-3:] == ["25% of 4 GiB", " 3", "50 MB/s"]
+    assert "1 GiB+" in row
+    assert more == "More of 60 brokers: --offset 50"
+    asked = {"rack": "a", "sort": "disk", "descending": True, "q": "kafka", "limit": 50, "offset": 0}
+    assert server.asked == [("/v1/brokers", asked)]
+
+
+@pytest.mark.usefixtures("server")
+def test_wide_brokers_have_all_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    [row, _] = shown(capsys, "brokers", "-o", "wide", "--no-headers")
+    assert row.split()[-5:] == ["400", "1,200", "5", "0", "cordoned"]
+
+
+@pytest.mark.usefixtures("server")
+def test_a_broker_has_its_log_directories(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys, "brokers", "2")
+    assert lines[3:5] == ["LOG DIR  STATE   DISK", "/a       failed"]
+    assert lines[-1] == "It holds nothing. Ask `reassignd drained 2` before you stop it."
+
+
+def test_topics_show_what_they_hold_and_move(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, "topics", "--search", "ord", "--state", "moving") == [
+        "TOPIC   PARTITIONS  FACTOR  BYTES  MOVING  WAITING",
+        "orders          12  2 to 3  3 KiB       1        2",
     ]
+    assert server.asked == [("/v1/topics", {"q": "ord", "state": "moving", "limit": 50, "offset": 0})]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "request_", "text"),
-    [
-        (["stop", "2"], ("stop", None, {"controlled": True}), "Broker 2 has stopped."),
-        (["stop", "2", "--crash"], ("stop", None, {"controlled": False}), "Broker 2 has stopped."),
-        (["start", "2"], ("start", None, {}), "Broker 2 has started."),
-        (["slow", "2", "0.5"], ("slow", {"factor": 0.5}, {}), "Broker 2 has 0.5 times its network rate."),
-        (
-            ["fail-log-dir", "2", "/a"],
-            ("fail-log-dir", {"path": "/a"}, {}),
-            "Log directory /a of broker 2 has failed.",
-        ),
-    ],
-)
-def test_each_command_sends_its_request_and_prints_the_result(
-    arguments: list[str],
-    request_: tuple[str, object, dict[str, object]],
-    text: str,
-    asked: list[tuple[str, object, dict[str, object]]],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["broker", *arguments]) == 0
-    action, body, query = request_
-    assert asked == [(f"/v1/brokers/2/{action}", body, query)]
-    assert capsys.readouterr().out == text + "\n"
+def test_a_topic_has_its_partitions(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, "topics", "orders", "--broker", "3")[3:] == [
+        "PARTITION  HEALTH   STATE   LEADER  REPLICAS  TARGET  SIZE   JOB",
+        "        7  in sync  moving  none    [1,2]     [2,3]   1 KiB    4",
+    ]
+    assert server.asked == [("/v1/topics/orders", {"broker": 3, "limit": 50, "offset": 0})]
 
 
-def test_json_output_is_the_response_unchanged(
-    asked: list[tuple[str, object, dict[str, object]]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["broker", "list", "--format", "json"]) == 0
-    assert len(asked) == 1
-    assert capsys.readouterr().out.startswith('{"brokers":[{"id":2,"live":false')
+@pytest.mark.parametrize("arguments", [["--broker", "3"], ["orders", "--search", "x"]])
+def test_options_of_a_topic_and_of_the_list_are_not_mixed(arguments: list[str]) -> None:
+    assert main(["topics", *arguments]) == 2

@@ -74,7 +74,7 @@ async def test_a_failed_log_directory_is_listed() -> None:
 @pytest.mark.parametrize(
     ("path", "body", "status", "text"),
     [
-        ("9/stop", None, 404, "There is no broker 9; `reassignd broker list` lists them."),
+        ("9/stop", None, 404, "There is no broker 9; `reassignd brokers` lists them."),
         ("x/stop", None, 404, "There is no broker 'x': expected a number."),
         ("3/stop", None, 409, "broker 3 is not running"),
         ("3/slow", {"factor": 1}, 409, "broker 3 is not running"),
